@@ -41,7 +41,8 @@ setup(
     maintainer="robodyn_ros maintainers",
     maintainer_email="maintainers@example.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed", "*.pyi"]},  # types for programs that import the package
+    package_data={NAME: ["py.typed", "*.pyi"],  # types for programs that import the package
+                  f"{NAME}.export": ["templates/*.in"]},
     data_files=list(data_files()),
     python_requires=">=3.11",
     install_requires=["argcomplete", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
-from robodyn_ros.timing import DEFAULT_PERIOD
+from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 
 def add_commands(commands: Subparsers) -> None:
     """Add ``export``."""
     export = commands.add_parser(
         "export", help="write a control law, or functions of the dynamics, in C",
-        description="Write a control law, or functions of a robot's dynamics, as one C99 file and its header, for "
-        "micro-controllers and real-time loops: no memory is allocated, and all numbers are those of this robot.")
+        description="Write a control law, or functions of a robot's dynamics, in C99, for micro-controllers and "
+        "real-time loops: no memory is allocated, and all numbers are those of this robot.")
     export.add_argument("law", nargs="?", metavar="LAW", help="name of a controller, such as computed_torque, or "
                         "module:Class")
     add_robot_options(export)
@@ -32,11 +32,16 @@ def add_commands(commands: Subparsers) -> None:
                         "such as gains.elbow_joint.p=80")
     export.add_argument("--period", type=float, default=DEFAULT_PERIOD, help="control period for which default gains "
                         "are derived [s] (default: %(default)s)")
-    export.add_argument("--function", nargs="+", metavar="NAME",
-                        help="methods of robot.dynamics(), such as inverse_dynamics gravity mass_matrix")
+    export.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
+                        "config/, of the plant")
+    export.add_argument("--function", nargs="+", metavar="NAME", help="methods of robot.dynamics(), such as "
+                        "inverse_dynamics gravity mass_matrix")
+    export.add_argument("--plant", action="store_true", help="the simulated robot: a step of motors, friction, stops "
+                        "and rigid bodies, for hardware in the loop")
+    export.add_argument("--step", type=float, help=f"time step of the plant [s] (default: {DEFAULT_STEP})")
     export.add_argument("--precision", choices=("double", "float"), default="double",
-                        help="type of all numbers (default: %(default)s)")
-    add_options(export, ("output", Path("export"), "new folder for both files"))
+                        help="type of all numbers in C (default: %(default)s)")
+    add_options(export, ("output", Path("export"), "new folder for the files"))
     export.set_defaults(run=run_export)
 
 
@@ -44,28 +49,44 @@ def run_export(options: Namespace) -> int:
     """Write the files, and print their paths and sizes.
 
     Raises:
-        InputError: A function or gain is unknown, or the folder exists.
+        InputError: A function or gain is unknown, options contradict each other, or the folder exists.
         PluginError: There is no such law.
         CompileError: The law cannot be traced.
         RobodynError: The robot cannot be used.
         OSError: The folder cannot be written.
     """
-    from robodyn_ros.errors import InputError
-    from robodyn_ros.export import dynamics_source, law_source
+    from robodyn_ros.export import write_new
 
-    if bool(options.law) == bool(options.function):
-        raise InputError("export: expected a law, or --function NAME …, and not both")
-    if options.set and not options.law:
-        raise InputError("export: --set has no effect without a law; leave it out")
-    robot = given_robot(options)
-    if options.law:
-        law = _law(options.law, robot.with_timing(options.period), options.set)
-        source = law_source(law, options.law.rpartition(":")[2], options.precision)
-    else:
-        source = dynamics_source(robot, options.function, options.precision)
-    for path, text in zip(source.write(options.output), (source.header, source.source), strict=True):
+    files = _files(options)
+    for path, text in zip(write_new(options.output, files), files.values(), strict=True):
         print(f"written: {path}, {text.count(chr(10))} lines")
     return 0
+
+
+def _files(options: Namespace) -> dict[str, str]:
+    """Texts of the files by their path in the new folder."""
+    from robodyn_ros.commands.compare import simulated_plant
+    from robodyn_ros.errors import InputError
+    from robodyn_ros.export import dynamics_source, law_source, motion_source, plant_source
+
+    if [bool(options.law), bool(options.function), options.plant].count(True) != 1:
+        raise InputError("export: expected one of a law, --function NAME …, and --plant")
+    for option, given, needed, fits in (
+            ("--set", options.set, "a law", options.law),
+            ("--actuators", options.actuators, "--plant", options.plant),
+            ("--step", options.step is not None, "--plant", options.plant)):
+        if given and not fits:
+            raise InputError(f"export: {option} has no effect without {needed}; leave it out")
+    if options.output.exists():
+        raise InputError(f"export: '{options.output}' exists; name a new folder, or remove it")
+    robot = given_robot(options)
+    if options.function:
+        return dynamics_source(robot, options.function, options.precision).files
+    if options.plant:
+        step = DEFAULT_STEP if options.step is None else options.step
+        return plant_source(simulated_plant(robot.model, step, options.actuators), options.precision).files
+    law, name = _law(options.law, robot.with_timing(options.period), options.set), options.law.rpartition(":")[2]
+    return law_source(law, name, options.precision).files | motion_source(robot, options.precision).files
 
 
 def _law(name: str, robot: Any, assignments: Sequence[str]) -> Any:

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.compile import minimum
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -249,8 +250,12 @@ class Supervisor:
         return LimitedEffort(asked, saturated, done)
 
     def _softened(self, asked: Array, q: Array, duration: float) -> Array:
-        share = min(1.0, self._since_start / duration)
-        share *= share * (3.0 - 2.0 * share)
         gravity = self._dynamics.gravity(q)
-        softened: Array = gravity + share * (asked - gravity)
+        softened: Array = gravity + soft_share(self._since_start / duration) * (asked - gravity)
         return softened
+
+
+def soft_share(share: Any) -> Any:
+    """Share of the controller's efforts at a share of the soft start, both from 0 to 1; can be traced."""
+    share = minimum(1.0, share)
+    return share * (share * (3.0 - 2.0 * share))

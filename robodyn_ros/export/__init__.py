@@ -9,6 +9,8 @@
 """Control laws and dynamics leave Python: C sources for micro-controllers and real-time loops."""
 
 from robodyn_ros.export.c_law import law_source
-from robodyn_ros.export.c_source import CSource, dynamics_source
+from robodyn_ros.export.c_motion import motion_source
+from robodyn_ros.export.c_plant import plant_source
+from robodyn_ros.export.c_source import CSource, dynamics_source, write_new
 
-__all__ = ["CSource", "dynamics_source", "law_source"]
+__all__ = ["CSource", "dynamics_source", "law_source", "motion_source", "plant_source", "write_new"]

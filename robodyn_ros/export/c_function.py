@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -20,7 +21,11 @@ import numpy as np
 from robodyn_ros.compile import Tape
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.records import Shape
+from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+
+WIDTH = 110
+"""Longest line of C where words allow it."""
 
 PRECISIONS = {"double": "", "float": "f"}
 """Types of all numbers, and how names of functions and literals end for them."""
@@ -69,7 +74,7 @@ class CFunction:
         """Its declaration, without semicolon; arrays are flat, rows one after the other."""
         arguments = [f"const {real} {identifier(name)}{_size(shape)}" for name, shape in self.tape.inputs.items()]
         arguments += [f"{real} {name}{_size(shape)}" for name, shape in self._outputs().items()]
-        return f"void {self.name}({', '.join(arguments)})"
+        return folded(f"void {self.name}({', '.join(arguments)})")
 
     def helpers(self) -> set[int]:
         """Codes of the operations that need a function of `helper_text`."""
@@ -98,9 +103,13 @@ class CFunction:
                 yield f"    (void){identifier(name)};"
             first = last
         texts: list[str] = []
+        results = set(self.tape.outputs.ravel().tolist())
         for entry, (code, used) in enumerate(zip(self.tape.codes.tolist(), self.tape.operands.tolist(), strict=True)):
-            if code == op.INPUT:
+            if code == op.INPUT and entry not in results:
                 texts.append(elements[used[0]])
+            elif code == op.INPUT:  # kept, as the result may take the place of the input
+                yield f"    const {real} t{entry} = {elements[used[0]]};"
+                texts.append(f"t{entry}")
             elif code == op.CONSTANT:
                 texts.append(literal(float(self.tape.constants[used[0]]), real))
             else:
@@ -113,6 +122,13 @@ class CFunction:
 
     def _outputs(self) -> Mapping[str, Shape]:
         return self.outputs or {"result": self.tape.output_shape}
+
+
+def folded(line: str) -> str:
+    """A line of C, folded where it is long."""
+    indent = line[:len(line) - len(line.lstrip())]
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent + "    ", break_long_words=False,
+                         break_on_hyphens=False)
 
 
 def helper_text(code: int, real: str) -> str:
@@ -132,9 +148,14 @@ def literal(value: float, real: str) -> str:
         return "NAN"
     if math.isinf(value):
         return "INFINITY" if value > 0.0 else "(-INFINITY)"
-    text = repr(value) if real == "double" else str(np.float32(value))
+    text = repr(float(value)) if real == "double" else str(np.float32(value))
     text += ("" if any(mark in text for mark in ".e") else ".0") + PRECISIONS[real]
     return f"({text})" if value < 0.0 else text
+
+
+def row(values: Array, real: str) -> str:
+    """Numbers as C reads them, between commas."""
+    return ", ".join(literal(float(value), real) for value in values) or "0"
 
 
 def _operation(code: int, operands: list[str], real: str) -> str:

@@ -24,7 +24,7 @@ from robodyn_ros.control.parameters import FlatParameter, Parameters
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.export.c_function import CFunction, identifier, literal
+from robodyn_ros.export.c_function import CFunction, identifier, row
 from robodyn_ros.export.c_source import CSource, assembled, comment
 from robodyn_ros.robot import Robot
 
@@ -74,7 +74,7 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
     fields = {path.partition(".")[2]: shape for path, shape in shapes.items() if path.startswith("reference.")}
     bodies += list(_functions(prefix, precision, n, packed.values, gains, m, fields))
     declared = list(_declarations(prefix, precision, law, packed, gains, m, fields))
-    return assembled(prefix, robot, declared, bodies, written, precision)
+    return assembled(prefix, robot.model, declared, bodies, written, precision)
 
 
 def settable(parameters: Parameters, robot: Robot, packed: PackedParameters) -> Iterator[SettableGain]:
@@ -137,7 +137,7 @@ def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: Packe
 
 def _functions(prefix: str, real: str, n: int, values: Array, gains: list[SettableGain], m: int,
                fields: Mapping[str, Shape]) -> Iterator[str]:
-    numbers = _row(values, real)
+    numbers = row(values, real)
     first = [f"    static const {real} given[{max(values.size, 1)}] = {{{numbers}}};", "    int i;",
              f"    for (i = 0; i < {values.size}; i++) {{ law->parameters[i] = given[i]; }}"] if values.size else []
     last = f"    {prefix}_begin(state->q, state->v, law->memory);" if m else "    (void)state;"
@@ -148,8 +148,8 @@ def _functions(prefix: str, real: str, n: int, values: Array, gains: list[Settab
         count = len(gains)
         tables = [f"    static const {kind} {name}[{count}] = {{{row}}};" for kind, name, row in (
             ("int", "place", ", ".join(str(gain.place) for gain in gains)),
-            (real, "lowest", _row(np.array([gain.parameter.minimum for gain in gains]), real)),
-            (real, "highest", _row(np.array([gain.parameter.maximum for gain in gains]), real)))]
+            (real, "lowest", row(np.array([gain.parameter.minimum for gain in gains]), real)),
+            (real, "highest", row(np.array([gain.parameter.maximum for gain in gains]), real)))]
         yield "\n".join([f"int {prefix}_set_gain({prefix} *law, int gain, {real} value)", "{", *tables,
                          f"    if (gain < 0 || gain >= {count} || !(value >= lowest[gain] && value <= highest[gain]))",
                          "        return -1;", "    law->parameters[place[gain]] = value;", "    return 0;", "}"])
@@ -175,6 +175,3 @@ def _about(parameter: FlatParameter) -> str:
     unit = f" [{parameter.unit}]" if parameter.unit else ""
     return f" /* {parameter.description}{unit}, {parameter.minimum:g} to {parameter.maximum:g} */".replace("**/", "*/")
 
-
-def _row(values: Array, real: str) -> str:
-    return ", ".join(literal(float(value), real) for value in values) or "0"

@@ -11,19 +11,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from robodyn_ros import __version__
 from robodyn_ros.compile import trace
+from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
 from robodyn_ros.dynamics.robot_function import RobotFunction
 from robodyn_ros.errors import InputError, suggest
-from robodyn_ros.export.c_function import CFunction, helper_text, identifier
+from robodyn_ros.export.c_function import WIDTH, CFunction, helper_text, identifier
 from robodyn_ros.robot import Robot
-
-_WIDTH = 110
 
 
 class CSource(NamedTuple):
@@ -39,20 +38,30 @@ class CSource(NamedTuple):
     header: str
     source: str
 
-    def write(self, folder: Path) -> tuple[Path, Path]:
-        """Write both files into a new folder, and return their paths: header, source.
+    @property
+    def files(self) -> dict[str, str]:
+        """Texts of both by name, the header first."""
+        return {f"{self.name}.h": self.header, f"{self.name}.c": self.source}
 
-        Raises:
-            InputError: The folder exists.
-            OSError: It cannot be written.
-        """
-        if folder.exists():
-            raise InputError(f"export: '{folder}' exists; name a new folder, or remove it")
-        folder.mkdir(parents=True)
-        paths = folder / f"{self.name}.h", folder / f"{self.name}.c"
-        for path, text in zip(paths, (self.header, self.source), strict=True):
-            path.write_text(text, encoding="utf-8")
-        return paths
+
+def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write files into a new folder, and return their paths.
+
+    Args:
+        folder: The folder.
+        files: Texts by path in it.
+
+    Raises:
+        InputError: The folder exists.
+        OSError: It cannot be written.
+    """
+    if folder.exists():
+        raise InputError(f"export: '{folder}' exists; name a new folder, or remove it")
+    paths = [folder / name for name in files]
+    for path, text in zip(paths, files.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return paths
 
 
 def functions() -> dict[str, RobotFunction]:
@@ -101,23 +110,23 @@ def source_of(name: str, robot: Robot, written: Sequence[CFunction], precision: 
     """
     bodies = ["\n".join(function.definition(precision)) for function in written]  # refuses a wrong precision
     declared = [f"{comment(function.comment)}\n{function.declaration(precision)};" for function in written]
-    return assembled(name, robot, declared, bodies, written, precision)
+    return assembled(name, robot.model, declared, bodies, written, precision)
 
 
-def assembled(name: str, robot: Robot, declared: Sequence[str], bodies: Sequence[str], written: Sequence[CFunction],
-              precision: str) -> CSource:
+def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Sequence[str],
+              written: Sequence[CFunction], precision: str) -> CSource:
     """A file and its header, below what they were made of.
 
     Args:
         name: Name of the files without ending.
-        robot: Whose joints the arrays have.
+        model: Whose joints the arrays have.
         declared: Texts of the header.
         bodies: Texts of the C file.
         written: The functions among them whose operations C may lack.
         precision: ``double`` or ``float``.
     """
-    about = [f"{robot.name}, {robot.n} joints, tip link {robot.tip_link}; written by robodyn_ros {__version__}.",
-             f"Order of the joints: {', '.join(robot.joint_names)}.",
+    about = [f"{model.name}, {model.n} joints, tip link {model.tip_link}; written by robodyn_ros {__version__}.",
+             f"Order of the joints: {', '.join(model.joint_names)}.",
              "Units: rad, m, N m, N, s, kg. No memory is allocated, nothing is kept between calls."]
     top = comment(about)
     guard = identifier(name).upper() + "_H"
@@ -143,12 +152,12 @@ def _function(robot: Robot, function: RobotFunction, name: str) -> CFunction:
 
 
 def comment(lines: Sequence[str]) -> str:
-    """A comment of C; no line is longer than `_WIDTH` where words allow it."""
+    """A comment of C; no line is longer than `WIDTH` where words allow it."""
     wrapped: list[str] = []
     for line in lines:
         row = ""
         for word in line.replace("*/", "* /").split():
-            if row and len(row) + len(word) >= _WIDTH:
+            if row and len(row) + len(word) >= WIDTH:
                 wrapped.append(row)
                 row = ""
             row += (" " if row else "") + word

@@ -23,6 +23,7 @@ from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.state import State
 from robodyn_ros.export.c_law import law_source, settable
+from robodyn_ros.export.c_source import write_new
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.test_motion import excursion, tip_references
 
@@ -38,7 +39,7 @@ class InC:
     def __init__(self, law, name, folder):
         self.law, robot = law, law.robot
         self.prefix = f"{robot.name}_{name}"
-        _, file = law_source(law, name).write(folder / "code")
+        _, file = write_new(folder / "code", law_source(law, name).files)
         library = folder / "law.so"
         done = subprocess.run(["gcc", *STRICT, str(file), "-o", str(library), "-lm"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -168,7 +169,7 @@ def test_what_cannot_be_exported_is_told_with_its_line(tmp_path, monkeypatch, ca
     with pytest.raises(InputError, match="expected a Law, .*received Uncompiled"):
         law_source(Uncompiled(robot), "uncompiled")
     monkeypatch.chdir(tmp_path)
-    for words, message in ((["pd", "--function", "gravity"], "not both"), ([], "expected a law"),
+    for words, message in ((["pd", "--function", "gravity"], "one of"), ([], "one of"),
                            (["pd", "--set", "gains.joint1.q=1"], "gains.joint1.q"),
                            (["pd", "--set", "p"], "GAIN=VALUE"),
                            (["pd", "--set", "gains.joint1.p=-1"], "received -1"), (["no_such_law"], "no_such_law")):

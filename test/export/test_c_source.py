@@ -20,7 +20,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile import clip, exp, expm1, sign, trace, where
 from robodyn_ros.export.c_function import CFunction, identifier
-from robodyn_ros.export.c_source import dynamics_source, functions, source_of
+from robodyn_ros.export.c_source import dynamics_source, functions, source_of, write_new
 from robodyn_ros.resources import robot_file
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -33,7 +33,7 @@ needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler: apt-ge
 
 def build(source, folder, compiler="gcc", flags=("-O1",)):
     """Compile a source into a shared library, and load it."""
-    header, file = source.write(folder / "code")
+    header, file = write_new(folder / "code", source.files)
     library = folder / f"{compiler}.so"
     done = subprocess.run([compiler, *STRICT, *flags, "-shared", "-fPIC", str(file), "-o", str(library), "-lm"],
                           capture_output=True, text=True)
@@ -115,7 +115,7 @@ def test_nothing_undefined_happens(tmp_path):
     (tmp_path / "main.c").write_text(
         '#include "planar_2r_dynamics.h"\nint main(void){double q[2]={1,2},v[2]={3,4},a[2]={5,6},r[2];'
         "planar_2r_inverse_dynamics(q,v,a,r);return r[0] > 0.0 ? 0 : 1;}\n")
-    _, file = source.write(tmp_path / "code")
+    _, file = write_new(tmp_path / "code", source.files)
     program = tmp_path / "program"
     subprocess.run([COMPILERS[0], *STRICT, "-fsanitize=undefined,address", "-fno-sanitize-recover", f"-I{file.parent}",
                     str(tmp_path / "main.c"), str(file), "-o", str(program), "-lm"], check=True)
@@ -129,7 +129,7 @@ def test_it_compiles_for_other_processors(compiler, tmp_path):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     source = dynamics_source(Robot.from_urdf(robot_file("arm7")), SMALL, "float" if "none" in compiler else "double")
-    _, file = source.write(tmp_path / "code")
+    _, file = write_new(tmp_path / "code", source.files)
     done = subprocess.run([compiler, *STRICT, *CROSS[compiler], "-O2", "-c", str(file), "-o", str(tmp_path / "x.o")],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

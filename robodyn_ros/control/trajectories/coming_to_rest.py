@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
+from robodyn_ros.compile import clip
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
@@ -51,7 +50,7 @@ class JointsToRest:
 
     def sample(self, time: float) -> JointReference:
         """The reference at a time [s]."""
-        way, speed, deceleration = _progress(time - self.start_time)
+        way, speed, deceleration = progress(time - self.start_time)
         return JointReference(self._q + way * self._v, speed * self._v, deceleration * self._v)
 
 
@@ -73,7 +72,7 @@ class TipToRest:
 
     def sample(self, time: float) -> TipReference:
         """The reference at a time [s]."""
-        way, speed, deceleration = _progress(time - self.start_time)
+        way, speed, deceleration = progress(time - self.start_time)
         quaternion = quaternion_product(quaternion_from_rotation_vector(way * self._twist[3:]), self._quaternion)
         return TipReference(self._position + way * self._twist[:3], quaternion, speed * self._twist,
                             deceleration * self._twist)
@@ -95,7 +94,10 @@ def coming_to_rest(robot: Robot, kind: type, q: Array, v: Array, start_time: flo
     return JointsToRest(q, v, start_time)
 
 
-def _progress(time: float) -> tuple[float, float, float]:
-    """Return way [s], speed and acceleration [1/s] at a time [s], each per unit of the velocity at the start."""
-    left = float(np.clip(1.0 - time / DURATION, 0.0, 1.0))
+def progress(time: Any) -> tuple[Any, Any, Any]:
+    """Return way [s], speed and acceleration [1/s] at a time [s], each per unit of the velocity at the start.
+
+    The time may be traced.
+    """
+    left = clip(1.0 - time / DURATION, 0.0, 1.0)
     return DURATION / 3.0 * (1.0 - left**3), left**2, -2.0 / DURATION * left

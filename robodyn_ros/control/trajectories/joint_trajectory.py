@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.compile import greater, less, sign, where
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.quintic import basis, coefficients
 from robodyn_ros.description.model import Array
@@ -36,9 +37,9 @@ MOST_POINTS = 5000
 _SEGMENTS_AT_ONCE = 64
 """Segments that are sampled together; bounds the memory, and how long the control thread waits for the GIL."""
 
-_AT_ONCE = 0.25
+AT_ONCE = 0.25
 """Time in which a motion whose only point has time 0 covers the rest of the way to it [s]."""
-_REST_TOLERANCE = float(np.finfo(np.float32).eps)
+REST_TOLERANCE = float(np.finfo(np.float32).eps)
 """Speed that counts as rest at the last point [rad/s or m/s], as joint_trajectory_controller has it."""
 
 
@@ -97,7 +98,7 @@ class Points:
         for i in np.flatnonzero(np.diff(times) <= 0)[:1]:
             raise InputError(f"trajectory: expected increasing times, received {times[i]:g} s for point {i} "
                              f"and {times[i + 1]:g} s for point {i + 1}")
-        if ends_at_rest and (np.abs(v[-1]) > _REST_TOLERANCE).any():
+        if ends_at_rest and (np.abs(v[-1]) > REST_TOLERANCE).any():
             raise InputError(
                 f"trajectory: expected the last point at rest, since it is held afterwards; received velocities {v[-1]}"
             )
@@ -176,7 +177,7 @@ class JointTrajectory:
         if points.times[0] + origin == start_time:
             _check_start(start, points)
             if len(points.times) == 1:  # the robot is there already, but for a tolerance
-                points = replace(points, times=points.times + _AT_ONCE)
+                points = replace(points, times=points.times + AT_ONCE)
         later = points.after(start_time - origin)
         times = np.concatenate([[start_time - origin], later.times])
         q = np.vstack([start.q, later.q])
@@ -273,21 +274,49 @@ def _fill_velocities(times: Array, q: Array, v: Array) -> Array:
     """
     h = np.diff(times)[:, None]
     secant = np.diff(q, axis=0) / h
-    goes_on = np.sign(secant[:-1]) * np.sign(secant[1:]) > 0.0
-    before, after = np.where(goes_on, secant[:-1], 1.0), np.where(goes_on, secant[1:], 1.0)
-    of_before, of_after = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
     chosen = np.zeros_like(q)
-    chosen[1:-1] = np.where(goes_on, 1.0 / ((of_before / before + of_after / after) / (of_before + of_after)), 0.0)
+    chosen[1:-1] = monotone_velocity(h[:-1], h[1:], secant[:-1], secant[1:])
     return np.where(np.isnan(v), chosen, v)
 
 
 def _fill_accelerations(times: Array, q: Array, v: Array, a: Array) -> Array:
     h = np.diff(times)[:, None]
     secant = np.diff(q, axis=0) / h
-    at_begin = (6 * secant - 4 * v[:-1] - 2 * v[1:]) / h  # of the cubic on each segment
-    at_end = (-6 * secant + 2 * v[:-1] + 4 * v[1:]) / h
     chosen = np.zeros_like(q)
-    before, after = at_end[:-1], at_begin[1:]
-    smaller = np.where(np.abs(before) < np.abs(after), before, after)
-    chosen[1:-1] = np.where(before * after > 0, smaller, 0.0)
+    chosen[1:-1] = smaller_acceleration(h[:-1], h[1:], secant[:-1], secant[1:], v[:-2], v[1:-1], v[2:])
     return np.where(np.isnan(a), chosen, a)
+
+
+def monotone_velocity(before: Any, after: Any, secant_before: Any, secant_after: Any) -> Any:
+    """Velocity at a point inside, by [FritschButland]; 0 where the motion turns. Numbers, arrays or traced scalars.
+
+    Args:
+        before: Time since the point before [s].
+        after: Time to the point after [s].
+        secant_before: Mean velocity since the point before.
+        secant_after: Mean velocity to the point after.
+    """
+    goes_on = greater(sign(secant_before) * sign(secant_after), 0.0)
+    of_before, of_after = 2.0 * after + before, after + 2.0 * before
+    mean = (of_before / where(goes_on, secant_before, 1.0) + of_after / where(goes_on, secant_after, 1.0)) / (
+        of_before + of_after)
+    return where(goes_on, 1.0 / mean, 0.0)
+
+
+def smaller_acceleration(before: Any, after: Any, secant_before: Any, secant_after: Any, v_before: Any, v: Any,
+                         v_after: Any) -> Any:
+    """Acceleration at a point inside: the smaller one of the cubics on both sides, 0 if these differ in sign.
+
+    Args:
+        before: Time since the point before [s].
+        after: Time to the point after [s].
+        secant_before: Mean velocity since the point before.
+        secant_after: Mean velocity to the point after.
+        v_before: Velocity at the point before.
+        v: Velocity at the point.
+        v_after: Velocity at the point after.
+    """
+    at_end = (-6 * secant_before + 2 * v_before + 4 * v) / before
+    at_begin = (6 * secant_after - 4 * v - 2 * v_after) / after
+    smaller = where(less(abs(at_end), abs(at_begin)), at_end, at_begin)
+    return where(greater(at_end * at_begin, 0.0), smaller, 0.0)

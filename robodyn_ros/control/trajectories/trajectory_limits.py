@@ -17,8 +17,8 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, P
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError
 
-_ROUNDING = 1e-6  # [rad or m]
-_SPEED_TOLERANCE = 1.001  # relative
+ROUNDING = 1e-6  # [rad or m]
+SPEED_TOLERANCE = 1.001  # relative
 _ROUNDS = 10  # speeds at the start do not shrink with the time, so that one stretch may not be enough
 
 
@@ -36,8 +36,8 @@ def check_positions(model: RobotModel, points: Points, trajectory: JointTrajecto
     Raises:
         InputError: A joint passes a limit; the message names joint, position and limit.
     """
-    lower = np.minimum(model.position_lower, start.q) - _ROUNDING
-    upper = np.maximum(model.position_upper, start.q) + _ROUNDING
+    lower = np.minimum(model.position_lower, start.q) - ROUNDING
+    upper = np.maximum(model.position_upper, start.q) + ROUNDING
     for index, joint in np.argwhere((points.q < lower) | (points.q > upper))[:1]:
         raise InputError(f"trajectory: point {index}, {_passed(model, joint, points.q[index, joint])}")
     lowest, highest, _ = trajectory.extremes()
@@ -54,7 +54,7 @@ def excessive_speeds(model: RobotModel, trajectory: JointTrajectory) -> list[str
     speed, limit = trajectory.extremes()[2], model.velocity_limit
     return [
         f"joint '{model.joint_names[joint]}' would have to move at {speed[joint]:.4g}, its limit is {limit[joint]:.4g}"
-        for joint in np.flatnonzero(speed > limit * _SPEED_TOLERANCE)
+        for joint in np.flatnonzero(speed > limit * SPEED_TOLERANCE)
     ]
 
 
@@ -79,7 +79,7 @@ def within_speed_limits(model: RobotModel, points: Points, start: JointReference
     for _ in range(_ROUNDS):
         trajectory = JointTrajectory(start, start_time, points.stretched(factor), origin)
         excess = float((trajectory.extremes()[2] / model.velocity_limit).max())
-        if excess <= _SPEED_TOLERANCE:
+        if excess <= SPEED_TOLERANCE:
             return trajectory, factor
         factor *= excess
     raise InputError(f"trajectory: {excessive_speeds(model, trajectory)[0]}, however long the motion takes; begin at "
