@@ -1,0 +1,119 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The simulated robot in C against the simulated robot in Python, step by step."""
+
+import ctypes
+import shutil
+import subprocess
+from ctypes import POINTER, c_double
+
+import numpy as np
+import pytest
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.export import plant_source, write_new
+from robodyn_ros.resources import actuators_file, robot_file
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O1")
+
+needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
+
+FIELDS = ("q", "v", "current", "temperature")
+
+
+class InC:
+    """The struct of a simulated robot in C, as an array of doubles, and what lies behind it."""
+
+    def __init__(self, model, folder):
+        self.n, self.name = model.n, f"{model.model.name}_plant"
+        _, file = write_new(folder / "code", plant_source(model).files)
+        subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", str(file), "-o", str(folder / "plant.so"), "-lm"],
+                       check=True)
+        self._library = ctypes.CDLL(str(folder / "plant.so"))
+        self._numbers = np.full(4096, 7.0)
+
+    def _call(self, function, *arrays):
+        getattr(self._library, f"{self.name}_{function}")(
+            *(array.ctypes.data_as(POINTER(c_double)) for array in (self._numbers, *arrays)))
+
+    def init(self, q, v):
+        self._call("init", q, v)
+
+    def step(self, **command):
+        names = ("effort", "voltage", "by_voltage", "damping", "brake", "external")
+        for name, values in command.items():
+            first = (12 + names.index(name)) * self.n
+            self._numbers[first:first + self.n] = values
+        self._call("step")
+        assert self._numbers[-1] == 7.0
+
+    @property
+    def state(self):
+        return self._numbers[:4 * self.n].reshape(4, self.n)
+
+
+def drive(robot, model, folder, steps=1500, by_voltage=False):
+    """Drive both against stops and back, and compare; returns the greatest speeds."""
+    options = {"actuators": model.actuators, "friction": model.friction, "integrator": model.integrator}
+    plant, in_c, rng = Plant(robot, model.step, **options), InC(model, folder), np.random.default_rng(6)
+    in_c.init(plant.q, plant.v)
+    n, fastest = robot.n, np.zeros(robot.n)
+    scale = np.minimum(robot.effort_limit, 2.0 * np.abs(robot.dynamics().gravity(plant.q)) + 2.0)
+    for step in range(steps):
+        if step % 100 == 0:
+            command = rng.uniform(-1.0, 1.0, n)
+            given = plant._drive._replace(effort=np.zeros(n) if by_voltage else command * scale)
+            if by_voltage:
+                given = given._replace(voltage=12.0 * command, by_voltage=np.ones(n))
+        plant.advance(given)
+        in_c.step(effort=given.effort, by_voltage=np.full(n, float(by_voltage)),
+                  voltage=12.0 * command if by_voltage else np.zeros(n))
+        for field, found in zip(FIELDS, in_c.state, strict=True):
+            expected = getattr(plant._state, field)
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6, err_msg=f"{field} at step {step}")
+        fastest = np.maximum(fastest, np.abs(plant.v))
+    return fastest
+
+
+@needs_compiler
+@pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
+def test_a_robot_with_friction_moves_as_in_python(integrator, tmp_path):
+    robot = Robot.from_urdf(robot_file("scara"))
+    assert (drive(robot, PlantModel.from_description(robot.model, integrator=integrator), tmp_path) > 0.02).all()
+
+
+@needs_compiler
+@pytest.mark.parametrize("by_voltage", [False, True])
+def test_motors_move_as_in_python(by_voltage, tmp_path):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    settings = HardwareSettings.from_yaml(actuators_file("hardware_dc_motors"))
+    model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
+                                        settings.joint_friction(robot.model))
+    drive(robot, model, tmp_path, by_voltage=by_voltage)
+
+
+def test_what_is_not_exported_is_refused(tmp_path, monkeypatch, capsys):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    with pytest.raises(InputError, match="expected one with fixed steps, received 'adaptive'"):
+        plant_source(PlantModel.from_description(robot.model, integrator="adaptive"))
+    monkeypatch.chdir(tmp_path)
+    for words, message in ((["pd", "--plant"], "one of"), (["--function", "gravity", "--plant"], "one of"),
+                           (["--plant", "--step", "-1"], "-1"),
+                           (["--function", "gravity", "--step", "0.01"], "--step")):
+        assert main(["export", *words, "--robot", "planar_2r"]) != 0
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1, error
+    assert not list(tmp_path.iterdir())
+    assert main(["export", "--plant", "--robot", "planar_2r", "--actuators", "hardware_dc_motors",
+                 "--output", "c"]) == 0
+    assert (tmp_path / "c" / "planar_2r_plant.h").exists()
