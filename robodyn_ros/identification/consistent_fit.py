@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import block_diag, cho_factor, cho_solve
 
 from robodyn_ros.description.model import Array
@@ -68,8 +69,9 @@ class Prior:
 
     Args:
         inertial: Of the description, shape (10 links,).
-        joint_values: Of the joints: friction and rotors, none negative, shape (m,).
+        joint_values: Of the joints: friction, rotors and offsets, shape (m,).
         joint_deviations: Standard deviations of those; 0: known, shape (m,).
+        signed: Which of those may be negative, shape (m,); None: none.
 
     Attributes:
         expected: All p = 10 links + m parameters, shape (p,).
@@ -77,11 +79,14 @@ class Prior:
         curvature: Inverse covariance of these, shape (f, f).
     """
 
-    def __init__(self, inertial: Array, joint_values: Array, joint_deviations: Array) -> None:
+    def __init__(self, inertial: Array, joint_values: Array, joint_deviations: Array,
+                 signed: NDArray[np.bool_] | None = None) -> None:
         rows = inertial.reshape(-1, COUNT)
         self._links = [PriorLink(row) if row[0] > 0.0 else None for row in rows]
         self._deviations = joint_deviations[joint_deviations > 0.0]
         self._expected_joints = joint_values[joint_deviations > 0.0]
+        may_be_negative = np.zeros(len(joint_values), dtype=bool) if signed is None else signed
+        self._positive = ~may_be_negative[joint_deviations > 0.0]
         self.expected = np.concatenate([*(row if link is None else link.parameters
                                           for row, link in zip(rows, self._links, strict=True)), joint_values])
         has_mass = np.repeat([link is not None for link in self._links], COUNT)
@@ -94,24 +99,27 @@ class Prior:
         """The expectation, with positive friction where it has none, shape (f,)."""
         start = self.expected[self.free]
         joints = len(self._deviations)
-        start[len(start) - joints:] = np.maximum(self._expected_joints, _START_SHARE * self._deviations)
+        start[len(start) - joints:] = np.where(
+            self._positive, np.maximum(self._expected_joints, _START_SHARE * self._deviations), self._expected_joints)
         return start
 
     def cost(self, free: Array) -> float:
         """Minus the logarithm of the probability, up to a constant; infinite where no body or friction is possible."""
         links, joints = self._split(free)
-        if (joints <= 0.0).any():
+        bounded = joints[self._positive]
+        if (bounded <= 0.0).any():
             return float("inf")
         distance = (joints - self._expected_joints) / self._deviations
         return float(sum(link.divergence(row) for link, row in links) / PRIOR_DEVIATION**2
-                     + 0.5 * distance @ distance - _BARRIER * np.log(joints / self._deviations).sum())
+                     + 0.5 * distance @ distance - _BARRIER * np.log(bounded / self._deviations[self._positive]).sum())
 
     def slopes(self, free: Array) -> tuple[Array, Array]:
         """First and second derivatives of `cost`, shapes (f,) and (f, f)."""
         links, joints = self._split(free)
         of_links = [link.slopes(row) for link, row in links]
-        first = (joints - self._expected_joints) / self._deviations**2 - _BARRIER / joints
-        second = self._deviations**-2.0 + _BARRIER / joints**2
+        inverse = np.where(self._positive, 1.0 / np.where(self._positive, joints, 1.0), 0.0)
+        first = (joints - self._expected_joints) / self._deviations**2 - _BARRIER * inverse
+        second = self._deviations**-2.0 + _BARRIER * inverse**2
         return (np.concatenate([*(one / PRIOR_DEVIATION**2 for one, _ in of_links), first]),
                 block_diag(*(two / PRIOR_DEVIATION**2 for _, two in of_links), np.diag(second)))
 
@@ -119,7 +127,8 @@ class Prior:
         """How many steps lead to the border of what is possible."""
         (links, joints), (steps, joint_steps) = self._split(free), self._split(step)
         of_links = [link.reach(row, along) for (link, row), (_, along) in zip(links, steps, strict=True)]
-        return min([*of_links, *(joints / np.maximum(-joint_steps, 1e-300))])
+        joints, joint_steps = joints[self._positive], joint_steps[self._positive]
+        return min([*of_links, *(joints / np.maximum(-joint_steps, 1e-300)), np.inf])
 
     def _split(self, free: Array) -> tuple[list[tuple[PriorLink, Array]], Array]:
         count = len(free) - len(self._deviations)

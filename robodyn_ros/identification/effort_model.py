@@ -6,11 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Efforts of the drives as a linear function of all that is identified: inertias, friction, and rotors.
+"""Efforts of the drives as a linear function of all that is identified: inertias, friction, rotors and offsets.
 
-    tau = Y(q, v, a) pi + D v + (F_c + (F_s - F_c) exp(-(v / v_s)^2)) sign(v) + Gamma^T J_M Gamma a
+    tau = Y(q, v, a) pi + D v + (F_c + (F_s - F_c) exp(-(v / v_s)^2)) sign(v) + J a + tau_0
+          + C^T (D_m C v + F_m sign(C v) + J_m C a)
 
-It is linear in pi, D, F_c, F_s - F_c and the reflected inertia of the rotors; Stribeck's velocity v_s is given.
+It is linear in pi, D, F_c, F_s - F_c, the reflected inertia J of the rotors and the offsets tau_0 of the measured
+efforts; Stribeck's velocity v_s is given. The last term belongs to motors that turn with several joints, as in the
+coupled wrists of industrial arms [GautierPoignet]: C v are their velocities, over the ratio to their own joint.
 """
 
 from __future__ import annotations
@@ -27,25 +30,58 @@ from robodyn_ros.dynamics.regressor import PARAMETERS
 from robodyn_ros.identification.base_parameters import BaseParameters
 from robodyn_ros.robot import Robot
 
+MOTOR_PARAMETERS = ("motor_viscous", "motor_coulomb", "motor_rotor")
+"""Of each motor that turns with several joints: D_m, F_m and J_m, reflected to its own joint."""
+
 JOINT_PARAMETERS = ("viscous", "coulomb", "stribeck", "rotor")
 """Of each joint: D, F_c, F_s - F_c, and the rotor's inertia reflected to the joint."""
+
+OFFSET = "offset"
+"""tau_0 of each joint."""
 
 _RANDOM_MOTIONS = 40
 
 
 @dataclass(frozen=True, eq=False)
 class EffortModel:
-    """Names and columns of the parameters: ten of each link, then each of `JOINT_PARAMETERS` of all joints.
+    """Names and columns of the parameters: ten of each link, then each of `joint_parameters` of all joints.
 
     Attributes:
         robot: The robot.
         stribeck_velocity: v_s; NaN where the friction of a joint has no such effect, shape (n,) [rad/s or m/s].
         has_rotor: Which joints have a motor whose inertia counts, shape (n,).
+        coupling: C, the motors' velocities over the ratio to their own joint for velocities of the joints, so that its
+            diagonal is 1; None: every motor turns with its own joint alone; shape (n, n).
+        has_offset: Whether the measured efforts have offsets.
     """
 
     robot: Robot
     stribeck_velocity: Array
     has_rotor: NDArray[np.bool_]
+    coupling: Array | None = None
+    has_offset: bool = False
+
+    @cached_property
+    def joint_parameters(self) -> tuple[str, ...]:
+        """`JOINT_PARAMETERS`, `MOTOR_PARAMETERS` if motors turn with several joints, and `OFFSET` if there are any."""
+        return (*JOINT_PARAMETERS, *(MOTOR_PARAMETERS if len(self.coupled) else ()),
+                *([OFFSET] if self.has_offset else []))
+
+    @cached_property
+    def coupled(self) -> NDArray[np.intp]:
+        """Indices of the motors that turn with several joints."""
+        if self.coupling is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero((self.coupling != np.eye(self.robot.n)).any(axis=1))
+
+    @cached_property
+    def has(self) -> dict[str, NDArray[np.bool_]]:
+        """Which joints have each of these parameters, shapes (n,)."""
+        n = self.robot.n
+        there, is_coupled = np.ones(n, dtype=bool), np.isin(np.arange(n), self.coupled)
+        return {"viscous": there, "coulomb": there, "stribeck": np.isfinite(self.stribeck_velocity),
+                "rotor": self.has_rotor & ~is_coupled, "motor_viscous": is_coupled, "motor_coulomb": is_coupled,
+                "motor_rotor": is_coupled & self.has_rotor, OFFSET: there}
 
     @property
     def inertial_count(self) -> int:
@@ -56,28 +92,37 @@ class EffortModel:
     def names(self) -> tuple[str, ...]:
         """Names of all parameters, length p: ``<link>.<parameter>`` and ``<joint>.<parameter>``."""
         inertial = [f"{joint.link}.{parameter}" for joint in self.robot.model.joints for parameter in PARAMETERS]
-        return (*inertial, *(f"{joint}.{parameter}" for parameter in JOINT_PARAMETERS
+        return (*inertial, *(f"{joint}.{parameter}" for parameter in self.joint_parameters
                              for joint in self.robot.joint_names))
 
     def slots(self, parameter: str) -> slice:
         """Places of a parameter of all joints.
 
         Args:
-            parameter: One of `JOINT_PARAMETERS`.
+            parameter: One of `joint_parameters`.
         """
-        first = self.inertial_count + JOINT_PARAMETERS.index(parameter) * self.robot.n
+        first = self.inertial_count + self.joint_parameters.index(parameter) * self.robot.n
         return slice(first, first + self.robot.n)
 
     def columns(self, q: Array, v: Array, a: Array) -> Array:
         """The regressor of K samples, shape (K, n, p), for positions, velocities and accelerations of shape (K, n)."""
-        n = self.robot.n
-        regressor = np.zeros((len(q), n, len(self.names)))
+        regressor = np.zeros((len(q), self.robot.n, len(self.names)))
         regressor[:, :, :self.inertial_count] = self.robot.dynamics().batch.regressor(q, v, a)
-        joint, sign = np.arange(n), np.sign(v)
-        for parameter, values in (("viscous", v), ("coulomb", sign), ("stribeck", sign * self.rise(v)),
-                                  ("rotor", np.where(self.has_rotor, a, 0.0))):
-            regressor[:, joint, self.slots(parameter).start + joint] = values
+        regressor[:, :, self.inertial_count:] = self.joint_columns(v, a)
         return regressor
+
+    def joint_columns(self, v: Array, a: Array) -> Array:
+        """The columns of `joint_parameters`, shape (K, n, kinds n), for velocities and accelerations, shape (K, n)."""
+        n, sign = self.robot.n, np.sign(v)
+        columns = np.zeros((len(v), n, len(self.joint_parameters) * n))
+        values = {"viscous": v, "coulomb": sign, "stribeck": sign * self.rise(v), "rotor": a, OFFSET: np.ones_like(v)}
+        motor_v, motor_a = (v, a) if self.coupling is None else (v @ self.coupling.T, a @ self.coupling.T)
+        values |= dict(zip(MOTOR_PARAMETERS, (motor_v, np.sign(motor_v), motor_a), strict=True))
+        for kind, parameter in enumerate(self.joint_parameters):
+            for j in np.flatnonzero(self.has[parameter]):
+                row = self.coupling[j] if self.coupling is not None and parameter in MOTOR_PARAMETERS else np.eye(n)[j]
+                columns[:, :, kind * n + j] = values[parameter][:, j, None] * row
+        return columns
 
     def rise(self, v: Array) -> Array:
         """exp(-(v / v_s)^2); 0 without Stribeck's effect, shape of v."""

@@ -21,7 +21,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.consistent_fit import LinearFit, Prior, consistent_solution
-from robodyn_ros.identification.effort_model import JOINT_PARAMETERS, EffortModel
+from robodyn_ros.identification.effort_model import JOINT_PARAMETERS, OFFSET, EffortModel
 from robodyn_ros.identification.measured_motion import MeasuredMotion
 from robodyn_ros.identification.stribeck import stribeck_velocity
 from robodyn_ros.robot import Robot
@@ -85,7 +85,11 @@ class IdentifiedModel:
     def predict(self, q: Array, v: Array, a: Array) -> Array:
         """Efforts of the drives for a motion, each array of shape (K, n) [N m or N]."""
         motors = self.rotor_inertia - self.robot.model.armature  # the dynamics have that of the description
-        return drive_efforts(self.robot, self.friction, q, v, a) + motors * a
+        efforts = drive_efforts(self.robot, self.friction, q, v, a) + motors * a
+        own, model = len(JOINT_PARAMETERS) * self.robot.n, self.effort_model
+        if len(model.joint_parameters) > len(JOINT_PARAMETERS):
+            efforts += model.joint_columns(v, a)[:, :, own:] @ self.parameters[model.inertial_count + own:]
+        return efforts
 
 
 def drive_efforts(robot: Robot, friction: Friction, q: Array, v: Array, a: Array) -> Array:
@@ -100,7 +104,8 @@ def effort_scale(robot: Robot, effort: Array) -> Array:
     return np.where(np.isfinite(limit), limit, np.maximum(np.abs(effort).max(axis=0), 1e-9))
 
 
-def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] | None = None) -> IdentifiedModel:
+def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] | None = None, *,
+             coupling: Array | None = None, has_offset: bool = False) -> IdentifiedModel:
     """Identify a robot's inertias, friction and rotors.
 
     Weighted least squares [GautierPoignet]: the efforts of each joint count by their own noise, found by repetition.
@@ -110,6 +115,8 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
         robot: The robot as its description has it.
         motion: Measured motion and efforts.
         has_rotor: Which joints have a motor whose inertia counts, shape (n,); None: none.
+        coupling: Of motors that turn with several joints, see `EffortModel`, shape (n, n); None: there are none.
+        has_offset: Whether the measured efforts have offsets, as those from currents have.
 
     Raises:
         InputError: No joint moves, or the search does not converge.
@@ -119,7 +126,7 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
     if not motion.usable.any():
         raise InputError("identification: no joint moves in this recording: record a motion such as robodyn excite "
                          "writes")
-    model = EffortModel(robot, np.full(n, np.nan), rotors)
+    model = EffortModel(robot, np.full(n, np.nan), rotors, coupling, has_offset)
     rows = _Rows(model, motion)
     velocities = rows.stribeck_velocities()
     if np.isfinite(velocities).any():
@@ -139,9 +146,13 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
 
 def described_parameters(model: EffortModel) -> Array:
     """The description's parameters in the order of `EffortModel.names`, without Stribeck's effect."""
-    n, described = model.robot.n, model.robot.model
-    return np.concatenate([inertial_parameters(described), described.damping, described.friction, np.zeros(n),
-                           described.armature])
+    described = model.robot.model
+    parameters = np.zeros(len(model.names))
+    parameters[:model.inertial_count] = inertial_parameters(described)
+    parameters[model.slots("viscous")] = described.damping
+    parameters[model.slots("coulomb")] = described.friction
+    parameters[model.slots("rotor")] = described.armature
+    return parameters
 
 
 def prior_of(model: EffortModel, motion: MeasuredMotion) -> Prior:
@@ -152,12 +163,13 @@ def prior_of(model: EffortModel, motion: MeasuredMotion) -> Prior:
     scale = np.where(motion.usable.any(axis=0), effort_scale(model.robot, motion.effort), 0.0)
     fastest = np.maximum(np.abs(motion.v).max(axis=0), motion.slowest + 1e-9)
     fiercest = np.maximum(np.abs(motion.a).max(axis=0), 1e-9)
-    has_rise = np.isfinite(model.stribeck_velocity)
-    deviations = {"viscous": scale / fastest, "coulomb": scale, "stribeck": np.where(has_rise, scale, 0.0),
-                  "rotor": np.where(model.has_rotor, scale / fiercest, 0.0)}
-    described = described_parameters(model)
-    return Prior(described[:model.inertial_count], described[model.inertial_count:],
-                 np.concatenate([deviations[name] for name in JOINT_PARAMETERS]))
+    deviations = {"viscous": scale / fastest, "motor_viscous": scale / fastest, "rotor": scale / fiercest,
+                  "motor_rotor": scale / fiercest}
+    described, count = described_parameters(model), model.inertial_count
+    return Prior(described[:count], described[count:],
+                 np.concatenate([np.where(model.has[name], deviations.get(name, scale), 0.0)
+                                 for name in model.joint_parameters]),
+                 np.repeat([name == OFFSET for name in model.joint_parameters], model.robot.n))
 
 
 class _Rows:

@@ -64,3 +64,11 @@ def test_the_mass_is_expected_within_its_deviation():
     covariance = prior.covariance()
     share = np.sqrt(1.0 / (scale @ np.linalg.inv(covariance) @ scale)) / np.linalg.norm(BALL)
     assert share == pytest.approx(PRIOR_DEVIATION / 2.0)
+
+
+def test_values_with_a_sign_may_become_negative():
+    prior = Prior(BALL, np.array([0.5, 0.0]), np.array([10.0, 10.0]), np.array([False, True]))
+    matrix = np.zeros((2, 12))
+    matrix[0, 10], matrix[1, 11] = 1e4, 1e4
+    found = consistent_solution(LinearFit(matrix, np.array([0.7e4, -0.3e4])), prior)
+    np.testing.assert_allclose(found[10:], [0.7, -0.3], rtol=1e-4)

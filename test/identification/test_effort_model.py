@@ -45,3 +45,21 @@ def test_rotors_and_the_rise_are_base_parameters_only_where_they_are():
     assert "joint1.stribeck" in found and "joint2.stribeck" not in found
     # The rotor of the first joint is told from its link by nothing, that of the second by the first joint's effort.
     assert "joint2.rotor" in found and "joint1.rotor" not in found
+
+
+def test_a_motor_that_turns_with_two_joints_and_an_offset():
+    """The second motor turns with both joints: its friction and inertia load both, by the power that it takes."""
+    coupling = np.array([[1.0, 0.0], [0.5, 1.0]])
+    model = EffortModel(ARM, np.full(2, np.nan), np.array([True, True]), coupling, has_offset=True)
+    parameters = described_parameters(model)
+    for kind, value in (("motor_viscous", 0.3), ("motor_coulomb", 0.2), ("motor_rotor", 0.1)):
+        parameters[model.slots(kind)] = [7.0, value]  # the first motor turns with its own joint alone
+    parameters[model.slots("rotor")] = [0.4, 7.0]  # the second rotor counts as that of a coupled motor
+    parameters[model.slots("offset")] = [0.5, -0.6]
+    motor_v, motor_a = V @ coupling[1], A @ coupling[1]
+    motor = 0.3 * motor_v + 0.2 * np.sign(motor_v) + 0.1 * motor_a
+    expected = (drive_efforts(ARM, model.friction(parameters), Q, V, A) + np.array([0.4, 0.0]) * A
+                + motor[:, None] * coupling[1] + [0.5, -0.6])
+    np.testing.assert_allclose(model.columns(Q, V, A) @ parameters, expected, atol=1e-10)
+    found = set(np.array(model.names)[model.base.independent])
+    assert {"joint2.motor_viscous", "joint2.motor_coulomb", "joint1.offset"} <= found
