@@ -18,7 +18,7 @@ PURPOSES = {
     "matplotlib": ("the plots need Matplotlib", "matplotlib"),
     "mcap_ros2": ("recordings need mcap-ros2-support", "mcap mcap-ros2-support"),
     "cmaes": ("searches over a study need the package cmaes", "cmaes"),
-    "pyarrow": ("results of studies need Apache Arrow", "pyarrow"),
+    "pyarrow": ("results of studies and Parquet files need Apache Arrow", "pyarrow"),
     "viser": ("the browser view needs viser", "viser trimesh"),
     "distributed": ("a cluster needs Dask distributed", "distributed"),
     "mujoco": ("the engine mujoco and robots in MJCF files need MuJoCo", "mujoco"),

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn identify``: inertias, friction and motors of a robot from the recording of its motion."""
+"""``robodyn identify``: inertias, friction and motors of a robot from the recording or a table of its motion."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.commands.options import Subparsers, add_complete_option
+from robodyn_ros.commands.table_columns import JointTable, add_table_options, is_table, refuse_table_options
 from robodyn_ros.errors import InputError, RecordingError
 from robodyn_ros.optional_packages import require
 
@@ -33,10 +34,12 @@ def add_commands(commands: Subparsers) -> None:
         "recorded positions and efforts. Writes a URDF and a YAML file of actuators for 'robodyn simulate', a report, "
         "and a picture of measured against predicted efforts.",
     )
-    identify.add_argument("recording", metavar="RUN", type=Path, help="rosbag2 folder with MCAP, or .mcap file, of a "
-                          "motion such as robodyn excite writes")
+    identify.add_argument("recording", metavar="RUN", type=Path, help="rosbag2 folder with MCAP, .mcap file, or "
+                          "table, of a motion such as robodyn excite writes")
     identify.add_argument("--validate", metavar="RUN2", type=Path, help="recording of another motion, whose efforts "
                           "the model has to predict")
+    identify.add_argument("--hold-out", type=float, metavar="SHARE", help="keep this share of the recording, its end, "
+                          "for validation, instead of --validate")
     add_complete_option(identify)
     identify.add_argument("--robot", metavar="ROBOT", help="name or file of the robot as it is described (default: the "
                           "recorded robot_description)")
@@ -46,17 +49,28 @@ def add_commands(commands: Subparsers) -> None:
                           "%(default)s)")
     identify.add_argument("--cutoff", type=float, help=f"cutoff frequency of the filter on positions [Hz] (default: "
                           f"{DEFAULT_CUTOFF:g})")
+    identify.add_argument("--offsets", action="store_true", help="the measured efforts have offsets, which are "
+                          "identified, too; always so with --motor-efforts and --currents")
     identify.add_argument("--namespace", help="namespace of the robot, if several were recorded")
     identify.add_argument("--adaptive", action="store_true", help="write the last estimates of the controller "
                           "'adaptive' in the recording as a URDF, instead of identifying")
+    add_table_options(identify)
     identify.set_defaults(run=run_identify)
 
 
 @dataclass(frozen=True)
 class _Recorded:
-    """A recording, the robot that it is of, and its prepared motion."""
+    """A prepared motion, the robot that made it, and where it was recorded.
 
-    run: Any
+    Attributes:
+        source: A `Run`, or a `JointTable`.
+        label: Its name.
+        robot: The robot as described.
+        motion: The prepared motion.
+    """
+
+    source: Any
+    label: str
     robot: Any
     motion: Any
 
@@ -69,11 +83,11 @@ def run_identify(options: Namespace) -> int:
             package is missing.
         OSError: A file cannot be written.
     """
-    require("mcap_ros2")
     if options.adaptive:
-        for name in ("validate", "actuators", "cutoff"):
+        for name in ("validate", "hold_out", "actuators", "cutoff"):
             if getattr(options, name) is not None:
-                raise InputError(f"identify: --{name} has no effect with --adaptive; leave it out")
+                raise InputError(f"identify: --{name.replace('_', '-')} has no effect with --adaptive; leave it out")
+        require("mcap_ros2")
         return _write_adaptive(options)
     require("matplotlib")
     from robodyn_ros.actuation.configuration import HardwareSettings
@@ -82,18 +96,25 @@ def run_identify(options: Namespace) -> int:
     from robodyn_ros.identification.identified_model import identify
     from robodyn_ros.resources import actuators_file
 
-    if options.cutoff is not None and not options.cutoff > 0.0:
+    if options.cutoff is not None and not 0.0 < options.cutoff < np.inf:
         raise InputError(f"identify: cutoff: expected a positive frequency in Hz, received {options.cutoff:g}")
+    if options.hold_out is not None and (options.validate or not 0.0 < options.hold_out < 1.0):
+        raise InputError("identify: --hold-out: expected a share between 0 and 1, and no --validate, received "
+                         f"{options.hold_out:g}{' and --validate' if options.validate else ''}")
     settings = content = None
     if options.actuators:
         settings = HardwareSettings.from_yaml(actuators_file(options.actuators))
         content = read_yaml(actuators_file(options.actuators))["joints"]
-    first = _prepared(options.recording, options, settings)
+    recordings = _prepared(options.recording, options, settings, options.hold_out)
+    if options.validate:
+        recordings += _prepared(options.validate, options, settings)
+    first = recordings[0]
     robot = first.robot
     has_rotor, constants = _motors(first, settings)
-    model = identify(robot, first.motion, has_rotor)
-    second = _prepared(options.validate, options, settings) if options.validate else None
-    compared = [(first, "identification"), *([(second, "validation")] if second else [])]
+    is_table = isinstance(first.source, JointTable)
+    model = identify(robot, first.motion, has_rotor, coupling=first.source.coupling if is_table else None,
+                     has_offset=options.offsets or is_table and first.source.from_motors)
+    compared = list(zip(recordings, ("identification", "validation"), strict=False))
     lines, comparisons, scale = _report(model, constants, compared)
     folder = options.output
     folder.mkdir(parents=True, exist_ok=True)
@@ -136,40 +157,71 @@ def _open(path: Path, options: Namespace) -> tuple[Any, Any]:
     return run, robot or run.robot
 
 
-def _prepared(path: Path, options: Namespace, settings: Any) -> _Recorded:
-    """Read a recording and prepare its motion; efforts are those behind gears with losses."""
+def _prepared(path: Path, options: Namespace, settings: Any, hold_out: float | None = None) -> list[_Recorded]:
+    """Read a recording or a table and prepare its motion, in two parts if a share is held out.
+
+    Efforts are those behind gears with losses.
+    """
     from dataclasses import replace
 
-    from robodyn_ros.identification.measured_motion import prepare
+    from robodyn_ros.identification.measured_motion import SHORTEST, check_units, prepare
 
-    run, robot = _open(path, options)
-    order = [run.joint_names.index(name) for name in robot.joint_names]
-    states = run.states
-    motion = prepare(robot.model, states.time, states.position[:, order], states.effort[:, order], str(path),
-                     options.cutoff or DEFAULT_CUTOFF)
-    for note in motion.notes:
-        print(f"robodyn: warning: {note}", file=sys.stderr)
-    if settings is not None:
-        losses = settings.joint_actuators(robot.model).gear_friction(motion.effort)
-        motion = replace(motion, effort=motion.effort - losses * np.sign(motion.v))
-    return _Recorded(run, robot, motion)
+    if is_table(path):
+        robot = _given_robot(path, options)
+        source: Any = JointTable.from_options(path, options, robot)
+        time, position, effort, velocity = source.time, source.position, source.effort, source.velocity
+        remedy = ("angles are in rad (--degrees for others) and those of the joints (--motor-positions and --ratios "
+                  "for those of the motors), stamps in s, efforts in N m or N")
+    else:
+        refuse_table_options(options, path)
+        require("mcap_ros2")
+        source, robot = _open(path, options)
+        order = [source.joint_names.index(name) for name in robot.joint_names]
+        states, velocity, remedy = source.states, None, "record rad, m, N m and N"
+        time, position, effort = states.time, states.position[:, order], states.effort[:, order]
+    check_units(robot.model, time, position, effort, str(path), remedy)
+    begin = len(time) - round(len(time) * (hold_out or 0.0))
+    recorded: list[_Recorded] = []
+    for part in (slice(None, begin), slice(begin, None)) if hold_out else (slice(None),):
+        motion = prepare(robot.model, time[part], position[part], effort[part], str(path),
+                         options.cutoff or DEFAULT_CUTOFF, None if velocity is None else velocity[part],
+                         1.0 if recorded else SHORTEST)
+        for note in motion.notes:
+            print(f"robodyn: warning: {note}", file=sys.stderr)
+        if settings is not None:
+            losses = settings.joint_actuators(robot.model).gear_friction(motion.effort)
+            motion = replace(motion, effort=motion.effort - losses * np.sign(motion.v))
+        recorded.append(_Recorded(source, path.name, robot, motion))
+    return recorded
+
+
+def _given_robot(path: Path, options: Namespace) -> Any:
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
+    if not options.robot:
+        raise InputError(f"identify: {path} is a table, which names no robot: expected --robot, received none")
+    return Robot.from_urdf(robot_file(options.robot))
 
 
 def _motors(recorded: _Recorded, settings: Any) -> tuple[Any, Any]:
     """Which joints have a motor whose rotor counts, and the constants of the motors."""
     from robodyn_ros.identification.motor_constants import motor_constants
 
-    robot, actuators, motion = recorded.robot, recorded.run.actuators, recorded.motion
+    robot, source, motion = recorded.robot, recorded.source, recorded.motion
     described = (np.zeros(robot.n, dtype=bool) if settings is None else settings.joint_actuators(robot.model).is_motor)
     nothing = np.full((1, robot.n), np.nan)
+    if isinstance(source, JointTable):
+        return described | source.has_rotor, motor_constants(nothing, nothing, nothing, nothing)
+    actuators = source.actuators
     if actuators is None:
         return described, motor_constants(nothing, nothing, nothing, nothing)
-    order = [recorded.run.joint_names.index(name) for name in robot.joint_names]
+    order = [source.joint_names.index(name) for name in robot.joint_names]
     v = np.stack([np.interp(actuators.time, motion.time, column) for column in motion.v.T], axis=1)
     constants = motor_constants(v, *(values[:, order] for values in (actuators.joint_effort, actuators.current,
                                                                      actuators.voltage)))
     for j in np.flatnonzero(constants.known & ~described):
-        print(f"robodyn: warning: {recorded.run.path}: joint '{robot.joint_names[j]}' has a motor: give --actuators a "
+        print(f"robodyn: warning: {source.path}: joint '{robot.joint_names[j]}' has a motor: give --actuators a "
               "file that describes it, so that its rotor is told from the links and its constants are written",
               file=sys.stderr)
     return described, constants
@@ -191,17 +243,19 @@ def _report(model: Any, constants: Any, compared: list[tuple[_Recorded, str]]) -
         identified = model.predict(*kinematics)
         described = drive_efforts(robot, Friction.from_model(robot.model), *kinematics)
         comparisons.append(EffortComparison(
-            f"{recorded.run.path.name} ({use})", motion.time, motion.effort,
+            f"{recorded.label} ({use})", motion.time, motion.effort,
             *(np.where(motion.usable, values, np.nan) for values in (identified, described))))
         for name, values in (("description", described), ("identified", identified)):
             square = np.where(motion.usable, values - motion.effort, 0.0) ** 2
             errors.append((f"{use}: {name}", np.sqrt(square.sum(axis=0) / np.maximum(motion.usable.sum(axis=0), 1))))
     motion = compared[0][0].motion
-    lines = [f"# {robot.name}, identified from {compared[0][0].run.path.name}", "",
-             f"{motion.time[-1] - motion.time[0]:.1f} s, {len(motion.time)} samples of {robot.n} joints.", "",
+    lines = [f"# {robot.name}, identified from {compared[0][0].label}", "",
+             f"{motion.time[-1] - motion.time[0]:.1f} s, {len(motion.time)} samples of {robot.n} joints. "
+             f"{motion.processing} Each joint counts by the variance of its residuals (weighted least squares).", "",
              "## Errors of predicted efforts, RMS", "", *report.effort_table(robot.joint_names, scale, errors), ""]
     if len(compared) == 1:
-        lines += ["No other motion validates this model: give --validate another recording.", ""]
+        lines += ["No other motion validates this model: give --validate another recording, or --hold-out a share of "
+                  "this one.", ""]
     lines += ["## Friction", "", *report.friction_table(model), "",
               "## Base parameters", "", *report.base_table(model), ""]
     if constants.known.any():

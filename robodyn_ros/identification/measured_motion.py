@@ -9,6 +9,7 @@
 """Measured joint motion, prepared for identification: positions without noise, their derivatives, and the efforts.
 
 Positions pass a low-pass filter forward and backward, which shifts no phase, and are differentiated [GautierPoignet].
+Where samples come faster than the filter needs, they are decimated: efforts pass such a filter before.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ DEFAULT_CUTOFF = 20.0
 TINY = 1e-9
 """Speed of a joint that breaks away, of which only the direction counts [rad/s or m/s]."""
 
+_RATE = 20.0  # of the samples that are kept [cutoff frequencies]
+_PASSED = 0.4  # by the filter before a decimation [rates of the samples that are kept]
 _GAP = 1.5  # [sampling periods]
 _ORDER = 4
 _SETTLING = 3.0  # left out at both ends of a part [periods of the cutoff frequency]
@@ -51,6 +54,7 @@ _REST_WIDTH, _DEPARTURE = 8.0, 3.0  # [standard deviations of the positions' noi
 _BREAKAWAY = 0.004, 0.008  # before a departure is seen in the noise, the joint breaks away [s]
 _START = 0.1  # until a joint that broke away is faster than the slowest sample that counts [s]
 _AT_STOP = 1e-3  # [rad or m]
+_MOST_EFFORT = 10.0  # [limits], above which the unit is another one
 _JUMP = 3.0  # [times the velocity limit]
 _FASTEST = 100.0  # [rad/s or m/s], where there is no limit
 
@@ -69,6 +73,7 @@ class MeasuredMotion:
             (K, n).
         slowest: Velocities below which the direction of friction is not known, shape (n,) [rad/s or m/s].
         notes: Sentences on what was left out.
+        processing: Sentences on filters and decimation.
     """
 
     time: Array
@@ -79,10 +84,12 @@ class MeasuredMotion:
     usable: NDArray[np.bool_]
     slowest: Array
     notes: tuple[str, ...]
+    processing: str = ""
 
 
 def prepare(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
-            cutoff: float = DEFAULT_CUTOFF) -> MeasuredMotion:
+            cutoff: float = DEFAULT_CUTOFF, velocity: Array | None = None,
+            shortest: float = SHORTEST) -> MeasuredMotion:
     """Check recorded joint states and prepare them.
 
     Args:
@@ -92,6 +99,9 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
         effort: Measured efforts, shape (N, n) [N m or N].
         where: Name of the recording, for messages.
         cutoff: Of the low-pass filter on positions [Hz].
+        velocity: Measured velocities, which are filtered likewise, shape (N, n) [rad/s or m/s]; None: the positions
+            are differentiated.
+        shortest: Least duration, all parts together [s].
 
     Raises:
         RecordingError: Values are missing or not finite, samples are missing, the recording is too short, or sampled
@@ -99,13 +109,15 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     """
     fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its last state
     time, position, effort = time[fresh], position[fresh], effort[fresh]
-    _check_values(model.joint_names, time, position, effort, where)
+    velocity = None if velocity is None else velocity[fresh]
+    _check_values(model.joint_names, time, position, effort, velocity, where)
     position = unwrapped(position, model.continuous)
-    period = _check_times(time, where, cutoff)
-    parts, notes = _parts(model, time, position, period, cutoff, where)
-    filtered = [_filtered(time[part], position[part], effort[part], period, cutoff) for part in parts]
+    period = _check_times(time, where, cutoff, shortest)
+    parts, notes = _parts(model, time, position, period, cutoff, where, shortest)
     most = min(MOST_SAMPLES, MOST_NUMBERS // (model.n * (10 * len(model.joints) + 4 * model.n)))
-    keep = max(1, -(-sum(len(one[0]) for one in filtered) // most))
+    keep = max(1, -(-sum(part.stop - part.start for part in parts) // most), int(1.0 / (_RATE * cutoff * period)))
+    filtered = [_filtered(time[part], position[part], effort[part], None if velocity is None else velocity[part],
+                          period, cutoff, keep) for part in parts]
     stamps, q, v, a, efforts = (np.concatenate([one[index][::keep] for one in filtered]) for index in range(5))
     residual = np.concatenate([one[5] for one in filtered])
     noise = np.sqrt(np.mean(residual ** 2, axis=0))
@@ -123,7 +135,54 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     leaving = np.where(starts & ~at_stop, leaving, 0)
     usable |= leaving != 0
     v = np.where(leaving != 0, TINY * leaving, v)
-    return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, tuple(notes))
+    return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, tuple(notes),
+                          _processing(period, cutoff, keep, velocity is not None))
+
+
+def _processing(period: float, cutoff: float, keep: int, has_velocity: bool) -> str:
+    """Sentences on filters and decimation."""
+    butterworth = f"a Butterworth low-pass of order {_ORDER}, forward and backward (zero phase)"
+    text = (f"Positions{' and velocities' if has_velocity else ''} at {1.0 / period:.4g} Hz passed {butterworth}, with "
+            f"a cutoff of {cutoff:g} Hz; {'velocities' if has_velocity else 'they'} were differentiated by central "
+            "differences.")
+    if keep > 1:
+        text += (f" Efforts passed such a filter of {_PASSED / (period * keep):.4g} Hz, and every {keep}th sample was "
+                 f"kept: {1.0 / (period * keep):.4g} Hz.")
+    return text
+
+
+def check_units(model: RobotModel, time: Array, position: Array, effort: Array, where: str, remedy: str) -> None:
+    """Raise if positions, speeds or efforts are so far beyond the limits of the joints that a unit must be another one.
+
+    Args:
+        model: The robot.
+        time: Stamps, shape (N,) [s].
+        position: Measured positions, shape (N, n) [rad or m].
+        effort: Measured efforts, shape (N, n) [N m or N].
+        where: Name of the recording, for messages.
+        remedy: End of the message.
+
+    Raises:
+        RecordingError: They are.
+    """
+    lower, upper = model.position_lower, model.position_upper
+    range_ = upper - lower
+    for j, joint in enumerate(model.leaders):
+        name, metres = model.joint_names[j], joint.kind == "prismatic"
+        values = position[:, j][np.isfinite(position[:, j])]
+        beyond = np.maximum(values - upper[j], lower[j] - values)
+        if len(values) and np.isfinite(range_[j]) and beyond.max() > range_[j]:
+            raise RecordingError(f"{where}: positions of joint '{name}' reach {values[np.argmax(beyond)]:.4g}, its "
+                                 f"limits are {lower[j]:.4g} and {upper[j]:.4g} {'m' if metres else 'rad'}: {remedy}")
+        fresh = np.diff(time) > 0.0
+        speed = float(np.median(np.abs(np.diff(position[:, j])[fresh]) / np.diff(time)[fresh])) if fresh.any() else 0.0
+        if speed > model.velocity_limit[j] > 0.0:
+            raise RecordingError(f"{where}: joint '{name}' moves at {speed:.4g} in the median, its limit is "
+                                 f"{model.velocity_limit[j]:.4g} {'m' if metres else 'rad'}/s: {remedy}")
+        greatest = np.nanmax(np.abs(effort[:, j]), initial=0.0)
+        if greatest > _MOST_EFFORT * model.effort_limit[j] > 0.0:
+            raise RecordingError(f"{where}: efforts of joint '{name}' reach {greatest:.4g}, its limit is "
+                                 f"{model.effort_limit[j]:.4g} {'N' if metres else 'N m'}: {remedy}")
 
 
 def breakaways(position: Array, period: float, noise: Array) -> NDArray[np.int8]:
@@ -152,11 +211,14 @@ def breakaways(position: Array, period: float, noise: Array) -> NDArray[np.int8]
     return found
 
 
-def _check_values(names: Sequence[str], time: Array, position: Array, effort: Array, where: str) -> None:
+def _check_values(names: Sequence[str], time: Array, position: Array, effort: Array, velocity: Array | None,
+                  where: str) -> None:
     if np.isnan(effort).all():
         raise RecordingError(f"{where}: joint_states have no efforts, which identification compares with the model; "
                              "record a driver that publishes measured efforts or motor currents as efforts")
-    for label, values in (("position", position), ("effort", effort)):
+    for label, values in (("position", position), ("effort", effort), ("velocity", velocity)):
+        if values is None:
+            continue
         bad = ~np.isfinite(values)
         for index, joint in np.argwhere(bad)[:1]:
             share = bad.any(axis=1).mean()
@@ -165,11 +227,11 @@ def _check_values(names: Sequence[str], time: Array, position: Array, effort: Ar
                                  "states have such values); record again, with a driver that measures all joints")
 
 
-def _check_times(time: Array, where: str, cutoff: float) -> float:
+def _check_times(time: Array, where: str, cutoff: float, shortest: float) -> float:
     """Return the sampling period [s]."""
     duration = float(time[-1] - time[0]) if len(time) else 0.0
-    if duration < SHORTEST:
-        raise RecordingError(f"{where}: expected {SHORTEST:g} s of motion or more, received {duration:.3g} s; record "
+    if duration < shortest:
+        raise RecordingError(f"{where}: expected {shortest:g} s of motion or more, received {duration:.3g} s; record "
                              "the whole of a motion such as robodyn excite writes")
     period = float(np.median(np.diff(time)))
     if 1.0 / period < 4.0 * cutoff:
@@ -179,7 +241,7 @@ def _check_times(time: Array, where: str, cutoff: float) -> float:
 
 
 def _parts(model: RobotModel, time: Array, position: Array, period: float, cutoff: float,
-           where: str) -> tuple[list[slice], list[str]]:
+           where: str, shortest: float) -> tuple[list[slice], list[str]]:
     """Parts without a gap or a jump that are long enough to be filtered, and notes on the rest.
 
     Gaps shorter than a quarter of the filter's period are bridged, since positions change little in between.
@@ -207,23 +269,30 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
     parts = [slice(begin, end) for begin, end in zip(ends, ends[1:], strict=False)
              if (end - begin) * period >= 1.0]
     total = sum(part.stop - part.start for part in parts) * period
-    if total < SHORTEST:
-        raise RecordingError(f"{where}: expected {SHORTEST:g} s in parts of 1 s or more without gaps and jumps, "
+    if total < shortest:
+        raise RecordingError(f"{where}: expected {shortest:g} s in parts of 1 s or more without gaps and jumps, "
                              f"received {total:.3g} s; record again with less load on computer and network")
     return parts, notes
 
 
-def _filtered(time: Array, position: Array, effort: Array, period: float,
-              cutoff: float) -> tuple[Array, Array, Array, Array, Array, Array]:
+def _filtered(time: Array, position: Array, effort: Array, velocity: Array | None, period: float, cutoff: float,
+              keep: int) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Times, positions, velocities, accelerations and efforts of a part, evenly spaced, and the positions' noise."""
     even = time[0] + period * np.arange(int((time[-1] - time[0]) / period + 0.5) + 1)
     even = even[even <= time[-1]]
-    q, effort = (np.stack([np.interp(even, time, column) for column in values.T], axis=1)
-                 for values in (position, effort))
-    sections = butter(_ORDER, cutoff, fs=1.0 / period, output="sos")
-    smooth = sosfiltfilt(sections, q, axis=0)
-    v = np.gradient(smooth, period, axis=0)
+
+    def evenly(values: Array) -> Array:
+        return np.stack([np.interp(even, time, column) for column in values.T], axis=1)
+
+    def smoothed(values: Array, frequency: float) -> Array:
+        return np.asarray(sosfiltfilt(butter(_ORDER, frequency, fs=1.0 / period, output="sos"), values, axis=0))
+
+    q, effort = evenly(position), evenly(effort)
+    smooth = smoothed(q, cutoff)
+    v = np.gradient(smooth, period, axis=0) if velocity is None else smoothed(evenly(velocity), cutoff)
     a = np.gradient(v, period, axis=0)
+    if keep > 1:
+        effort = smoothed(effort, _PASSED / (period * keep))
     end = max(2, round(_SETTLING / cutoff / period))
     inner = slice(end, len(even) - end)
     return even[inner], smooth[inner], v[inner], a[inner], effort[inner], (q - smooth)[inner]

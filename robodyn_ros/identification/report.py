@@ -15,9 +15,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.identification.effort_model import JOINT_PARAMETERS
 from robodyn_ros.identification.identified_model import IdentifiedModel
 from robodyn_ros.identification.motor_constants import MotorConstants
+
+_HEADS = {"viscous": "viscous D", "coulomb": "Coulomb F_c", "stribeck": "rise F_s − F_c (at v_s)",
+          "rotor": "rotor inertia", "motor_viscous": "coupled motor: D_m", "motor_coulomb": "F_m", "motor_rotor": "J_m",
+          "offset": "offset"}
 
 
 def effort_table(joints: Sequence[str], scale: Array, errors: Sequence[tuple[str, Array]]) -> list[str]:
@@ -35,29 +38,25 @@ def effort_table(joints: Sequence[str], scale: Array, errors: Sequence[tuple[str
 
 
 def friction_table(model: IdentifiedModel) -> list[str]:
-    """Friction and reflected rotor inertia of each joint: identified, with standard deviation, and described."""
+    """Friction, rotors, coupled motors and offsets of each joint: identified, with standard deviation, and described.
+
+    All but the friction stands where there is any.
+    """
     effort_model = model.effort_model
-    kinds = [kind for kind in JOINT_PARAMETERS if kind in ("viscous", "coulomb")
-             or kind == "stribeck" and np.isfinite(effort_model.stribeck_velocity).any()
-             or kind == "rotor" and effort_model.has_rotor.any()]
-    heads = {"viscous": "viscous D", "coulomb": "Coulomb F_c", "stribeck": "rise F_s − F_c (at v_s)",
-             "rotor": "rotor inertia"}
+    kinds = [kind for kind in effort_model.joint_parameters if effort_model.has[kind].any()]
     rows = []
     for j, joint in enumerate(effort_model.robot.joint_names):
         row = [joint]
         for kind in kinds:
             place = effort_model.slots(kind).start + j
             text = f"{model.parameters[place]:.4g} ± {model.deviations[place]:.2g}"
-            velocity = effort_model.stribeck_velocity[j]
             if kind == "stribeck":
-                text = f"{text} ({velocity:.3g})" if np.isfinite(velocity) else "not told"
-            elif kind == "rotor":
-                text = text if effort_model.has_rotor[j] else ""
-            else:
+                text += f" ({effort_model.stribeck_velocity[j]:.3g})"
+            elif kind in ("viscous", "coulomb"):
                 text += f" (described {model.described[place]:.4g})"
-            row.append(text)
+            row.append(text if effort_model.has[kind][j] else "not told" if kind == "stribeck" else "")
         rows.append(row)
-    return table(["joint", *(heads[kind] for kind in kinds)], rows)
+    return table(["joint", *(_HEADS[kind] for kind in kinds)], rows)
 
 
 def base_table(model: IdentifiedModel) -> list[str]:

@@ -1,0 +1,244 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Joint motion and efforts from a table, by the names of its columns on the command line."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.bounded_files import expand
+from robodyn_ros.checks import ANY_FINITE, as_joint_array
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, RecordingError, list_names
+from robodyn_ros.recording.table_file import Table
+
+LARGEST_CURRENT = 500.0
+"""Above which a current is taken for one in another unit [A]."""
+
+_OPTIONS = ("rate", "time", "positions", "motor_positions", "velocities", "efforts", "motor_efforts", "currents",
+            "torque_constants", "ratios", "coupling", "degrees")
+
+
+def add_table_options(parser: ArgumentParser) -> None:
+    """Add the options that say what the columns of a table are."""
+    table = parser.add_argument_group(
+        "tables", "A file .csv, .npz, .mat or .parquet takes the place of a recording. A column is named as in the "
+        "file's first line, by its number if there are no names, or several at once with *; FILE:COLUMN is one of "
+        "another file in the same folder. There is one for each joint, in the robot's order.")
+    several: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN"}
+    table.add_argument("--time", metavar="COLUMN", help="stamps [s]")
+    table.add_argument("--rate", type=float, help="sampling rate of a table without stamps [Hz]")
+    table.add_argument("--positions", **several, help="joint positions [rad or m]")
+    table.add_argument("--motor-positions", **several, help="positions of the motors instead [rad]; give --ratios")
+    table.add_argument("--velocities", **several, help="velocities, at the side of the positions [rad/s or m/s]; "
+                       "default: the positions are differentiated")
+    table.add_argument("--efforts", **several, help="joint efforts [N m or N]")
+    table.add_argument("--motor-efforts", **several, help="torques of the motors instead [N m]; give --ratios")
+    table.add_argument("--currents", **several, help="currents of the motors instead [A]; give --torque-constants and "
+                       "--ratios")
+    table.add_argument("--torque-constants", nargs="+", type=float, metavar="K", help="of the motors [N m/A]: one, or "
+                       "one for each joint; without --currents, factors of the efforts, such as -1 where a driver "
+                       "counts the torque of the load")
+    table.add_argument("--ratios", nargs="+", type=float, metavar="N", help="turns of a motor for one of its joint, "
+                       "negative where it turns the other way: one, or one for each joint")
+    table.add_argument("--coupling", nargs="+", default=[], metavar="MOTOR:JOINT=N", help="turns of a joint's motor "
+                       "for one of another joint, as in coupled wrists")
+    table.add_argument("--degrees", action="store_true", help="positions and velocities are in degrees")
+
+
+def is_table(path: Path) -> bool:
+    """Whether a path is that of a table, not of a recording of ROS 2."""
+    return path.suffix not in ("", ".mcap") and not expand(path).is_dir()
+
+
+def refuse_table_options(options: Namespace, path: Path) -> None:
+    """Raise if an option for tables was given for a recording of ROS 2.
+
+    Raises:
+        InputError: One was.
+    """
+    given = [f"--{name.replace('_', '-')}" for name in _OPTIONS if getattr(options, name)]
+    if given:
+        raise InputError(f"{path} is a recording of ROS 2, whose topics name everything: {', '.join(given)} "
+                         f"{'is' if len(given) == 1 else 'are'} for tables; leave out")
+
+
+@dataclass(frozen=True, eq=False)
+class JointTable:
+    """Motion and efforts at the joints.
+
+    Attributes:
+        path: Of the table.
+        time: Stamps, shape (N,) [s].
+        position: Shape (N, n) [rad or m].
+        velocity: Shape (N, n) [rad/s or m/s]; None: not measured.
+        effort: Shape (N, n) [N m or N].
+        motors: Turns of each motor for one of each joint, shape (n, n).
+        from_motors: Whether the efforts were measured at the motors.
+    """
+
+    path: Path
+    time: Array
+    position: Array
+    velocity: Array | None
+    effort: Array
+    motors: Array
+    from_motors: bool
+
+    @classmethod
+    def from_options(cls, path: Path, options: Namespace, robot: Any) -> Self:
+        """Read a table.
+
+        Args:
+            path: The table.
+            options: As `add_table_options` declares.
+            robot: The robot whose joints the columns belong to.
+
+        Raises:
+            RecordingError: The file cannot be read, or its numbers cannot be right.
+            InputError: Options are missing or exclude each other, or a column is not there.
+        """
+        files = {expand(path): Table.from_file(path)}
+        motors = motor_matrix(options, robot)
+
+        def columns(name: str) -> Array | None:
+            return None if getattr(options, name) is None else _columns(files, path, getattr(options, name),
+                                                                        name, robot)
+
+        at_joints, at_motors = columns("positions"), columns("motor_positions")
+        if (at_joints is None) == (at_motors is None):
+            raise InputError(f"{path}: expected --positions or --motor-positions, received "
+                             f"{'none' if at_joints is None else 'both'}; columns are "
+                             f"{list_names(files[expand(path)].columns)}")
+        velocity = columns("velocities")
+        position = at_joints if at_joints is not None else _to_joints(at_motors, motors)
+        if velocity is not None and at_motors is not None:
+            velocity = _to_joints(velocity, motors)
+        if options.degrees:
+            turning = np.array([joint.kind != "prismatic" for joint in robot.model.leaders])
+            unit = np.where(turning, np.pi / 180.0, 1.0)
+            position, velocity = position * unit, None if velocity is None else velocity * unit
+        efforts = {name: columns(name) for name in ("efforts", "motor_efforts", "currents")}
+        given = {name: values for name, values in efforts.items() if values is not None}
+        if len(given) != 1:
+            raise InputError(f"{path}: expected one of --efforts, --motor-efforts and --currents, received "
+                             f"{len(given) or 'none'}")
+        (kind, effort), = given.items()
+        if kind == "currents":
+            _check_currents(path, effort, options, robot)
+        effort = effort * as_joint_array(options.torque_constants or [1.0], robot.n, ANY_FINITE, "--torque-constants",
+                                         robot.joint_names)
+        if kind != "efforts":
+            effort = effort @ motors
+        time = _time(files[expand(path)], options, len(position))
+        arrays = [time, position, effort, *([] if velocity is None else [velocity])]
+        if len({len(array) for array in arrays}) > 1:
+            raise RecordingError(f"{path}: expected columns of one length, received "
+                                 f"{', '.join(str(len(array)) for array in arrays)} rows of stamps, positions, efforts "
+                                 f"{'and velocities ' if velocity is not None else ''}in its files")
+        return cls(path, time, position, velocity, effort, motors, kind != "efforts")
+
+    @property
+    def coupling(self) -> Array | None:
+        """Of motors that turn with several joints, over the ratio to their own; None if there are none; (n, n)."""
+        own = np.diagonal(self.motors)
+        return None if np.array_equal(self.motors, np.diag(own)) else self.motors / own[:, None]
+
+    @property
+    def has_rotor(self) -> NDArray[np.bool_]:
+        """Which joints have a motor behind a gear, whose rotor counts, shape (n,)."""
+        return np.abs(np.diagonal(self.motors)) != 1.0
+
+
+def motor_matrix(options: Namespace, robot: Any) -> Array:
+    """Turns of each motor for one of each joint: the ratios, and the couplings beside them, shape (n, n).
+
+    Raises:
+        InputError: A number, or the name of a joint, does not fit.
+    """
+    ratios = as_joint_array(options.ratios or [1.0], robot.n, ANY_FINITE, "--ratios", robot.joint_names)
+    if not np.all(ratios):
+        raise InputError("--ratios: expected numbers other than 0, received "
+                         f"{', '.join(f'{ratio:g}' for ratio in ratios)}")
+    motors = np.diag(ratios)
+    for text in options.coupling:
+        names, _, number = text.partition("=")
+        motor, _, joint = names.partition(":")
+        try:
+            place, turns = (robot.model.joint_index(motor), robot.model.joint_index(joint)), float(number)
+            if place[0] == place[1] or not np.isfinite(turns):
+                raise ValueError("the joint of the motor itself belongs to --ratios")
+        except ValueError as error:  # an InputError is one
+            raise InputError(f"--coupling {text}: expected MOTOR:JOINT=TURNS with the names of two joints, such as "
+                             f"{robot.joint_names[-1]}:{robot.joint_names[-2]}=32; {error}") from None
+        motors[place] = turns
+    if np.linalg.cond(motors / np.abs(ratios)[:, None]) > 1e6:
+        raise InputError("--coupling: expected couplings that tell the joints apart, received a singular matrix")
+    return motors
+
+
+def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], option: str, robot: Any) -> Array:
+    """The columns that an option names, one for each joint, shape (N, n)."""
+    names, arrays = [], []
+    for pattern in patterns:
+        table, _, column = pattern.rpartition(":")
+        other = expand(path).parent / table
+        use_other = bool(table) and pattern not in files[expand(path)].columns
+        if use_other and other not in files:
+            files[other] = Table.from_file(other)
+        found, values = files[other if use_other else expand(path)].array([column if use_other else pattern])
+        names += found
+        arrays.append(values)
+    if len(names) != robot.n:
+        raise InputError(f"--{option.replace('_', '-')}: expected {robot.n} columns, for "
+                         f"{list_names(robot.joint_names)} of robot '{robot.name}' in this order, received "
+                         f"{len(names)}: {list_names(names)}")
+    if len({len(array) for array in arrays}) > 1:
+        raise RecordingError(f"{path}: expected files of as many rows, received "
+                             f"{' and '.join(str(len(array)) for array in arrays)}")
+    return np.concatenate(arrays, axis=1)
+
+
+def _to_joints(values: Any, motors: Array) -> Array:
+    return np.asarray(np.linalg.solve(motors, values.T).T)
+
+
+def _check_currents(path: Path, currents: Array, options: Namespace, robot: Any) -> None:
+    if not options.torque_constants:
+        raise InputError("--currents: expected --torque-constants [N m/A], of the motors of "
+                         f"{list_names(robot.joint_names)}, received none")
+    greatest = np.nanmax(np.abs(currents), axis=0, initial=0.0)
+    if greatest.max() > LARGEST_CURRENT:
+        j = int(np.argmax(greatest))
+        raise RecordingError(f"{path}: the current of joint '{robot.joint_names[j]}' reaches {greatest[j]:.4g} A: "
+                             f"expected at most {LARGEST_CURRENT:g} A; is the column in mA? write A into the file")
+
+
+def _time(table: Table, options: Namespace, rows: int) -> Array:
+    if bool(options.time) == bool(options.rate):
+        raise InputError(f"{table.path}: expected --time COLUMN or --rate HZ, received "
+                         f"{'both' if options.time else 'none'}; columns are {list_names(table.columns)}")
+    if options.rate:
+        if not 0.0 < options.rate < 1e6:
+            raise InputError(f"--rate: expected a positive number of samples a second, received {options.rate:g}")
+        return np.arange(rows) / options.rate
+    (name,), values = table.array([options.time])
+    time = values[:, 0]
+    back = np.flatnonzero(~(np.diff(time) >= 0.0))
+    if len(back):
+        raise RecordingError(f"{table.path}: column '{name}': expected stamps that never go back, received "
+                             f"{time[back[0] + 1]:.9g} after {time[back[0]]:.9g} in row {back[0] + 2}")
+    return np.asarray(time - time[0])

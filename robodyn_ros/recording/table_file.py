@@ -1,0 +1,207 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Recordings as tables with named columns: CSV, NPZ of NumPy, MAT of MATLAB and Parquet, of bounded size."""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import math
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from robodyn_ros.bounded_files import expand, read_file
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, RecordingError, list_names, shown, suggest
+from robodyn_ros.optional_packages import require
+
+LARGEST_TABLE = 64 * 2**20
+"""Bytes of a file."""
+
+MOST_NUMBERS = 8 * 2**20
+"""Numbers in a file."""
+
+MOST_COLUMNS = 10_000
+
+_DELIMITERS = ",;\t"
+
+
+class Table:
+    """Columns of numbers by name.
+
+    Args:
+        path: Of the file, for messages.
+        columns: Arrays of shape (N,) for a column, or (N, k) for k columns ``NAME[1]`` and so on.
+
+    Attributes:
+        path: As given.
+        columns: Shapes (N,), by name.
+
+    Raises:
+        RecordingError: There are no columns, or they have no common length.
+    """
+
+    def __init__(self, path: Path, columns: Iterable[tuple[str, Any]]) -> None:
+        self.path, self.columns = path, {}
+        for name, values in columns:
+            array = np.squeeze(np.asarray(values))
+            if array.ndim == 2 and array.shape[0] < array.shape[1]:
+                array = array.T  # one row for each joint
+            if array.ndim == 1 and array.size > 1:
+                self.columns[name] = array.astype(np.float64)
+            elif array.ndim == 2:
+                self.columns |= {f"{name}[{k + 1}]": column.astype(np.float64) for k, column in enumerate(array.T)}
+        if not self.columns:
+            raise RecordingError(f"{path}: expected columns of numbers, received none")
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a file with the ending .csv, .txt, .npz, .mat or .parquet.
+
+        Raises:
+            RecordingError: It cannot be read, is too large, or has no columns of numbers.
+            RobodynError: Parquet files need a package that is not installed.
+        """
+        path = expand(path)
+        readers: dict[str, Callable[[bytes, Path], Iterable[tuple[str, Any]]]] = {
+            ".csv": _from_text, ".txt": _from_text, ".npz": _from_npz, ".mat": _from_mat, ".parquet": _from_parquet}
+        reader = readers.get(path.suffix.lower())
+        if reader is None:
+            raise RecordingError(f"{path}: expected a file {', '.join(readers)}, a rosbag2 folder or an .mcap file")
+        if reader is _from_parquet:
+            require("pyarrow")
+        try:
+            return cls(path, list(reader(read_file(path, LARGEST_TABLE), path)))
+        except RecordingError:
+            raise
+        except (InputError, OSError) as error:
+            told = " ".join(str(error).split())
+            raise RecordingError(told if str(path) in told else f"{path}: {told}") from None
+        except Exception as error:  # damaged binary files make their parsers raise anything
+            raise RecordingError(f"{path}: expected a readable {path.suffix} file, received: "
+                                 f"{' '.join(str(error).split()) or type(error).__name__}") from None
+
+    def find(self, pattern: str) -> list[str]:
+        """Return the names of the columns that a name or pattern with ``*`` means, in the order of the file.
+
+        Raises:
+            InputError: There is none.
+        """
+        array = [name for name in self.columns if name.rpartition("[")[0] == pattern]
+        found = [pattern] if pattern in self.columns else array or [
+            name for name in self.columns if fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))]
+        if not found:
+            raise InputError(f"{self.path}: there is no column {shown(pattern)}: {suggest(pattern, self.columns)}")
+        return found
+
+    def array(self, patterns: Iterable[str]) -> tuple[list[str], Array]:
+        """Return the names and values of columns, shape (N, k).
+
+        Raises:
+            InputError: A column is not there, or they have different lengths.
+        """
+        names = [name for pattern in patterns for name in self.find(pattern)]
+        lengths = {name: len(self.columns[name]) for name in names}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"{self.path}: expected columns of one length, received "
+                             f"{list_names(f'{name}: {length}' for name, length in lengths.items())}")
+        return names, np.stack([self.columns[name] for name in names], axis=1)
+
+
+def _check_size(path: Path, numbers: int, columns: int = 1) -> None:
+    if numbers > MOST_NUMBERS or columns > MOST_COLUMNS:
+        raise RecordingError(f"{path}: expected at most {MOST_NUMBERS} numbers in {MOST_COLUMNS} columns, received "
+                             f"{numbers} in {columns}; thin the recording, or leave columns out")
+
+
+def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
+    """Columns that the first line names; by their numbers if it holds numbers alone."""
+    text = content.decode("utf-8-sig", "replace")
+    first = text.split("\n", 1)[0].strip("\r#% \t")
+    delimiter = next((each for each in _DELIMITERS if each in first), None)
+    names = [name.strip().strip('"') for name in first.split(delimiter)]
+    has_names = not all(map(_is_number, names))
+    if not has_names:
+        names = [str(number) for number in range(1, len(names) + 1)]
+    if not first or len(set(names)) < len(names):
+        raise RecordingError(f"{path}: line 1: expected different names of columns, received {shown(names)}")
+    rows = text.count("\n") + 1
+    _check_size(path, rows * len(names), len(names))
+    if text.count(delimiter or " ") > 4 * MOST_NUMBERS:
+        _check_size(path, 4 * MOST_NUMBERS)
+    try:
+        values = np.loadtxt(io.StringIO(text), delimiter=delimiter, skiprows=int(has_names), ndmin=2)
+    except ValueError as error:
+        raise RecordingError(f"{path}: expected a number in every place below the names of the columns, received: "
+                             f"{str(error).split('; ')[0]}") from None
+    if values.shape[1] != len(names):
+        raise RecordingError(f"{path}: expected {len(names)} numbers in each line, as line 1 has names, received "
+                             f"{values.shape[1]}")
+    return zip(names, values.T, strict=True)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _from_npz(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
+    """Arrays of numbers in a zip file; what a header promises is checked before memory is taken for it."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = [entry for entry in archive.infolist() if entry.filename.endswith(".npy")]
+        _check_size(path, sum(entry.file_size for entry in entries) // 8, len(entries))
+        for entry in entries:
+            with archive.open(entry) as file:
+                version = np.lib.format.read_magic(file)
+                header = np.lib.format.read_array_header_1_0 if version == (1, 0) else (
+                    np.lib.format.read_array_header_2_0)
+                shape, in_columns, kind = header(file)
+                if kind.kind not in "fiub":
+                    continue
+                count = math.prod(shape)
+                _check_size(path, count)
+                data = file.read(count * kind.itemsize)
+            yield entry.filename.removesuffix(".npy"), np.frombuffer(data, kind, count).reshape(
+                shape, order="F" if in_columns else "C")
+
+
+def _from_mat(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
+    """Matrices of numbers of a MAT file of version 4 to 7."""
+    from scipy.io import loadmat, whosmat
+
+    if content.startswith(b"MATLAB 7.3") or content.startswith(b"\x89HDF"):
+        raise RecordingError(f"{path}: this MAT file is of version 7.3: save('{path.name}', …, '-v7') writes one that "
+                             "can be read here")
+    numeric = [(name, math.prod(shape)) for name, shape, kind in whosmat(io.BytesIO(content))
+               if kind in ("double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+                           "uint64")]
+    _check_size(path, sum(count for _, count in numeric), len(numeric))
+    names = [name for name, _ in numeric]
+    found = loadmat(io.BytesIO(content), variable_names=names)
+    return [(name, found[name]) for name in names if name in found and np.isrealobj(found[name])]
+
+
+def _from_parquet(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
+    """Columns of numbers of a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(pa.BufferReader(content))
+    names = [field.name for field in file.schema_arrow
+             if pa.types.is_floating(field.type) or pa.types.is_integer(field.type)]
+    _check_size(path, file.metadata.num_rows * len(names), len(names))
+    table = file.read(names, use_threads=False)
+    return [(name, table.column(name).to_numpy()) for name in names]
