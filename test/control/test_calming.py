@@ -93,11 +93,11 @@ def test_a_stopped_robot_is_damped_although_its_gains_are_for_another_loop(name,
 @pytest.mark.long
 @pytest.mark.parametrize("gains_fit", [True, False])
 @pytest.mark.parametrize("safe", SAFE)
-@pytest.mark.parametrize("rate", [1000, 500, 250, 100, 50])
+@pytest.mark.parametrize("rate", [1000, 250, 50])
 @pytest.mark.parametrize("name", shipped_robots())
-def test_every_delay_from_0_to_10_periods(name, rate, safe, gains_fit):
+def test_delays_up_to_10_periods(name, rate, safe, gains_fit):
     """Where gravity allows no gains at all, less damping or no effort is left, which adds no energy."""
-    for delay in range(11):
+    for delay in (0, 1, 2, 3, 5, 10):
         stopped = Stopped(name, safe, rate, delay, *([(1.0 / rate, delay)] if gains_fit else []))
         speed = stopped.run(16.0)
         if not acts_late(rate, delay):
