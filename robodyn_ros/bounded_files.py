@@ -9,7 +9,7 @@
 """The one reader of structured data from outside: regular files, YAML and JSON, of bounded size, depth and expansion.
 
 A FIFO would be waited for, and a kilobyte of YAML aliases can stand for more nodes than fit into memory. Whoever wrote
-the data, an error says what was expected, in one line of the family; `yaml_fields.section` checks keys and numbers.
+the data, an error says what was expected, in one line of the family; `fields.section` checks keys and numbers.
 """
 
 from __future__ import annotations

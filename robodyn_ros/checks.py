@@ -16,7 +16,6 @@ through the formulas, and the code that acts on the result (control loop, simula
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -24,48 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.errors import InputError, shown
-
-LARGEST = 1e9
-"""Largest magnitude of a number that a person or a message gives, where nothing smaller is declared: no formula
-overflows with it."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """The numbers that a value may have, and their unit.
-
-    Attributes:
-        minimum: Lowest number allowed.
-        maximum: Highest number allowed.
-        unit: Unit, for messages; empty without one.
-        above: Whether ``minimum`` itself is too low.
-        or_infinite: Whether positive infinity is allowed too; it stands for "no limit".
-    """
-
-    minimum: float = -np.inf
-    maximum: float = np.inf
-    unit: str = ""
-    above: bool = False
-    or_infinite: bool = False
-
-    def holds(self, values: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether each number is in the range, shape as of ``values``."""
-        numbers = np.asarray(values)
-        high_enough = numbers > self.minimum if self.above else numbers >= self.minimum
-        finite = ~np.isnan(numbers) if self.or_infinite else np.isfinite(numbers)
-        return finite & high_enough & (numbers <= self.maximum)
-
-    def __str__(self) -> str:
-        text = "a number" if self.or_infinite else "a finite number"
-        lower, upper = f"{self.minimum:g}", f"{self.maximum:g}"
-        if self.minimum == -np.inf:
-            text += "" if self.maximum == np.inf else f" up to {upper}"
-        elif self.above:
-            text += f" above {lower}" + ("" if self.maximum == np.inf else f" and up to {upper}")
-        else:
-            text += f" of {lower} or more" if self.maximum == np.inf else f" from {lower} to {upper}"
-        return text + (f" [{self.unit}]" if self.unit else "")
-
+from robodyn_ros.fields import LARGEST as LARGEST
+from robodyn_ros.fields import Range as Range
 
 POSITIVE = Range(0.0, above=True)
 NOT_NEGATIVE = Range(0.0)

@@ -129,6 +129,20 @@ def suggest(name: str, names: Iterable[str]) -> str:
     return f"known are {list_names(known)}"
 
 
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+    """Return the message on a name that does not exist.
+
+    Args:
+        kind: What the name stands for, such as ``"key"``.
+        name: The name.
+        known: The names that exist.
+
+    Returns:
+        Such as ``"unknown key 'joint': did you mean 'joint1'?"``.
+    """
+    return f"unknown {kind} {shown(str(name))}: {suggest(str(name), known)}"
+
+
 def list_names(names: Iterable[str]) -> str:
     """Return names for a message, in quotes; of many the first ones and how many more there are."""
     known = list(names)

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from robodyn_ros.common_fields import PERIOD, STEP
 from robodyn_ros.errors import InputError
 
 NANOSECONDS_PER_SECOND = 1_000_000_000
 
-DEFAULT_PERIOD = 0.002
+DEFAULT_PERIOD: float = PERIOD.default
 """Control period of nodes and rollouts [s]."""
 
-DEFAULT_STEP = 0.001
+DEFAULT_STEP: float = STEP.default
 """Time step of the simulated robot [s]."""
 
 

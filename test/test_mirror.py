@@ -35,6 +35,7 @@ TESTED_BY = {
     "control/laws/pd.py": "control/test_laws.py",
     # Parts of a rollout, and of the programs that print what rollouts gave.
     "simulation/closed_loop.py": "simulation/test_rollout.py",
+    "common_fields.py": "test_fields.py",  # declarations
     "nodes/client/touch_requests.py": "commands/test_touch_demo.py",
     "plots/touch_figure.py": "commands/test_touch_demo.py",
     "commands/given_studies.py": "commands/test_study.py",

@@ -6,10 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Write the tables of parameters in docs/ from the declarations of controllers and nodes.
+"""Write the tables of parameters in docs/, and the list of their names, from the declarations.
 
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
-``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, a node, or a key of `NODES`.
+``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, or a section of
+a YAML file, one of `SETTINGS`.
 Tables of nodes need ROS 2's message packages.
 """
 
@@ -17,18 +18,26 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.checks import Range
-from robodyn_ros.control.parameters import Unit
 from robodyn_ros.control.registry import load_controller
+from robodyn_ros.fields import Field, Range, Unit, declared
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
 ROOT = Path(__file__).parents[1]
+NAMES = ROOT / "robodyn_ros" / "nodes" / "common" / "unknown_parameters.py"
 NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
+SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
+            "friction": "robodyn_ros.actuation.friction:FrictionSettings",
+            "motor": "robodyn_ros.actuation.motor_catalogue:MotorFigures",
+            "study": "robodyn_ros.commands.study_file:StudySection"}
+"""Sections of YAML files."""
+
 _TABLE = re.compile(r"(<!-- parameters: (\w+) -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -49,36 +58,43 @@ def names(text: str) -> list[str]:
 
 
 def _table(name: str) -> str:
-    rows = _node_rows(name) if name in NODES else _controller_rows(name)
+    rows = (_node_rows(name) if name in NODES else _settings_rows(name) if name in SETTINGS else _controller_rows(name))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _controller_rows(name: str) -> Iterable[tuple[str, ...]]:
     yield "parameter", "unit", "default", "range", "meaning"
     yield ("---",) * 5
-    parameters = load_controller(name).Parameters
-    types = {field.name: field.type for field in dataclasses.fields(parameters)}
-    for field, declared in parameters.declarations().items():
-        full_name = f"{name}.gains.<joint>.{field}" if declared.per_joint else f"{name}.{field}"
-        unit = declared.unit
-        text = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
-        text = re.sub(r"\^([23])", lambda power: power[1].translate(_SUPERSCRIPTS), text)
-        fixed = "; fixed while the controller is in force" if declared.structural else ""
-        yield (f"`{full_name}`", text, _default(declared.default),
-               _range(Range() if types[field] in ("str", "bool") else declared.range, declared.choices),
-               declared.description + fixed)
+    for field, own in load_controller(name).Parameters.declarations().items():
+        fixed = "; fixed while the controller is in force" if own.structural else ""
+        yield _row(own, f"{name}.gains.<joint>.{field}" if own.per_joint else f"{name}.{field}", fixed)
+
+
+def _settings_rows(name: str) -> Iterable[tuple[str, ...]]:
+    module, kind = SETTINGS[name].split(":")
+    yield "key", "unit", "default", "range", "meaning"
+    yield ("---",) * 5
+    for field, own in declared(getattr(import_module(module), kind)).items():
+        yield _row(own, field)
 
 
 def _node_rows(name: str) -> Iterable[tuple[str, ...]]:
-    yield "parameter", "default", "range", "change", "meaning"
-    yield ("---",) * 5
+    yield "parameter", "unit", "default", "range", "change", "meaning"
+    yield ("---",) * 6
     for parameter in _declared_by_node(name):
-        change = "at start" if parameter.read_only else "at any time"
-        yield (f"`{parameter.name}`", _default(parameter.default), _range(parameter.range, parameter.choices), change,
-               parameter.description.rstrip("."))
+        *about, meaning = _row(parameter, parameter.name)
+        yield (*about, "at start" if parameter.structural else "at any time", meaning)
 
 
-def _declared_by_node(name: str) -> list[Any]:
+def _row(field: Field, name: str, more: str = "") -> tuple[str, ...]:
+    unit = field.unit
+    text = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
+    text = re.sub(r"\^([23])", lambda power: power[1].translate(_SUPERSCRIPTS), text)
+    allowed = field.range if field.numeric or field.per_joint else Range()
+    return f"`{name}`", text, _default(field.default), _range(allowed, field.choices), field.description + more
+
+
+def _declared_by_node(name: str) -> list[Field]:
     from robodyn_ros.nodes import dynamics, state_publisher
     from robodyn_ros.nodes.controller import action, goal, joint_trajectories, node, tip_motions
     from robodyn_ros.nodes.hardware import parameters
@@ -95,16 +111,32 @@ def _declared_by_node(name: str) -> list[Any]:
     return list(tables[name])
 
 
-def _of_any_joint(parameter: Any, joint: str) -> Any:
-    from dataclasses import replace
+def _of_any_joint(parameter: Field, joint: str) -> Field:
+    return parameter.renamed(parameter.name.replace(joint, "<joint>"),
+                             unit="rad or m" if parameter.unit == "rad" else parameter.unit)
 
-    return replace(parameter, name=parameter.name.replace(joint, "<joint>"),
-                   description=parameter.description.replace("[rad]", "[rad or m]"))
+
+def parameter_names() -> set[str]:
+    """Names of the parameters of all nodes that know each other's, without controllers; a group stands for its own."""
+    fields = (field for node in NODES for field in _declared_by_node(node))
+    return {"".join(field.name.partition(".")[:2]) for field in fields} | {"initial_position."}
+
+
+def names_rendered(text: str) -> str:
+    """Return the text of a module with its set of parameter names written anew."""
+    names = textwrap.fill(", ".join(f'"{name}"' for name in sorted(parameter_names())), 120, initial_indent="    ",
+                          subsequent_indent="    ", break_long_words=False)
+    return re.sub(r"PARAMETERS = frozenset\(\(\n.*?\n\)\)", lambda _: f"PARAMETERS = frozenset((\n{names},\n))", text,
+                  flags=re.DOTALL)
 
 
 def _default(default: Any) -> str:
     if callable(default):
         return _first_clause(default)
+    if default is None or default is dataclasses.MISSING:
+        return "none" if default is None else "required"
+    if isinstance(default, tuple | list) and all(isinstance(element, str) for element in default):
+        return ", ".join(default) or "empty"
     if isinstance(default, bool):
         return str(default).lower()
     return f"{default:g}" if isinstance(default, float) else str(default) or "empty"
@@ -120,10 +152,10 @@ def _first_clause(function: Callable[..., Any]) -> str:
 def _range(allowed: Range, choices: Iterable[Any]) -> str:
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
+    if allowed == Range():
+        return ""
     lower, upper = _number(allowed.minimum), _number(allowed.maximum)
-    if upper == "inf":
-        return "" if lower == "-inf" else f"≥ {lower}"
-    return f"≤ {upper}" if lower == "-inf" else f"{lower} to {upper}"
+    return f"> {lower}, ≤ {upper}" if allowed.above else f"{lower} to {upper}"
 
 
 def _number(value: float) -> str:
@@ -135,3 +167,4 @@ def _number(value: float) -> str:
 if __name__ == "__main__":
     for path in documents():
         path.write_text(rendered(path.read_text(encoding="utf-8")), encoding="utf-8")
+    NAMES.write_text(names_rendered(NAMES.read_text(encoding="utf-8")), encoding="utf-8")

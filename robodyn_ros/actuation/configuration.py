@@ -23,40 +23,36 @@ from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, fric
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
-from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.errors import InputError, shown, suggest
+from robodyn_ros.errors import InputError, shown, unknown
+from robodyn_ros.fields import Unit, declare, section
 
 
 @dataclass(frozen=True)
 class ActuatorSettings:
-    """A motor with gear and amplifier.
+    """A motor with gear and amplifier."""
 
-    Attributes:
-        motor: Name in the catalogue, path of a file, or the data of the motor as a mapping.
-        gear_ratio: Motor turns per joint turn (or per metre, times 2 pi), negative where the motor turns the other
-            way; None for the transmission of the robot's description [- or rad/m].
-        gear_efficiency: In (0, 1].
-        motor_damping: Viscous friction at the motor's shaft [N m s/rad].
-        inductance: Whether the inductance of the motor is modelled.
-        voltage_limit: Of the amplifier; None for the motor's nominal voltage [V].
-        current_limit: Of the amplifier; None for no limit [A].
-        torque_limit: Of the motor's shaft; None for no limit [N m].
-        thermal: Whether the winding warms up, if the data of the motor include a thermal model.
-        ambient_temperature: [degrees Celsius].
-    """
-
-    motor: str | Mapping[str, Any]
-    gear_ratio: float | None = number(None, minimum=-np.inf)
-    gear_efficiency: float = number(1.0, above=True, maximum=1.0)
-    motor_damping: float = number(0.0)
-    inductance: bool = True
-    voltage_limit: float | None = number(None, above=True)
-    current_limit: float | None = number(None, above=True)
-    torque_limit: float | None = number(None, above=True)
-    thermal: bool = True
-    ambient_temperature: float = number(AMBIENT_TEMPERATURE, minimum=-273.15)
+    motor: str | Mapping[str, Any] = declare(
+        kind=object, description="Name in the catalogue, path of a file, or the data of the motor as a mapping")
+    gear_ratio: float | None = declare(
+        None, unit=Unit("-", "rad/m"), not_zero=True,
+        description="Motor turns per joint turn, or motor angle per metre; negative where the motor turns the other "
+        "way; none: of the transmission of the robot's description")
+    gear_efficiency: float = declare(1.0, minimum=0.0, above=True, maximum=1.0, description="Efficiency of the gear")
+    motor_damping: float = declare(0.0, unit="N m s/rad", minimum=0.0,
+                                   description="Viscous friction at the motor's shaft")
+    inductance: bool = declare(True, description="Whether the inductance of the motor is modelled")
+    voltage_limit: float | None = declare(None, unit="V", minimum=0.0, above=True, description="Voltage limit of the "
+                                          "amplifier; none: the motor's nominal voltage")
+    current_limit: float | None = declare(None, unit="A", minimum=0.0, above=True,
+                                          description="Current limit of the amplifier; none: no limit")
+    torque_limit: float | None = declare(None, unit="N m", minimum=0.0, above=True,
+                                         description="Torque limit of the motor's shaft; none: no limit")
+    thermal: bool = declare(True, description="Whether the winding warms up, if the data of the motor include a "
+                            "thermal model")
+    ambient_temperature: float = declare(AMBIENT_TEMPERATURE, unit="degrees Celsius", minimum=-273.15,
+                                         description="Temperature of the surroundings")
 
 
 @dataclass(frozen=True)
@@ -177,8 +173,6 @@ class HardwareSettings:
         motor = (section(MotorFigures, f"{place}: motor", {"name": joint, "source": self.where} | dict(found.motor))
                  if isinstance(found.motor, Mapping) else load_motor(str(found.motor), f"{place}: motor"))
         ratio = reduction if found.gear_ratio is None else found.gear_ratio
-        if ratio == 0.0:
-            raise InputError(f"{place}: gear_ratio: expected a number other than 0, received 0")
         warms = found.thermal and motor.thermal_resistance is not None and motor.thermal_time_constant is not None
         return {
             "resistance": motor.resistance,
@@ -214,5 +208,5 @@ def _friction(where: str, values: Any) -> Any:
     name = values.pop("model", "stribeck") if isinstance(values, dict) else "stribeck"
     models = friction_models()
     if not isinstance(name, str) or name not in models:
-        raise InputError(f"{where}: model: {shown(name)} is unknown: {suggest(str(name), models)}")
+        raise InputError(f"{where}: {unknown('model', name, models)}")
     return section(models[name].Settings, where, values)

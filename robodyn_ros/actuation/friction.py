@@ -18,12 +18,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.yaml_fields import number
-from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_joint_array, as_joint_arrays, constants
+from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, as_joint_arrays, constants
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
-
-_RANGES = {"viscous": NOT_NEGATIVE, "coulomb": NOT_NEGATIVE, "static": NOT_NEGATIVE, "stribeck_velocity": POSITIVE}
+from robodyn_ros.fields import DAMPING, EFFORT, VELOCITY, declare, declared
 
 
 class FrictionModel(ABC):
@@ -34,7 +32,7 @@ class FrictionModel(ABC):
 
     Attributes:
         name: Name of the model in YAML files, for which `friction_models` has its class.
-        Settings: Dataclass of a joint's numbers in such a file, see `yaml_fields.number`.
+        Settings: Dataclass of a joint's numbers in such a file, see `fields.declare`.
         viscous: D, shape (n,) [N m s/rad or N s/m].
     """
 
@@ -88,19 +86,14 @@ def friction_models() -> dict[str, type[FrictionModel]]:
 
 @dataclass(frozen=True)
 class FrictionSettings:
-    """Friction of a joint; None for the value of the robot description.
+    """Friction of a joint; None for the value of the robot description."""
 
-    Attributes:
-        viscous: [N m s/rad or N s/m].
-        coulomb: [N m or N].
-        static: Breakaway friction, not below the Coulomb friction; None for that [N m or N].
-        stribeck_velocity: At which the rise from Coulomb to breakaway friction has fallen to 1/e [rad/s or m/s].
-    """
-
-    viscous: float | None = number(None)
-    coulomb: float | None = number(None)
-    static: float | None = number(None)
-    stribeck_velocity: float = number(0.01, above=True)
+    viscous: float | None = declare(None, unit=DAMPING, minimum=0.0, description="Viscous friction")
+    coulomb: float | None = declare(None, unit=EFFORT, minimum=0.0, description="Coulomb friction")
+    static: float | None = declare(None, unit=EFFORT, minimum=0.0, description="Breakaway friction, not below the "
+                                   "Coulomb friction; none: the Coulomb friction")
+    stribeck_velocity: float = declare(0.01, unit=VELOCITY, minimum=0.0, above=True, description="Velocity at which "
+                                       "the rise from Coulomb to breakaway friction has fallen to 1/e")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +129,7 @@ class Friction(FrictionModel):
         values = dict(vars(self))
         if self.static is None:
             values["static"] = self.coulomb
-        for name, array in as_joint_arrays("Friction", values, _RANGES).items():
+        for name, array in as_joint_arrays("Friction", values, _ranges()).items():
             object.__setattr__(self, name, array)
         if (constants(self.rise, traced=0.0) < 0.0).any():
             raise InputError(f"Friction.static: expected breakaway friction not below the Coulomb friction "
@@ -196,3 +189,7 @@ class Friction(FrictionModel):
         factors = as_joint_array(factor, self.n, NOT_NEGATIVE, "Friction.scaled: factor")
         return replace(self, viscous=factors * self.viscous, coulomb=factors * self.coulomb,
                        static=factors * self.static)
+
+
+def _ranges() -> dict[str, Range]:
+    return {name: own.range for name, own in declared(FrictionSettings).items()}

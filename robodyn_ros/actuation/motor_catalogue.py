@@ -13,43 +13,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import expand, is_file, read_yaml
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.fields import declare, section
 from robodyn_ros.resources import share_directory
 
 
 @dataclass(frozen=True)
 class MotorFigures:
-    """Data of a DC motor, or of a brushless motor with its commutation as an equivalent DC motor, in SI units.
+    """Data of a DC motor, or of a brushless motor with its commutation as an equivalent DC motor, in SI units."""
 
-    Attributes:
-        name: Manufacturer and type.
-        source: Source of the data.
-        nominal_voltage: [V].
-        resistance: R_M, between the terminals [ohm].
-        torque_constant: K_M [N m/A].
-        rotor_inertia: J_M [kg m^2].
-        inductance: L_M, between the terminals [H].
-        back_emf_constant: K_e; None for K_M [V s/rad].
-        continuous_current: Greatest permanent current [A].
-        thermal_resistance: From winding to ambient: winding to housing and housing to ambient [K/W].
-        thermal_time_constant: Of the winding [s].
-        winding_temperature_limit: [degrees Celsius].
-    """
-
-    name: str
-    source: str
-    nominal_voltage: float = number(above=True)
-    resistance: float = number(above=True)
-    torque_constant: float = number(above=True)
-    rotor_inertia: float = number()
-    inductance: float = number(0.0)
-    back_emf_constant: float | None = number(None)
-    continuous_current: float | None = number(None, above=True)
-    thermal_resistance: float | None = number(None, above=True)
-    thermal_time_constant: float | None = number(None, above=True)
-    winding_temperature_limit: float | None = number(None)
+    name: str = declare(kind=str, description="Manufacturer and type")
+    source: str = declare(kind=str, description="Source of the data")
+    nominal_voltage: float = declare(unit="V", minimum=0.0, above=True, description="Nominal voltage")
+    resistance: float = declare(unit="ohm", minimum=0.0, above=True, description="Resistance R_M of the armature, "
+                                "between the terminals")
+    torque_constant: float = declare(unit="N m/A", minimum=0.0, above=True, description="Torque constant K_M")
+    rotor_inertia: float = declare(unit="kg m^2", minimum=0.0, description="Rotor inertia J_M")
+    inductance: float = declare(0.0, unit="H", minimum=0.0, description="Inductance L_M, between the terminals")
+    back_emf_constant: float | None = declare(None, unit="V s/rad", minimum=0.0, description="Back-EMF constant K_e; "
+                                              "none: K_M")
+    continuous_current: float | None = declare(None, unit="A", minimum=0.0, above=True,
+                                               description="Greatest permanent current")
+    thermal_resistance: float | None = declare(None, unit="K/W", minimum=0.0, above=True, description="From winding "
+                                               "to housing, and from housing to ambient")
+    thermal_time_constant: float | None = declare(None, unit="s", minimum=0.0, above=True, description="Time constant "
+                                                  "of the winding")
+    winding_temperature_limit: float | None = declare(None, unit="degrees Celsius", minimum=0.0,
+                                                      description="Greatest temperature of the winding")
 
 
 def motor_names() -> tuple[str, ...]:
@@ -69,7 +60,7 @@ def load_motor(name: str, where: str = "motor") -> MotorFigures:
     """
     path = _folder() / f"{name}.yaml" if name in motor_names() else expand(name)
     if not is_file(path):
-        raise InputError(f"{where}: unknown motor '{name}': {suggest(name, motor_names())}; or give the path of a file")
+        raise InputError(f"{where}: {unknown('motor', name, motor_names())}; or give the path of a file")
     return section(MotorFigures, str(path), read_yaml(path))
 
 

@@ -14,6 +14,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import DEMO_CONTROLLERS, Subparsers, add_options, add_task_options
+from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
 
 FAILED = 1
@@ -29,7 +30,7 @@ def add_commands(commands: Subparsers) -> None:
         "a plot.",
     )
     add_task_options(demo, "laws that follow joints (default: pd computed_torque)", DEMO_CONTROLLERS)
-    add_options(demo, ("output", Path("demo_output"), "folder for the plot"))
+    add_options(demo, Field("output", Path("demo_output"), "folder for the plot"))
     demo.add_argument("--touch", action="store_true", help="press 10 N on a wall while the tip draws a circle there")
     demo.set_defaults(run=run, error_code=FAILED)
 

@@ -14,6 +14,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
+from robodyn_ros.fields import Field
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -27,13 +28,15 @@ def add_commands(commands: Subparsers) -> None:
     add_robot_options(excite)
     add_options(
         excite,
-        ("output", Path("excitation.csv"), "trajectory, .csv"),
-        ("duration", 30.0, "length of the motion, a multiple of the period [s]"),
-        ("period", 10.0, "[s]"),
-        ("harmonics", 5, "harmonics of the period"),
-        ("share", 0.8, "share of position ranges and of the limits of velocity, effort and acceleration to use"),
-        ("iterations", 60, "steps of the search"),
-        ("seed", 0, "seed of the motion that the search begins with"),
+        Field("output", Path("excitation.csv"), "trajectory, .csv"),
+        Field("duration", 30.0, "length of the motion, a multiple of the period", unit="s", minimum=0.0, above=True,
+              maximum=3600.0),
+        Field("period", 10.0, "period of the motion", unit="s", minimum=0.0, above=True, maximum=3600.0),
+        Field("harmonics", 5, "harmonics of the period", minimum=1, maximum=100),
+        Field("share", 0.8, "share of position ranges and of the limits of velocity, effort and acceleration to use",
+              minimum=0.0, above=True, maximum=1.0),
+        Field("iterations", 60, "steps of the search", minimum=0, maximum=100_000),
+        Field("seed", 0, "seed of the motion that the search begins with", minimum=0, maximum=10**9),
     )
     excite.add_argument("--acceleration", nargs="+", metavar="JOINT=VALUE", help="greatest accelerations [rad/s^2 or "
                         "m/s^2], by joint or one for each (default: no limit)")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
+from robodyn_ros.fields import Field
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 
@@ -41,7 +42,7 @@ def add_commands(commands: Subparsers) -> None:
     export.add_argument("--step", type=float, help=f"time step of the plant [s] (default: {DEFAULT_STEP})")
     export.add_argument("--precision", choices=("double", "float"), default="double",
                         help="type of all numbers in C (default: %(default)s)")
-    add_options(export, ("output", Path("export"), "new folder for the files"))
+    add_options(export, Field("output", Path("export"), "new folder for the files"))
     export.set_defaults(run=run_export)
 
 

@@ -23,7 +23,7 @@ from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.errors import InputError, unknown
 
 FAILED = 1
 SECONDS = {"s": 1.0, "ms": 0.001}
@@ -280,7 +280,7 @@ def run_push(options: Namespace) -> int:
     with GraphClient("push", options.namespace) as client:
         links = list(MotionRequests(client).robot.model.frames)
         if options.link not in links:
-            raise InputError(f"unknown link '{options.link}': {suggest(options.link, links)}")
+            raise InputError(unknown("link", options.link, links))
         SimulationRequests(client).push(options.link, np.array(force + torque), duration)
     print(f"pushed '{options.link}'" + (f" for {duration:g} s" if duration else "; the push lasts until the next one"))
     return 0

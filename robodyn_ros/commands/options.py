@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, _SubParsersAction
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, TypeAlias
 
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
+from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 
 DEMO_CONTROLLERS = ["pd", "computed_torque"]
 """Controllers of ``robodyn demo`` where none are named."""
@@ -26,9 +28,9 @@ Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
 
 def add_robot_options(parser: ArgumentParser) -> None:
     """Add the options that name the robot and its tip link; see `given_robot`."""
-    add_options(parser, ("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or path of "
-                         "a URDF, MJCF or xacro file; arguments may follow a xacro file: 'arm.urdf.xacro "
-                         "gripper:=true'"))
+    add_options(parser, Field("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or "
+                              "path of a URDF, MJCF or xacro file; arguments may follow a xacro file: "
+                              "'arm.urdf.xacro gripper:=true'"))
     add_complete_option(parser)
     parser.add_argument("--tip-link", metavar="LINK", help="link that laws and commands of the tip move (default: the "
                         "tool frame of the longest arm, before the fingers of a gripper)")
@@ -62,15 +64,25 @@ def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequenc
                         "config/ (default: ideal sources of effort, friction of the robot's description)")
 
 
-def add_options(parser: ArgumentParser, *options: tuple[str, str | int | float | Path, str]) -> None:
-    """Add options with one value each.
+def add_options(parser: ArgumentParser, *options: Field) -> None:
+    """Add options with one value each, which is checked when the command line is read.
 
     Args:
         parser: Parser of a command.
-        *options: Name, default and help text of each option; the value has the type of the default.
+        *options: Declarations; underscores of a name become hyphens.
     """
-    for name, default, text in options:
-        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text} (default: %(default)s)")
+    for option in options:
+        meaning = option.text.removesuffix(".").replace("%", "%%")
+        meaning = meaning if meaning[1:2].isupper() else meaning[:1].lower() + meaning[1:]
+        parser.add_argument(f"--{option.name.replace('_', '-')}", type=partial(_read, option), default=option.default,
+                            help=meaning if option.default is None else f"{meaning} (default: %(default)s)")
+
+
+def _read(option: Field, word: str) -> Any:
+    try:
+        return option.read(word, "")
+    except InputError as error:
+        raise ArgumentTypeError(str(error).removeprefix(": ")) from None
 
 
 def add_complete_option(parser: ArgumentParser) -> None:

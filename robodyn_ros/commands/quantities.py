@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.errors import InputError, unknown
 
 ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
@@ -63,7 +63,7 @@ def parse_joint_values(words: Sequence[str], kinds: Mapping[str, str], per: str 
         if not equals:
             raise InputError(f"expected joint=value, received '{word}' beside such pairs")
         if name not in kinds:
-            raise InputError(f"unknown joint '{name}': {suggest(name, kinds)}")
+            raise InputError(unknown("joint", name, kinds))
         if name in values:
             raise InputError(f"joint '{name}' has two values")
         units = LENGTHS if kinds[name] == "prismatic" else ANGLES

@@ -23,7 +23,7 @@ from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.commands.tune import gains_table, parameter_file
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.errors import InputError, suggest, unknown
 from robodyn_ros.plots.study_figure import Cumulated, save_cumulative, save_front
 from robodyn_ros.study.analysis import QUANTILES, quantile
 from robodyn_ros.study.gain_space import GainSpace, searched_fields
@@ -57,7 +57,7 @@ def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
     goal = Goal(options.goal, options.smoothness, dict(map(_limit, options.limit)))
     for name in options.pareto or ():
         if name not in METRICS:
-            raise InputError(f"tune: pareto: unknown metric '{name}': {suggest(name, METRICS)}")
+            raise InputError(f"tune: pareto: {unknown('metric', name, METRICS)}")
     if not options.span > 1.0:
         raise InputError(f"tune: span: expected a factor above 1, received {options.span}")
     tasks = {}
@@ -149,7 +149,7 @@ def _before_and_after(before: Array, after: Array) -> str:
 def _limit(text: str) -> tuple[str, float]:
     name, equals, value = text.partition("=")
     if name not in METRICS:
-        raise InputError(f"tune: limit: unknown metric '{name}': {suggest(name, METRICS)}")
+        raise InputError(f"tune: limit: {unknown('metric', name, METRICS)}")
     try:
         return name, float(value) if equals else float("nan")
     except ValueError:

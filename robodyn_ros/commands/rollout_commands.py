@@ -17,20 +17,17 @@ from typing import Any
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.options import Subparsers, add_options, add_task_options, given_robot
 from robodyn_ros.commands.simulation_setup import ENGINES
+from robodyn_ros.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
-from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
-PERIOD_AND_STEP = ("period", DEFAULT_PERIOD, "control period [s]"), ("step", DEFAULT_STEP, "time step [s]")
-POSITION_NOISE = "standard deviation of measured positions [rad or m]"
 NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "world", "engine", "period", "step", "position_noise",
                   "velocity_noise")
 """Options of ``tune`` that a study has in its file."""
 
 ROBUST_POPULATION = 24
 """Candidates in a generation of ``tune --study`` without ``--population``: each is rolled out on every sample."""
-
-VELOCITY_NOISE = "standard deviation of measured velocities [rad/s or m/s]"
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -48,16 +45,17 @@ def add_commands(commands: Subparsers) -> None:
     _add_simulator_options(tune)
     add_options(
         tune,
-        ("output", Path("tune_output"), "folder for the results; with several laws, for a folder of each"),
-        ("generations", 60, "generations of the search"),
-        ("population", 128, "simulated robots in a generation"),
-        ("seed", 0, "seed of the search and of the noise"),
-        ("span", 10.0, "factor by which each gain may grow or shrink"),
-        ("smoothness", 0.01, "tracking error [rad or m] that costs as much as efforts that change by their limits at "
-         "each tick"),
-        *PERIOD_AND_STEP,
-        ("position-noise", 1e-4, POSITION_NOISE),
-        ("velocity-noise", 0.01, VELOCITY_NOISE),
+        Field("output", Path("tune_output"), "folder for the results; with several laws, for a folder of each"),
+        Field("generations", 60, "generations of the search", minimum=1, maximum=1_000_000),
+        Field("population", 128, "simulated robots in a generation", minimum=1, maximum=1_000_000),
+        SEED.renamed("seed", description="seed of the search and of the noise"),
+        Field("span", 10.0, "factor by which each gain may grow or shrink", minimum=1.0, maximum=1e6),
+        Field("smoothness", 0.01, "tracking error that costs as much as efforts that change by their limits at each "
+              "tick", unit="rad or m", minimum=0.0, maximum=1e6),
+        PERIOD,
+        STEP,
+        POSITION_NOISE,
+        VELOCITY_NOISE,
     )
     add_machine_options(tune)
     robust = tune.add_argument_group("gains for robots that differ")
@@ -83,14 +81,16 @@ def add_commands(commands: Subparsers) -> None:
     _add_simulator_options(compare)
     add_options(
         compare,
-        ("output", Path("compare.png"), "picture"),
-        ("mass-error", 0.0, "how much heavier the simulated links are than in the laws' model [%%]"),
-        *PERIOD_AND_STEP,
-        ("position-noise", 0.0, POSITION_NOISE),
-        ("velocity-noise", 0.0, VELOCITY_NOISE),
+        Field("output", Path("compare.png"), "picture"),
+        Field("mass_error", 0.0, "how much heavier the simulated links are than in the laws' model", unit="%",
+              minimum=-99.0, maximum=1e4),
+        PERIOD,
+        STEP,
+        POSITION_NOISE.renamed("position_noise", default=0.0),
+        VELOCITY_NOISE.renamed("velocity_noise", default=0.0),
+        SEED.renamed("seed", default=None, description="seed of the noise; none: 0"),
     )
     compare.add_argument("--per-joint", action="store_true", help="print the error of each joint, too")
-    compare.add_argument("--seed", type=int, help="seed of the noise (default: 0)")
     compare.set_defaults(run=run_compare)
 
 

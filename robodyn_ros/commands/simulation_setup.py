@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from robodyn_ros.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.common_fields import REAL_TIME_FACTOR, SPEED_LIMIT
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.resources import actuators_file, config_file, robot_file
@@ -90,11 +90,11 @@ def set_up(
         if time_mode not in TIME_MODES:
             raise InputError(f"time_mode: expected one of {', '.join(TIME_MODES)}, received '{time_mode}'")
         values["time_mode"] = time_mode
-    for parameter, text, mode in (("real_time_factor", real_time_factor, "scaled"),
-                                  ("lockstep_speed_limit", speed_limit, "lockstep")):
+    for parameter, text, mode in ((REAL_TIME_FACTOR, real_time_factor, "scaled"),
+                                  (SPEED_LIMIT, speed_limit, "lockstep")):
         if text:
-            name = parameter.removeprefix("lockstep_")
-            values[parameter] = _factor(name, text)
+            name = parameter.name.removeprefix("lockstep_")
+            values[parameter.name] = parameter.read(text, name)
             if time_mode != mode:
                 raise InputError(f"{name}: has an effect only in time mode {mode}, received "
                                  f"{f'time mode {time_mode}' if time_mode else 'no time mode'}; give both or neither")
@@ -171,13 +171,3 @@ def _engine(name: str) -> str:
 
         import_mujoco()  # raises before the nodes start
     return name
-
-
-def _factor(name: str, text: str) -> float:
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = math.nan
-    if not (math.isfinite(factor) and factor > 0.0):
-        raise InputError(f"{name}: expected a positive number, received '{text}'")
-    return factor

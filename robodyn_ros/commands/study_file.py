@@ -16,18 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
 from robodyn_ros.checks import Range
 from robodyn_ros.commands.compare import simulated_plant
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
 from robodyn_ros.commands.trajectory_files import read_motion
+from robodyn_ros.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller, prefix
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
-from robodyn_ros.errors import InputError, shown, suggest
+from robodyn_ros.errors import InputError, shown, unknown
+from robodyn_ros.fields import declare, declare_as, section
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -37,7 +38,6 @@ from robodyn_ros.study.design import Design
 from robodyn_ros.study.distributions import Distribution, read_distribution
 from robodyn_ros.study.metrics import METRICS
 from robodyn_ros.study.study import Axis, StudiedLaw, Study, common_range, element_ranges
-from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 TEST_MOTION = "test_motion"
 """Name of the motion that any robot can follow, see `test_motion.excursion`."""
@@ -50,22 +50,30 @@ MOST_SAMPLES = 10_000_000
 
 
 @dataclass(frozen=True)
-class _StudySection:
-    laws: Any
-    robot: Any = DEFAULT_ROBOT
-    tip_link: Any = None
-    trajectories: Any = (TEST_MOTION,)
-    quantities: Any = None
-    fail: Any = None
-    design: Any = Design.SOBOL.value
-    actuators: Any = None
-    world: Any = None
-    samples: float = number(256.0, minimum=1.0, maximum=MOST_SAMPLES)
-    seed: float = number(0.0, maximum=2.0**32)
-    period: float = number(DEFAULT_PERIOD, above=True, maximum=1.0)
-    step: float = number(DEFAULT_STEP, above=True, maximum=1.0)
-    position_noise: float = number(1e-4, maximum=1.0)
-    velocity_noise: float = number(0.01, maximum=100.0)
+class StudySection:
+    """The fields of a study."""
+
+    laws: Any = declare(kind=object, description="names of laws; or by label, each with `controller`, `parameters` (a "
+                        "file as `robodyn tune` writes) and `gains` (distributions by name, such as `p` or "
+                        "`gains.joint1.p`)")
+    robot: Any = declare(DEFAULT_ROBOT, kind=object, description="a shipped robot, or a URDF file")
+    tip_link: Any = declare(None, kind=object, description="the link whose errors and motions count where laws follow "
+                            "poses; none: the tool frame of the longest arm")
+    quantities: Any = declare(None, kind=object, description="distributions of what differs")
+    samples: int = declare(256, minimum=1, maximum=MOST_SAMPLES, description="robots for each law and trajectory")
+    design: str = declare(Design.SOBOL.value, choices=tuple(map(str, Design)), description="how the samples are "
+                          "spread: `sobol`, `latin_hypercube` (both of SciPy), `random`")
+    trajectories: Any = declare((TEST_MOTION,), kind=object, description="files of motions as for `robodyn compare "
+                                "--trajectory`; each law follows each of them")
+    fail: Any = declare(None, kind=object, description="greatest values of metrics; a sample beyond one has failed, as "
+                        "one that diverges")
+    actuators: Any = declare(None, kind=object, description="motors, gears and friction: [hardware.md](hardware.md)")
+    world: Any = declare(None, kind=object, description="surfaces: [touch.md](touch.md)")
+    period: float = declare_as(PERIOD)
+    step: float = declare_as(STEP)
+    position_noise: float = declare_as(POSITION_NOISE)
+    velocity_noise: float = declare_as(VELOCITY_NOISE)
+    seed: int = declare_as(SEED.renamed("seed", description="Seed of the samples and of the noise"))
 
 
 @dataclass(frozen=True)
@@ -100,13 +108,8 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
         path: Its path, for messages and for the files that it names.
     """
     where = str(path)
-    found = section(_StudySection, where, content)
+    found = section(StudySection, where, content)
     robot = Robot.from_urdf(robot_file(_file(found.robot, path.parent)), tip_link=found.tip_link)
-    for name in ("samples", "seed"):
-        if getattr(found, name) != int(getattr(found, name)):
-            raise InputError(f"{where}: {name}: expected a whole number, received {getattr(found, name):g}")
-    if found.design not in list(Design):
-        raise InputError(f"{where}: design: expected {', '.join(Design)}, received {shown(found.design)}")
     actuators, world = (None if name is None else _file(name, path.parent) for name in (found.actuators, found.world))
     plant = simulated_plant(robot.model, found.step, actuators, world)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
@@ -114,8 +117,8 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     study = Study(
         path=path.resolve(), text=text, robot=robot, plant=plant,
         laws=dict(_laws(where, found.laws, robot.with_timing(found.period), path.parent)),
-        motions=motions, quantities=quantities, count=int(found.samples), design=Design(found.design),
-        seed=int(found.seed), period=found.period, position_noise=found.position_noise,
+        motions=motions, quantities=quantities, count=found.samples, design=Design(found.design),
+        seed=found.seed, period=found.period, position_noise=found.position_noise,
         velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail))
     _ = study.description(study.pairs[0]).loop  # raises where period, step or quantities do not fit each other
     return study
@@ -185,10 +188,9 @@ def _gains(where: str, given: Any, controller: Any, robot: Robot) -> Iterator[tu
         chosen = [row for row in rows if name in (row.name, row.field)]
         if not chosen:
             known = [*dict.fromkeys(row.field for row in rows), *(row.name for row in rows)]
-            raise InputError(f"{where}: unknown gain '{name}', {suggest(str(name), known)}")
+            raise InputError(f"{where}: {unknown('gain', name, known)}")
         for row in chosen:
-            allowed = Range(row.minimum, row.maximum, row.unit)
-            yield row.name, read_distribution(value, allowed, f"{where}: {name}")
+            yield row.name, read_distribution(value, row.range, f"{where}: {name}")
 
 
 def _motions(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[str, JointTrajectory]]:
@@ -213,7 +215,7 @@ def _quantities(where: str, given: Any, plant: PlantModel, motions: Mapping[str,
         raise InputError(f"{where}: expected distributions by the name of the quantity, received {shown(given)}")
     for name, value in given.items():
         if name not in QUANTITIES:
-            raise InputError(f"{where}: unknown quantity '{name}', {suggest(str(name), QUANTITIES)}")
+            raise InputError(f"{where}: {unknown('quantity', name, QUANTITIES)}")
         elements = element_names(str(name), plant)
         ranges = element_ranges(str(name), plant, motions.values())
         yield str(name), tuple(_quantity_axes(f"{where}: {name}", str(name), value, elements, ranges))
@@ -228,7 +230,7 @@ def _quantity_axes(where: str, name: str, value: Any, elements: list[str], range
     elif isinstance(value, Mapping) and value and set(map(str, value)) & set(elements) - {""}:
         for element, one in value.items():
             if str(element) not in elements:
-                raise InputError(f"{where}: unknown element '{element}', {suggest(str(element), elements)}")
+                raise InputError(f"{where}: {unknown('element', element, elements)}")
             place = elements.index(str(element))
             yield Axis(f"{name}[{element}]", read_distribution(one, ranges[place], f"{where}: {element}"), (place,))
     elif isinstance(value, list):
@@ -258,7 +260,7 @@ def _limits(where: str, given: Any) -> dict[str, float]:
         raise InputError(f"{where}: expected limits by the name of the metric, received {shown(given)}")
     for name, value in given.items():
         if name not in METRICS:
-            raise InputError(f"{where}: unknown metric '{name}', {suggest(str(name), METRICS)}")
+            raise InputError(f"{where}: {unknown('metric', name, METRICS)}")
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0.0:
             raise InputError(f"{where}: {name}: expected {Range(0.0, unit=METRICS[name].unit)}, received "
                              f"{shown(value)}")

@@ -23,7 +23,7 @@ from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
 from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, shown, suggest
+from robodyn_ros.errors import InputError, shown, suggest, unknown
 from robodyn_ros.optional_packages import require
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
@@ -222,4 +222,4 @@ def _check_keys(section: Any, known: Iterable[str], where: str) -> None:
         raise InputError(f"{where}: expected the keys {', '.join(known)}, received {shown(section)}")
     for key in section:
         if key not in known:
-            raise InputError(f"{where}: unknown key '{key}', {suggest(str(key), known)}")
+            raise InputError(f"{where}: {unknown('key', key, known)}")

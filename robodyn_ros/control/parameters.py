@@ -23,99 +23,55 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from robodyn_ros.checks import LARGEST, Range, as_joint_array, as_number
+from robodyn_ros.checks import as_joint_array
 from robodyn_ros.description.model import Array, read_only
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.fields import (
+    DAMPING,
+    EFFORT,
+    POSITION,
+    STIFFNESS,
+    VELOCITY,
+    Field,
+    Unit,
+    declare,
+    declared,
+)
 from robodyn_ros.robot import Robot
 
-_METADATA_KEY = "robodyn_ros.control"
+__all__ = ["DAMPING", "EFFORT", "POSITION", "STIFFNESS", "VELOCITY", "Field", "FlatParameter", "Parameters", "Unit",
+           "derived", "per_joint", "scalar"]
+
+_DERIVED = "robodyn_ros.derived"
 _OF_INERTIAS = "of_inertias"
 
 Value = float | int | bool | str
 
 
-class Unit(NamedTuple):
-    """A unit that depends on the kind of the joint.
-
-    Attributes:
-        revolute: For revolute and continuous joints.
-        prismatic: For prismatic joints.
-    """
-
-    revolute: str
-    prismatic: str
-
-
-STIFFNESS = Unit("N m/rad", "N/m")
-DAMPING = Unit("N m s/rad", "N s/m")
-EFFORT = Unit("N m", "N")
-POSITION = Unit("rad", "m")
-VELOCITY = Unit("rad/s", "m/s")
-
-
 @dataclass(frozen=True)
-class Declaration:
-    """Declaration of one field of a parameter class.
+class FlatParameter(Field):
+    """One parameter as the outside sees it: a flat name, ``gains.<joint>.<field>`` or ``<field>``, with a single value.
+
+    Its default is the present value.
 
     Attributes:
-        default: A value, or a function of the robot that gives one (per joint: of shape (n,)).
-        unit: Unit of the value; empty where it has none.
-        minimum: Lowest value allowed.
-        maximum: Highest value allowed.
-        description: Meaning of the parameter, one sentence without a full stop.
-        per_joint: Whether there is one value for every joint.
-        structural: Whether the parameter is fixed once the controller exists.
-        choices: The values allowed; empty where every value within the range is.
-    """
-
-    default: Value | Callable[[Robot], Any]
-    unit: str | Unit
-    minimum: float
-    maximum: float
-    description: str
-    per_joint: bool
-    structural: bool
-    choices: tuple[Value, ...] = ()
-
-    @property
-    def range(self) -> Range:
-        """The numbers allowed, at most `LARGEST`; without a unit where that depends on the kind of the joint."""
-        return Range(max(self.minimum, -LARGEST), min(self.maximum, LARGEST),
-                     self.unit if isinstance(self.unit, str) else "")
-
-
-@dataclass(frozen=True)
-class FlatParameter:
-    """One parameter as the outside sees it: a flat name with a single value.
-
-    Attributes:
-        name: ``gains.<joint>.<field>`` or ``<field>``.
         field: Name of the field in the parameter class.
         index: Index of the joint; None for a field of the whole controller.
-        value: The value.
-        unit: Unit of the value for this joint's kind; empty where it has none.
-        minimum: Lowest value allowed.
-        maximum: Highest value allowed.
-        description: Meaning of the parameter, one sentence without a full stop.
-        structural: Whether the parameter is fixed once the controller exists.
-        choices: The values allowed; empty where every value within the range is.
     """
 
-    name: str
-    field: str
-    index: int | None
-    value: Value
-    unit: str
-    minimum: float
-    maximum: float
-    description: str
-    structural: bool
-    choices: tuple[Value, ...] = ()
+    field: str = ""
+    index: int | None = None
+
+    @property
+    def value(self) -> Value:
+        """The value."""
+        value: Value = self.default
+        return value
 
 
 def per_joint(
@@ -137,8 +93,8 @@ def per_joint(
         maximum: Highest value allowed.
         structural: Whether the parameter is fixed once the controller exists.
     """
-    declaration = Declaration(default, unit, minimum, maximum, description, True, structural)
-    return field(default=default, metadata={_METADATA_KEY: declaration})
+    return declare(default, description=description, unit=unit, minimum=minimum, maximum=maximum, per_joint=True,
+                   structural=structural)
 
 
 def scalar(
@@ -165,11 +121,8 @@ def scalar(
     Raises:
         InputError: The default is not one of the choices.
     """
-    if choices and not callable(default) and default not in choices:
-        raise InputError(f"scalar: expected a default that is one of the choices {', '.join(map(repr, choices))}; "
-                         f"received {shown(default)}")
-    declaration = Declaration(default, unit, minimum, maximum, description, False, structural, tuple(choices))
-    return field(default=default, metadata={_METADATA_KEY: declaration})
+    return declare(default, description=description, unit=unit, minimum=minimum, maximum=maximum,
+                   structural=structural, choices=tuple(choices))
 
 
 def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False) -> Any:
@@ -182,7 +135,7 @@ def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False)
         of_inertias: Whether the field is the law's model of the links' inertias. Rollouts of robots whose law has a
             wrong model compute such a field for each of them, so the function must be quick.
     """
-    return field(default=None, repr=False, metadata={_METADATA_KEY: function, _OF_INERTIAS: of_inertias})
+    return dataclasses.field(default=None, repr=False, metadata={_DERIVED: function, _OF_INERTIAS: of_inertias})
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,22 +146,20 @@ class Parameters:
     """
 
     @classmethod
-    def declarations(cls) -> dict[str, Declaration]:
+    def declarations(cls) -> Mapping[str, Field]:
         """The declarations of all fields but the `derived` ones, by name.
 
         Raises:
             InputError: A field was not declared with `per_joint`, `scalar` or `derived`.
         """
-        declared = {}
+        own = declared(cls)
         for item in dataclasses.fields(cls):
-            if _METADATA_KEY not in item.metadata:
+            if item.name not in own and _DERIVED not in item.metadata:
                 raise InputError(
                     f"{cls.__name__}.{item.name}: a parameter is declared with per_joint(...) or scalar(...), "
                     f"which give it a default, a unit, a range and a description"
                 )
-            if isinstance(item.metadata[_METADATA_KEY], Declaration):
-                declared[item.name] = item.metadata[_METADATA_KEY]
-        return declared
+        return own
 
     def for_robot(self, robot: Robot) -> Self:
         """Return these parameters completed for a robot: defaults worked out, single numbers spread over joints.
@@ -219,28 +170,26 @@ class Parameters:
             InputError: A value has the wrong type or shape, is not finite or lies outside its range.
         """
         complete = self.without_derived(robot)
-        follow = {item.name: item.metadata[_METADATA_KEY] for item in dataclasses.fields(self)
-                  if item.name not in self.declarations()}
+        follow = {item.name: item.metadata[_DERIVED] for item in dataclasses.fields(self) if _DERIVED in item.metadata}
         return dataclasses.replace(complete, **{name: _read_only_copy(function(robot, complete))
                                                 for name, function in follow.items()})
 
     def without_derived(self, robot: Robot) -> Self:
         """As `for_robot`, but derived fields, which may take long to compute, stay as they are."""
         values: dict[str, Any] = {}
-        for name, declaration in self.declarations().items():
-            value = getattr(self, name)
-            if declaration.per_joint:
-                values[name] = read_only(as_joint_array(
-                    value(robot) if callable(value) else value, robot.n, declaration.range,
-                    f"{type(self).__name__}.{name}", robot.joint_names))
+        for name, own in self.declarations().items():
+            where, value = f"{type(self).__name__}.{name}", getattr(self, name)
+            value = value(robot) if callable(value) else value
+            if own.per_joint:
+                values[name] = read_only(as_joint_array(value, robot.n, own.range, where, robot.joint_names))
             else:
-                values[name] = _scalar_value(f"{type(self).__name__}.{name}", declaration, value, robot)
+                values[name] = _of_robot(own, robot).checked(value, where)
         return dataclasses.replace(self, **values)
 
     @classmethod
     def inertia_fields(cls) -> dict[str, Callable[[Robot, Any], Any]]:
         """The functions of the `derived` fields that are the law's model of the links' inertias, by name."""
-        return {item.name: item.metadata[_METADATA_KEY] for item in dataclasses.fields(cls)
+        return {item.name: item.metadata[_DERIVED] for item in dataclasses.fields(cls)
                 if item.metadata.get(_OF_INERTIAS)}
 
     def with_inertias(self, robot: Robot) -> Self:
@@ -259,19 +208,18 @@ class Parameters:
             InputError: As in `for_robot`.
         """
         complete = self.without_derived(robot)
-        slides = [joint.kind == "prismatic" for joint in robot.model.leaders]
+        kinds = [joint.kind for joint in robot.model.leaders]
         rows = []
-        for name, declaration in self.declarations().items():
-            value, unit = getattr(complete, name), declaration.unit
-            shared = (declaration.range.minimum, declaration.range.maximum, declaration.description,
-                      declaration.structural)
-            if not declaration.per_joint:
-                rows.append(FlatParameter(name, name, None, value, str(unit), *shared, declaration.choices))
+        for name, own in self.declarations().items():
+            value, unit = getattr(complete, name), own.unit
+            about = vars(own) | {"minimum": own.range.minimum, "maximum": own.range.maximum, "field": name}
+            if not own.per_joint:
+                rows.append(FlatParameter(**about | {"default": value}))
                 continue
-            for index, joint in enumerate(robot.joint_names):
-                unit_here = unit if isinstance(unit, str) else unit[slides[index]]
-                flat_name = f"gains.{joint}.{name}"
-                rows.append(FlatParameter(flat_name, name, index, float(value[index]), unit_here, *shared))
+            for index, (joint, kind) in enumerate(zip(robot.joint_names, kinds, strict=True)):
+                rows.append(FlatParameter(**about | {
+                    "name": f"gains.{joint}.{name}", "default": float(value[index]), "index": index,
+                    "unit": getattr(unit, "prismatic" if kind == "prismatic" else "revolute", unit)}))
         return rows
 
     def with_flat_values(self, robot: Robot, values: Mapping[str, Value]) -> Self:
@@ -284,20 +232,19 @@ class Parameters:
         Raises:
             InputError: A name is unknown, or as in `for_robot`.
         """
-        complete = self.without_derived(robot)
-        rows = {row.name: row for row in complete.flat(robot)}
+        complete, own = self.without_derived(robot), self.declarations()
         changed: dict[str, Any] = {}
         for name, value in values.items():
-            row = rows.get(name)
-            if row is None:
-                known = ", ".join(rows) or "none"
-                raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has: {known}")
-            if row.index is None:
-                changed[row.field] = value
-                continue
-            as_number(value, Range(row.minimum, row.maximum, row.unit), name)
-            array = changed.setdefault(row.field, getattr(complete, row.field).copy())
-            array[row.index] = value
+            group, _, element = name.partition(".")
+            joint, _, field = element.rpartition(".")
+            if name in own and not own[name].per_joint:
+                changed[name] = value
+            elif group == "gains" and field in own and own[field].per_joint and joint in robot.joint_names:
+                array = changed.setdefault(field, getattr(complete, field).copy())
+                array[robot.joint_names.index(joint)] = own[field].checked(value, name)
+            else:
+                known = [row.name for row in complete.flat(robot)]
+                raise InputError(f"{type(self).__name__}: {unknown('parameter', name, known)}")
         return dataclasses.replace(complete, **changed).for_robot(robot)
 
 
@@ -305,17 +252,6 @@ def _read_only_copy(value: Any) -> Array:
     return read_only(np.array(value, dtype=np.float64))
 
 
-def _scalar_value(where: str, declaration: Declaration, value: Any, robot: Robot) -> Value:
-    default = declaration.default(robot) if callable(declaration.default) else declaration.default
-    value = default if value is declaration.default else value
-    expected = type(default)
-    numeric = expected in (int, float)
-    fits = type(value) is expected or (expected is float and type(value) is int)
-    if not fits:
-        raise InputError(f"{where}: expected {expected.__name__}, received {type(value).__name__} {shown(value)}")
-    if numeric:
-        as_number(value, declaration.range, where)
-    if declaration.choices and value not in declaration.choices:
-        raise InputError(f"{where}: expected one of {', '.join(map(repr, declaration.choices))}, "
-                         f"received {shown(value)}")
-    return value
+def _of_robot(own: Field, robot: Robot) -> Field:
+    """Return a declaration whose default is that for a robot."""
+    return dataclasses.replace(own, default=own.default(robot)) if callable(own.default) else own

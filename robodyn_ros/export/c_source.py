@@ -20,7 +20,7 @@ from robodyn_ros.compile import trace
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
 from robodyn_ros.dynamics.robot_function import RobotFunction
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.errors import InputError, unknown
 from robodyn_ros.export.c_function import WIDTH, CFunction, helper_text, identifier
 from robodyn_ros.robot import Robot
 
@@ -90,7 +90,7 @@ def dynamics_source(robot: Robot, names: Sequence[str], precision: str = "double
     written = []
     for name in names:
         if name not in known:
-            raise InputError(f"export: unknown function '{name}': {suggest(name, known)}")
+            raise InputError(f"export: {unknown('function', name, known)}")
         if list(names).count(name) > 1:
             raise InputError(f"export: expected each function once, received '{name}' twice")
         written.append(_function(robot, known[name], f"{prefix}_{name}"))

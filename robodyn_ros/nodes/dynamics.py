@@ -34,6 +34,7 @@ from robodyn_interfaces.srv import (
 )
 from robodyn_ros.checks import Range
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import (
     ACCELERATION,
@@ -43,7 +44,7 @@ from robodyn_ros.nodes.common.messages import (
     JointOrder,
     to_field,
 )
-from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, TIP_LINK, Parameter, given_robot
+from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, TIP_LINK, given_robot
 from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, NewestStates, PolledJointStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -54,8 +55,8 @@ Array = NDArray[np.float64]
 PARAMETERS = (
     *ROBOT_PARAMETERS,
     TIP_LINK,
-    Parameter("publish_frequency", DEFAULT_RATE, "Rate of ~/gravity_effort while joint states arrive [Hz].",
-              read_only=True, minimum=0.1, maximum=1000.0),
+    Field("publish_frequency", DEFAULT_RATE, "Rate of ~/gravity_effort while joint states arrive", unit="Hz",
+          structural=True, minimum=0.1, maximum=1000.0),
 )
 
 

@@ -26,9 +26,10 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.description.held_joints import held_positions
 from robodyn_ros.description.model import Array
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
+from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.link_tree import LinkTree
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, given_robot
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, given_robot
 from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, NewestStates, PolledJointStates
 from robodyn_ros.nodes.common.poses import to_numbers
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -37,8 +38,8 @@ from robodyn_ros.nodes.common.transform_wire import TransformWire, transforms_me
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("publish_frequency", DEFAULT_RATE, "Rate of /tf while joint states arrive [Hz].", read_only=True,
-              minimum=0.1, maximum=1000.0),
+    Field("publish_frequency", DEFAULT_RATE, "Rate of /tf while joint states arrive", unit="Hz", structural=True,
+          minimum=0.1, maximum=1000.0),
     FRAME_PREFIX,
 )
 

@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.checks import Range, as_floats, as_number
+from robodyn_ros.checks import as_floats, as_number
 from robodyn_ros.description.model import Array
+from robodyn_ros.fields import declare, declared
 from robodyn_ros.kinematics.twists import cross
 
 
@@ -24,35 +25,32 @@ from robodyn_ros.kinematics.twists import cross
 class ForceTorqueSensing:
     """Settings of the sensor. Arrays are of force and torque in the axes of the sensor.
 
-    Attributes:
-        force_noise: Standard deviation of each force [N].
-        torque_noise: Standard deviation of each torque [N m].
-        bias: Constant error, shape (6,) [N, N m].
-        drift: Rate at which the error grows since the start, shape (6,) [N/s, N m/s].
-        delay: Delay of the measurements [control periods].
-        tool_mass: Mass that the sensor carries [kg].
-        tool_center_of_mass: Its centre of mass in the frame of the sensor, shape (3,) [m].
-
     Raises:
-        InputError: A value is not finite, negative where it cannot be, or of a wrong length.
+        InputError: A value is not finite, out of its range, or of a wrong length.
     """
 
-    force_noise: float = 0.0
-    torque_noise: float = 0.0
-    bias: Array = field(default_factory=lambda: np.zeros(6))
-    drift: Array = field(default_factory=lambda: np.zeros(6))
-    delay: int = 0
-    tool_mass: float = 0.0
-    tool_center_of_mass: Array = field(default_factory=lambda: np.zeros(3))
+    force_noise: float = declare(0.0, unit="N", minimum=0.0, maximum=1e4,
+                                 description="Standard deviation of the noise of each force")
+    torque_noise: float = declare(0.0, unit="N m", minimum=0.0, maximum=1e4,
+                                  description="Standard deviation of the noise of each torque")
+    bias: Array = declare([0.0] * 6, unit="N, N m", minimum=-1e4, maximum=1e4,
+                          description="Constant error of force and torque")
+    drift: Array = declare([0.0] * 6, unit="N/s, N m/s", minimum=-1e4, maximum=1e4,
+                           description="Rate at which the error of force and torque grows")
+    delay: int = declare(0, unit="control periods", minimum=0, maximum=1000, description="Delay of force and torque")
+    tool_mass: float = declare(0.0, unit="kg", minimum=0.0, maximum=1e5,
+                               description="Mass that the sensor carries besides the payload")
+    tool_center_of_mass: Array = declare([0.0] * 3, unit="m", minimum=-100.0, maximum=100.0,
+                                         description="Its centre of mass in the frame of the sensor")
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name, unit in (("force_noise", "N"), ("torque_noise", "N m"), ("delay", "control periods"),
-                           ("tool_mass", "kg")):
-            as_number(getattr(self, name), Range(0.0, unit=unit), f"force and torque sensor: {name}")
-        for name, length in (("bias", 6), ("drift", 6), ("tool_center_of_mass", 3)):
-            checked = as_floats(getattr(self, name), (length,), f"force and torque sensor: {name}")
-            object.__setattr__(self, name, checked)
+        for name, own in declared(type(self)).items():
+            where, value = f"force and torque sensor: {name}", getattr(self, name)
+            if isinstance(own.default, list):
+                object.__setattr__(self, name, as_floats(value, (len(own.default),), where))
+            else:
+                as_number(value, own.range, where)
 
 
 class ForceTorqueSensor:

@@ -23,13 +23,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.checks import ANY_FINITE, NOT_NEGATIVE, Range
+from robodyn_ros.actuation.configuration import ActuatorSettings
+from robodyn_ros.actuation.friction import Friction, FrictionSettings
+from robodyn_ros.actuation.motor_catalogue import MotorFigures
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError, shown, suggest
+from robodyn_ros.errors import InputError, shown, unknown
+from robodyn_ros.fields import POSITION, VELOCITY, Field, declared
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
-from robodyn_ros.simulation.sensing import MOST_DELAY
+from robodyn_ros.simulation.sensing import MOST_DELAY, Sensing
 
 JOINT, LINK = "joint", "link"
 """Axes of the joints, in the order of q, and of the moving links, in the order of ``RobotModel.joints``."""
@@ -55,48 +57,21 @@ Values = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Quantity(Field):
     """A named number or array of the simulated robot, of its start, or of the law's own model.
 
     Attributes:
-        name: Its name.
-        allowed: Range of its numbers, and their unit.
         axes: Axes of a value: `JOINT`, `LINK` or a length.
-        description: Its meaning.
         nominal: The path of the field of a plant that it stands for, such as ``friction.viscous``; or the number that
             changes nothing; None: that of the scenario.
         needs: Quantity without which it has no effect; empty for none.
         of_motors: Whether it has an effect only on joints with motors.
-        whole: Whether its numbers are whole.
-        not_zero: Whether 0 is out of its range.
     """
 
-    name: str
-    allowed: Range
-    axes: tuple[str | int, ...]
-    description: str
-    nominal: str | float | None
+    axes: tuple[str | int, ...] = ()
+    nominal: str | float | None = None
     needs: str = ""
     of_motors: bool = False
-    whole: bool = False
-    not_zero: bool = False
-
-    @property
-    def unit(self) -> str:
-        """Unit of its numbers; empty without one."""
-        return self.allowed.unit
-
-    @property
-    def expected(self) -> str:
-        """Its range in words."""
-        return f"{self.allowed}{', whole' * self.whole}{', other than 0' * self.not_zero}"
-
-    def holds(self, values: Array) -> NDArray[np.bool_]:
-        """Return whether each number is in its range, shape as of ``values``."""
-        fits = self.allowed.holds(values)
-        if self.whole:
-            fits &= values == np.rint(values)
-        return fits & (values != 0.0) if self.not_zero else fits
 
     def shape(self, plant: PlantModel) -> tuple[int, ...]:
         """Return the shape of a value for a plant."""
@@ -123,64 +98,62 @@ T = TypeVar("T")
 _MOTOR = "actuators.motors.motor"
 
 
-def _unit(unit: str, base: Range = NOT_NEGATIVE) -> Range:
-    return replace(base, unit=unit)
+def _quantity_of(own: Field, name: str, axes: tuple[str | int, ...], nominal: str | float | None, **changes: Any
+                 ) -> Quantity:
+    """The quantity of a field of a settings class, with its unit, range and meaning."""
+    return Quantity(**vars(own) | {"name": name, "default": None, "kind": own.value_type, "axes": axes,
+                                   "nominal": nominal, "description": own.description.partition(";")[0]} | changes)
 
 
-def _motor(name: str, allowed: Range, description: str, path: str, not_zero: bool = False) -> Quantity:
-    return Quantity(name, allowed, (JOINT,), description, f"actuators.{path}", of_motors=True, not_zero=not_zero)
+def _motor(kind: type, field: str, name: str, path: str, **changes: Any) -> Quantity:
+    return _quantity_of(declared(kind)[field], name, (JOINT,), f"actuators.{path}", of_motors=True, **changes)
 
 
-_ABOVE_0 = Range(0.0, above=True)
-_LIMIT = Range(0.0, above=True, or_infinite=True)
+def _friction(field: str, **changes: Any) -> Quantity:
+    name = f"friction.{field}"
+    return _quantity_of(declared(FrictionSettings)[field], name, (JOINT,), name, **changes)
+
+
+def _sensing(field: str, nominal: float | None, axes: tuple[str, ...] = (JOINT,), **changes: Any) -> Quantity:
+    return _quantity_of(declared(Sensing)[field], f"sensing.{field}", axes, nominal, **changes)
+
 
 _INERTIAL = (
-    Quantity("payload.mass", _unit("kg"), (), "Point mass welded to the tip link.", 0.0),
-    Quantity("payload.center_of_mass", _unit("m", ANY_FINITE), (3,), "Its position in the frame of the tip link.",
-             0.0, needs="payload.mass"),
-    Quantity("link.mass_scale", _ABOVE_0, (LINK,), "Factor on the mass of each link and on its rotational inertia.",
-             1.0),
-    Quantity("link.inertia_scale", _ABOVE_0, (LINK,), "Factor on the rotational inertia about the centre of mass.",
-             1.0),
-    Quantity("link.center_offset", _unit("m", ANY_FINITE), (LINK, 3),
-             "Displacement of the centre of mass, in the axes of the link.", 0.0),
+    Quantity("payload.mass", None, "Point mass welded to the tip link", unit="kg", minimum=0.0, nominal=0.0),
+    Quantity("payload.center_of_mass", None, "Its position in the frame of the tip link", unit="m", axes=(3,),
+             nominal=0.0, needs="payload.mass"),
+    Quantity("link.mass_scale", None, "Factor on the mass of each link and on its rotational inertia", minimum=0.0,
+             above=True, axes=(LINK,), nominal=1.0),
+    Quantity("link.inertia_scale", None, "Factor on the rotational inertia about the centre of mass", minimum=0.0,
+             above=True, axes=(LINK,), nominal=1.0),
+    Quantity("link.center_offset", None, "Displacement of the centre of mass, in the axes of the link", unit="m",
+             axes=(LINK, 3), nominal=0.0),
 )
 
 QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     *_INERTIAL,
-    Quantity("friction.viscous", _unit("N m s/rad or N s/m"), (JOINT,), "Viscous friction.",
-             "friction.viscous"),
-    Quantity("friction.coulomb", _unit("N m or N"), (JOINT,),
-             "Coulomb friction; the breakaway friction keeps its distance above it, unless it is varied too.",
-             "friction.coulomb"),
-    Quantity("friction.static", _unit("N m or N"), (JOINT,), "Breakaway friction, not below the Coulomb friction.",
-             "friction.static"),
-    Quantity("friction.scale", NOT_NEGATIVE, (), "Factor on all friction.", 1.0),
-    _motor("motor.torque_constant", _unit("N m/A", _ABOVE_0),
-           "Torque constant of the motor; the back-EMF constant changes in proportion.",
-           "motors.motor.torque_constant"),
-    _motor("motor.resistance", _unit("ohm", _ABOVE_0), "Resistance of the armature.",
-           "motors.motor.resistance"),
-    _motor("motor.voltage_limit", _unit("V", _LIMIT), "Voltage limit of the amplifier.",
-           "voltage_limit"),
-    _motor("motor.current_limit", _unit("A", _LIMIT), "Current limit of the amplifier.",
-           "current_limit"),
-    _motor("gear.efficiency", Range(0.0, 1.0, above=True), "Efficiency of the gear.",
-           "efficiency"),
-    _motor("gear.ratio", _unit("- or rad/m", ANY_FINITE), "Motor turns per joint turn.",
-           "motors.gear.ratio", not_zero=True),
-    Quantity("gravity", _unit("m/s^2", ANY_FINITE), (3,), "Gravitational acceleration in base axes.",
-             "model.gravity"),
-    Quantity(NOISES[0], _unit("rad or m"), (JOINT,), "Standard deviation of the noise in positions.", None),
-    Quantity(NOISES[1], _unit("rad/s or m/s"), (JOINT,), "Standard deviation of the noise in velocities.", None),
-    Quantity(RESOLUTION, _unit("rad or m"), (JOINT,), "Step of the encoders; 0: none.", 0.0),
-    Quantity(DELAY, Range(0.0, MOST_DELAY, "control periods"), (), "Delay of all measurements.", 0.0,
-             whole=True),
-    Quantity("start.q", _unit("rad or m", ANY_FINITE), (JOINT,), "Joint positions at the start.", None),
-    Quantity("start.v", _unit("rad/s or m/s", ANY_FINITE), (JOINT,), "Joint velocities at the start.", None),
-    Quantity(OFFSET, _unit("rad or m", ANY_FINITE), (JOINT,),
-             "Distance of the joint positions at the start from those of the scenario; in studies, of the motion.",
-             0.0),
+    _friction("viscous"),
+    _friction("coulomb", description="Coulomb friction; the breakaway friction keeps its distance above it, unless it "
+              "is varied too"),
+    _friction("static"),
+    Quantity("friction.scale", None, "Factor on all friction", minimum=0.0, nominal=1.0),
+    _motor(MotorFigures, "torque_constant", "motor.torque_constant", "motors.motor.torque_constant",
+           description="Torque constant of the motor; the back-EMF constant changes in proportion"),
+    _motor(MotorFigures, "resistance", "motor.resistance", "motors.motor.resistance"),
+    _motor(ActuatorSettings, "voltage_limit", "motor.voltage_limit", "voltage_limit", or_infinite=True),
+    _motor(ActuatorSettings, "current_limit", "motor.current_limit", "current_limit", or_infinite=True),
+    _motor(ActuatorSettings, "gear_efficiency", "gear.efficiency", "efficiency"),
+    _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
+    Quantity("gravity", None, "Gravitational acceleration in base axes", unit="m/s^2", axes=(3,),
+             nominal="model.gravity"),
+    _sensing("position_noise", None),
+    _sensing("velocity_noise", None),
+    _sensing("position_resolution", 0.0),
+    _sensing("delay", 0.0, (), maximum=MOST_DELAY),
+    Quantity("start.q", None, "Joint positions at the start", unit=POSITION, axes=(JOINT,)),
+    Quantity("start.v", None, "Joint velocities at the start", unit=VELOCITY, axes=(JOINT,)),
+    Quantity(OFFSET, None, "Distance of the joint positions at the start from those of the scenario; in studies, of "
+             "the motion", unit=POSITION, axes=(JOINT,), nominal=0.0),
     *(replace(quantity, name=MODEL + quantity.name, needs=MODEL + quantity.needs if quantity.needs else "",
               description=f"In the law's own model: {quantity.description}") for quantity in _INERTIAL),
 )}
@@ -327,7 +300,7 @@ def _check_start(names: Collection[str], where: str) -> None:
 
 def _quantity(name: str) -> Quantity:
     if name not in QUANTITIES:
-        raise InputError(f"quantity '{name}' is unknown: {suggest(name, QUANTITIES)}")
+        raise InputError(unknown("quantity", name, QUANTITIES))
     return QUANTITIES[name]
 
 
@@ -342,10 +315,10 @@ def _checked(quantity: Quantity, given: ArrayLike, plant: PlantModel) -> Array:
     if array.ndim != 1 + len(shape) or array.shape[1:] != shape:
         expected = ", ".join(map(str, ("N", *shape))) + ("" if shape else ",")
         raise InputError(f"samples of {quantity.name}: expected shape ({expected}), received shape {array.shape}")
-    fits = quantity.holds(array)
+    fits = quantity.range.holds(array)
     if not fits.all():
         sample, *place = map(int, np.argwhere(~fits)[0])
-        raise _wrong(quantity, sample, place, plant, quantity.expected, array[(sample, *place)])
+        raise _wrong(quantity, sample, place, plant, str(quantity.range), array[(sample, *place)])
     return array
 
 

@@ -22,9 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, as_number
+from robodyn_ros.checks import as_joint_array, as_number
+from robodyn_ros.common_fields import POSITION_NOISE, VELOCITY_NOISE
 from robodyn_ros.compile import equal, minimum, where
 from robodyn_ros.description.model import Array
+from robodyn_ros.fields import POSITION, declare, declare_as, declared
 
 MOST_DELAY = 64
 """Greatest delay that rollouts vary [control periods]."""
@@ -41,24 +43,19 @@ class VelocitySource(StrEnum):
 
 @dataclass(frozen=True)
 class Sensing:
-    """Settings of the sensors. A value per joint is one number for all joints, or has shape (n,).
+    """Settings of the sensors. A value per joint is one number for all joints, or has shape (n,)."""
 
-    Attributes:
-        position_resolution: Step of the encoder, per joint [rad or m]; 0: none.
-        position_noise: Standard deviation of the Gaussian noise before the encoder rounds, per joint
-            [rad or m].
-        velocity_noise: Standard deviation of the noise of a velocity sensor, per joint [rad/s or m/s].
-        velocity_source: Source of the velocities.
-        velocity_filter: Time constant of a first-order low-pass filter on velocities [s]; 0: none.
-        delay: Delay of all measurements [control periods].
-    """
-
-    position_resolution: ArrayLike = 0.0
-    position_noise: ArrayLike = 0.0
-    velocity_noise: ArrayLike = 0.0
-    velocity_source: VelocitySource = VelocitySource.SENSOR
-    velocity_filter: float = 0.0
-    delay: int = 0
+    position_resolution: ArrayLike = declare(
+        0.0, unit=POSITION, minimum=0.0, maximum=10.0, per_joint=True, description="Step of the encoders; 0: none")
+    position_noise: ArrayLike = declare_as(POSITION_NOISE.renamed("position_noise", default=0.0, per_joint=True))
+    velocity_noise: ArrayLike = declare_as(VELOCITY_NOISE.renamed("velocity_noise", default=0.0, per_joint=True))
+    velocity_source: VelocitySource = declare(
+        VelocitySource.SENSOR, kind=str, choices=tuple(map(str, VelocitySource)),
+        description="sensor: velocities are measured; position: they are differences of measured positions")
+    velocity_filter: float = declare(
+        0.0, unit="s", minimum=0.0, maximum=10.0,
+        description="Time constant of the first-order low-pass filter on velocities; 0: none")
+    delay: int = declare(0, unit="control periods", minimum=0, maximum=1000, description="Delay of all measurements")
 
     @property
     def exact(self) -> bool:
@@ -87,10 +84,10 @@ class Sensors:
 
     def __init__(self, sensing: Sensing, n: int, period: float, seed: int | np.random.Generator = 0) -> None:
         self._resolution, self._position_noise, self._velocity_noise = (
-            as_joint_array(getattr(sensing, name), n, NOT_NEGATIVE, f"sensing: {name}")
+            as_joint_array(getattr(sensing, name), n, declared(Sensing)[name].range, f"sensing: {name}")
             for name in ("position_resolution", "position_noise", "velocity_noise"))
-        as_number(sensing.velocity_filter, Range(0.0, unit="s"), "sensing: velocity_filter")
-        as_number(sensing.delay, Range(0.0, unit="control periods"), "sensing: delay")
+        for name in ("velocity_filter", "delay"):
+            as_number(getattr(sensing, name), declared(Sensing)[name].range, f"sensing: {name}")
         self._period = period
         self._rounds = self._resolution > 0.0
         self._differentiates = sensing.velocity_source is VelocitySource.POSITION

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import expand, read_yaml
-from robodyn_ros.checks import Range
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError, shown, suggest
+from robodyn_ros.errors import InputError, shown, suggest, unknown
+from robodyn_ros.fields import declare, section
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.surfaces import Box, Cylinder, Material, Plane, Sphere, Surface
 
@@ -31,46 +30,60 @@ LARGEST = 1000.0
 DEFAULT_RADIUS = 0.01
 """Radius of the contact point at the tip link where a file has none [m]."""
 
-_COORDINATES, _LENGTHS = Range(-LARGEST, LARGEST, unit="m"), Range(0.0, LARGEST, unit="m", above=True)
+
+def _position(what: str) -> Any:
+    return declare([0.0] * 3, length=3, unit="m", minimum=-LARGEST, maximum=LARGEST, description=what)
 
 
-@dataclass(frozen=True)
+def _length(what: str) -> Any:
+    return declare(unit="m", minimum=0.0, above=True, maximum=LARGEST, description=what)
+
+
+def _angles() -> Any:
+    return declare([0.0] * 3, length=3, unit="rad", minimum=-100.0, maximum=100.0,
+                   description="Roll, pitch and yaw of its axes in base axes")
+
+
+@dataclass(frozen=True, kw_only=True)
 class _AnySurface:
-    shape: Any
-    position: Any = (0.0, 0.0, 0.0)
-    stiffness: float = number(1e4, minimum=1.0, maximum=1e7)
-    damping: float = number(1.0, maximum=1000.0)
-    friction: float = number(0.0, maximum=10.0)
+    shape: str = declare(kind=str, description="Kind of the surface: plane, box, sphere or cylinder")
+    position: Any = _position("Position of its origin in the base frame")
+    stiffness: float = declare(1e4, unit="N/m", minimum=1.0, maximum=1e7, description="Stiffness")
+    damping: float = declare(1.0, unit="s/m", minimum=0.0, maximum=1000.0,
+                             description="Damping per elastic force, of Hunt and Crossley")
+    friction: float = declare(0.0, minimum=0.0, maximum=10.0, description="Coefficient of friction")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _PlaneSection(_AnySurface):
-    normal: Any = (0.0, 0.0, 1.0)
+    normal: Any = declare([0.0, 0.0, 1.0], length=3, minimum=-LARGEST, maximum=LARGEST,
+                          description="Vector that points out of the surface, in base axes")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _BoxSection(_AnySurface):
-    rpy: Any = (0.0, 0.0, 0.0)
-    size: Any = None
+    rpy: Any = _angles()
+    size: Any = declare(length=3, unit="m", minimum=0.0, above=True, maximum=LARGEST,
+                        description="Lengths of the edges")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _SphereSection(_AnySurface):
-    radius: float = number(None, above=True, maximum=LARGEST)
+    radius: float = _length("Radius")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _CylinderSection(_AnySurface):
-    rpy: Any = (0.0, 0.0, 0.0)
-    radius: float = number(None, above=True, maximum=LARGEST)
-    length: float = number(None, above=True, maximum=LARGEST)
+    rpy: Any = _angles()
+    radius: float = _length("Radius")
+    length: float = _length("Length along the z axis")
 
 
 @dataclass(frozen=True)
 class _PointSection:
-    link: Any = None
-    position: Any = (0.0, 0.0, 0.0)
-    radius: float = number(DEFAULT_RADIUS, maximum=LARGEST)
+    link: Any = declare(None, kind=object, description="Link that carries it; none: the tip link")
+    position: Any = _position("Position of its centre in the frame of the link")
+    radius: float = declare(DEFAULT_RADIUS, unit="m", minimum=0.0, maximum=LARGEST, description="Radius")
 
 
 def read_world(path: str | Path, model: RobotModel) -> World:
@@ -102,7 +115,7 @@ def world_from_mapping(content: Any, model: RobotModel, where: str = "world") ->
                          f"received {shown(content)}")
     for key in content:
         if key not in ("surfaces", "contact_points"):
-            raise InputError(f"{where}: unknown key '{key}', {suggest(str(key), ('surfaces', 'contact_points'))}")
+            raise InputError(f"{where}: {unknown('key', key, ('surfaces', 'contact_points'))}")
     if not isinstance(content["surfaces"], Mapping) or not content["surfaces"]:
         raise InputError(f"{where}: surfaces: expected a section for each surface by its name, received "
                          f"{shown(content['surfaces'])}")
@@ -121,7 +134,7 @@ def world_from_mapping(content: Any, model: RobotModel, where: str = "world") ->
 def _point(where: str, model: RobotModel, values: Any) -> ContactPoint:
     found = section(_PointSection, where, values)
     link = model.tip_link if found.link is None else found.link
-    return ContactPoint(str(link), _vector(f"{where}: position", found.position, _COORDINATES), found.radius)
+    return ContactPoint(str(link), np.array(found.position), found.radius)
 
 
 def _surface(where: str, name: str, values: Any) -> Surface:
@@ -135,11 +148,11 @@ def _surface(where: str, name: str, values: Any) -> Surface:
     kind, make = _SHAPES[shape]
     found = section(kind, where, values)
     material = Material(found.stiffness, found.damping, found.friction)
-    return make(where, found, (name, material), _vector(f"{where}: position", found.position, _COORDINATES))
+    return make(where, found, (name, material), np.array(found.position))
 
 
 def _plane(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
-    normal = _vector(f"{where}: normal", found.normal, _COORDINATES)
+    normal = np.array(found.normal)
     length = float(np.linalg.norm(normal))
     if length == 0.0:
         raise InputError(f"{where}: normal: expected a vector that points out of the surface, received zeros")
@@ -147,16 +160,15 @@ def _plane(where: str, found: Any, common: tuple[str, Material], position: Array
 
 
 def _box(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
-    return Box(*common, _rotation(where, found), position, _vector(f"{where}: size", found.size, _LENGTHS))
+    return Box(*common, _rotation(found), position, np.array(found.size))
 
 
 def _sphere(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
-    return Sphere(*common, np.eye(3), position, _given(f"{where}: radius", found.radius))
+    return Sphere(*common, np.eye(3), position, found.radius)
 
 
 def _cylinder(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
-    return Cylinder(*common, _rotation(where, found), position, _given(f"{where}: radius", found.radius),
-                    _given(f"{where}: length", found.length))
+    return Cylinder(*common, _rotation(found), position, found.radius, found.length)
 
 
 _SHAPES: dict[str, tuple[type[_AnySurface], Callable[..., Surface]]] = {
@@ -164,29 +176,10 @@ _SHAPES: dict[str, tuple[type[_AnySurface], Callable[..., Surface]]] = {
     "cylinder": (_CylinderSection, _cylinder)}
 
 
-def _vector(where: str, value: Any, allowed: Range) -> Array:
-    if not isinstance(value, list | tuple) or len(value) != 3:
-        raise InputError(f"{where}: expected three numbers, received {shown(value)}")
-    try:
-        array = np.array([float(element) for element in value])  # YAML reads 2e-3 as text
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{where}: expected three numbers, received {shown(value)}") from None
-    if not allowed.holds(array).all():
-        raise InputError(f"{where}: expected three numbers, each {allowed}, received {shown(value)}")
-    return array
-
-
-def _given(where: str, value: float | None) -> float:
-    if value is None:
-        raise InputError(f"{where}: expected a number [m], received none")
-    return value
-
-
-def _rotation(where: str, found: Any) -> Array:
-    angles = _vector(f"{where}: rpy", found.rpy, Range(-100.0, 100.0, unit="rad"))
+def _rotation(found: Any) -> Array:
     from scipy.spatial.transform import Rotation  # a robot without a world shall not wait for SciPy
 
-    return np.asarray(Rotation.from_euler("xyz", angles).as_matrix(), dtype=np.float64)
+    return np.asarray(Rotation.from_euler("xyz", found.rpy).as_matrix(), dtype=np.float64)
 
 
 def _axes_with_z(z: Array) -> Array:

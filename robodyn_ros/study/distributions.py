@@ -19,7 +19,7 @@ from scipy import stats
 
 from robodyn_ros.checks import Range
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, shown, suggest
+from robodyn_ros.errors import InputError, shown, unknown
 
 _LEAST_INSIDE = 0.01  # share of a normal distribution that its range must leave
 
@@ -126,7 +126,7 @@ def read_distribution(value: Any, allowed: Range, where: str) -> Distribution:
         return Choice((_number(value, allowed, where),))
     for key in value:
         if key not in (*_KINDS, "within"):
-            raise InputError(f"{where}: unknown distribution '{key}', {suggest(str(key), (*_KINDS, 'within'))}")
+            raise InputError(f"{where}: {unknown('distribution', key, (*_KINDS, 'within'))}")
     kinds = [kind for kind in value if kind != "within"]
     if len(kinds) != 1:
         raise InputError(f"{where}: expected one distribution of {', '.join(_KINDS)}, received {shown(dict(value))}")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control.parameters import EFFORT, Declaration, Parameters
+from robodyn_ros.control.parameters import EFFORT, Field, Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -133,6 +133,6 @@ def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None)
     return tuple(fields)
 
 
-def _suits(parameters: Parameters, name: str, declaration: Declaration) -> bool:
+def _suits(parameters: Parameters, name: str, declaration: Field) -> bool:
     value = getattr(parameters, name)
     return isinstance(value, float | np.ndarray) and not declaration.structural and bool(np.all(value > 0.0))

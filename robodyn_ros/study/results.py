@@ -27,11 +27,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.yaml_fields import section
 from robodyn_ros.bounded_files import LARGEST_JSON, is_file, json_value
 from robodyn_ros.checks import NOT_NEGATIVE, as_number
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError, shown
+from robodyn_ros.fields import section
 from robodyn_ros.study.metrics import METRICS
 
 KEY = b"robodyn_ros.study"

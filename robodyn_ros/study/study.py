@@ -111,11 +111,11 @@ class Study:
     motions: Mapping[str, JointTrajectory]
     quantities: Mapping[str, tuple[Axis, ...]]
     count: int
-    design: Design = Design.SOBOL
-    seed: int = 0
-    period: float = 0.002
-    position_noise: float = 0.0
-    velocity_noise: float = 0.0
+    design: Design
+    seed: int
+    period: float
+    position_noise: float
+    velocity_noise: float
     limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -148,7 +148,7 @@ class Study:
     def values(self) -> dict[str, Array]:
         """Values of all axes by column, each of shape (N,)."""
         points = self.design.points(self.count, len(self.axes), self.seed)
-        whole = {axis for name, axes in self.quantities.items() if QUANTITIES[name].whole for axis in axes}
+        whole = {axis for name, axes in self.quantities.items() if QUANTITIES[name].range.whole for axis in axes}
         values = {axis: axis.distribution.ppf(points[:, number]) for number, axis in enumerate(self.axes)}
         return {axis.column: np.round(array) if axis in whole else array for axis, array in values.items()}
 
@@ -250,15 +250,15 @@ def element_ranges(name: str, plant: PlantModel, motions: Iterable[JointTrajecto
         plant: The simulated robot.
         motions: The motions of the study.
     """
-    quantity = QUANTITIES[name]
+    quantity, allowed = QUANTITIES[name], replace(QUANTITIES[name].range, whole=False)  # values are rounded later
     if name not in ("start.q", OFFSET):
-        return [quantity.allowed] * int(np.prod(quantity.shape(plant)))
+        return [allowed] * int(np.prod(quantity.shape(plant)))
     lower, upper = plant.model.position_lower, plant.model.position_upper
     if name == OFFSET:
         begins = np.array([motion.sample(0.0).q for motion in motions])
         lower = np.minimum((lower - begins).max(axis=0) + _ROUNDING, 0.0)
         upper = np.maximum((upper - begins).min(axis=0) - _ROUNDING, 0.0)
-    return [replace(quantity.allowed, minimum=float(low), maximum=float(high))
+    return [replace(allowed, minimum=float(low), maximum=float(high))
             for low, high in zip(lower, upper, strict=True)]
 
 

@@ -57,7 +57,7 @@ def test_a_scalar_may_have_choices():
         Modes(mode="hard").for_robot(ROBOT)
     with pytest.raises(InputError, match="Modes.order: expected one of 1, 2, 4, received 3"):
         modes.with_flat_values(ROBOT, {"order": 3})
-    with pytest.raises(InputError, match="a default that is one of the choices 'a', 'b'; received 'c'"):
+    with pytest.raises(InputError, match="'Letter': expected a default that is one of 'a', 'b'; received 'c'"):
         scalar("c", choices=("a", "b"), description="Letter")
 
 
@@ -106,10 +106,10 @@ def test_flat_values_survive_a_round_trip(p, scale):
         (Gains(d=11.0), ["Gains.d", "from 0 to 10", "11"]),
         (Gains(p="stiff"), ["Gains.p", "'stiff'"]),
         (Gains(scale=3.0), ["Gains.scale", "from 0.5 to 2", "3"]),
-        (Gains(scale="x"), ["Gains.scale", "float", "str"]),
-        (Gains(repeats=2.0), ["Gains.repeats", "int", "float"]),
-        (Gains(repeats=True), ["Gains.repeats", "int", "bool"]),
-        (Gains(on=1), ["Gains.on", "bool"]),
+        (Gains(scale="x"), ["Gains.scale", "a finite number from 0.5 to 2 [1]", "'x'"]),
+        (Gains(repeats=2.0), ["Gains.repeats", "a whole number from 1", "2.0"]),
+        (Gains(repeats=True), ["Gains.repeats", "a whole number from 1", "True"]),
+        (Gains(on=1), ["Gains.on", "true or false", "1"]),
     ],
 )
 def test_values_that_do_not_fit_are_refused_by_name(gains, words):

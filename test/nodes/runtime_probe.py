@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
 hold_stop_signals()
@@ -25,7 +26,6 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from robodyn_ros.errors import InputError  # noqa: E402
 from robodyn_ros.nodes.common.control_path import ControlPath  # noqa: E402
-from robodyn_ros.nodes.common.parameters import Parameter  # noqa: E402
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node  # noqa: E402
 from robodyn_ros.nodes.common.topics import COMMAND_QOS, CONTROL_QOS  # noqa: E402
 
@@ -40,11 +40,11 @@ class Probe(RobodynNode):
     def __init__(self):
         super().__init__("probe")
         self.parameters.declare([
-            Parameter("gain", 2.0, "Factor [-].", minimum=0.0, maximum=10.0),
-            Parameter("gains", [1.0, 1.0], "Factors [-].", minimum=-10.0, maximum=10.0),
-            Parameter("mode", "up", "Direction.", choices=("up", "down")),
-            Parameter("pairs", 4, "An even number.", minimum=0, maximum=100, check=even),
-            Parameter("rate", 100, "Structure.", read_only=True, minimum=1, maximum=1000),
+            Field("gain", 2.0, "Factor", unit="-", minimum=0.0, maximum=10.0),
+            Field("gains", [1.0, 1.0], "Factors", unit="-", minimum=-10.0, maximum=10.0),
+            Field("mode", "up", "Direction", choices=("up", "down")),
+            Field("pairs", 4, "An even number", minimum=0, maximum=100, check=even),
+            Field("rate", 100, "Structure", structural=True, minimum=1, maximum=1000),
         ])
         self.parameters.on_change(self._on_change)
         self._gain = self.parameters["gain"]

@@ -113,11 +113,11 @@ def test_restart_forgets_the_delay_line_the_filter_and_the_last_position():
 
 @pytest.mark.parametrize(("figures", "message"), [
     ({"position_resolution": [0.1, 0.1]}, "position_resolution: expected one number or shape .3,., one for each joint"),
-    ({"position_noise": -0.1}, "position_noise: expected a finite number of 0 or more"),
+    ({"position_noise": -0.1}, "position_noise: expected a finite number from 0 to 10"),
     ({"velocity_noise": np.nan}, "velocity_noise: expected a finite number"),
-    ({"delay": -1}, "delay: expected a finite number of 0 or more .control periods."),
-    ({"velocity_filter": -1.0}, "velocity_filter: expected a finite number of 0 or more .s."),
-    ({"velocity_filter": np.nan}, "velocity_filter: expected a finite number of 0 or more .s."),
+    ({"delay": -1}, "delay: expected a whole number from 0 to 1000 .control periods."),
+    ({"velocity_filter": -1.0}, "velocity_filter: expected a finite number from 0 to 10 .s."),
+    ({"velocity_filter": np.nan}, "velocity_filter: expected a finite number from 0 to 10 .s."),
 ])
 def test_bad_figures_are_refused(figures, message):
     with pytest.raises(InputError, match=message):

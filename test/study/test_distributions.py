@@ -48,7 +48,7 @@ def test_numbers_as_yaml_reads_them():
     (True, "received True"),
     ({}, "expected one distribution of uniform, normal, log_normal, choice"),
     ({"uniform": [0, 1], "choice": [1]}, "expected one distribution"),
-    ({"unifrom": [0, 1]}, "unknown distribution 'unifrom', did you mean 'uniform'"),
+    ({"unifrom": [0, 1]}, "unknown distribution 'unifrom': did you mean 'uniform'"),
     ({"uniform": [-1, 1]}, "x: uniform: expected a finite number of 0 or more"),
     ({"uniform": [2, 1]}, "expected a lower and a higher number"),
     ({"uniform": [1]}, "expected 2 numbers in brackets, received"),

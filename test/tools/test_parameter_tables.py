@@ -24,9 +24,16 @@ def test_tables_are_current(document):
     assert parameter_tables.rendered(text) == text, f"docs/{document}: run python tools/parameter_tables.py"
 
 
+@pytest.mark.ros
+def test_the_names_of_all_nodes_are_those_that_they_declare():
+    text = parameter_tables.NAMES.read_text(encoding="utf-8")
+    assert parameter_tables.names_rendered(text) == text, "run python tools/parameter_tables.py"
+    assert {"step", "controller", "payload.", "constraints.", "initial_position."} <= parameter_tables.parameter_names()
+
+
 def test_every_law_and_every_node_has_one_table():
     tables = [name for text in TEXTS.values() for name in parameter_tables.names(text)]
-    assert sorted(tables) == sorted([*OURS, *parameter_tables.NODES])
+    assert sorted(tables) == sorted([*OURS, *parameter_tables.NODES, *parameter_tables.SETTINGS])
 
 
 def test_a_table_is_written_anew_and_the_rest_of_the_text_stays():

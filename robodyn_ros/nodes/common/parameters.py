@@ -9,8 +9,8 @@
 """Parameters of a node, declared from one table and validated in one place.
 
     self.parameters.declare([
-        Parameter("update_rate", 500, "Control cycles per second [Hz].", read_only=True, minimum=1),
-        Parameter("safe_behaviour", "damping", "Behaviour without commands.", choices=("damping", "zero")),
+        Field("update_rate", 500, "Control cycles per second", unit="Hz", structural=True, minimum=1, maximum=10000),
+        Field("safe_behaviour", "damping", "Behaviour without commands", choices=("damping", "zero")),
     ])
     self.parameters.on_change(self._apply)        # _apply(changed): raise RobodynError to refuse the change
     self.parameters["update_rate"]
@@ -24,10 +24,8 @@ parameters: hand it an immutable object.
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -36,8 +34,8 @@ from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from robodyn_ros.checks import Range, as_number
 from robodyn_ros.errors import InputError, RobodynError, shown, suggest
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenValue
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
@@ -47,108 +45,36 @@ _LONGEST = 120
 
 T = TypeVar("T")
 
-Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
 
-
-@dataclass(frozen=True)
-class Parameter:
-    """Declaration of one parameter.
-
-    Attributes:
-        name: Name, with dots for groups.
-        default: Value if none is given; its type is the parameter's type.
-        description: Meaning, and the unit in brackets; shown by ``ros2 param describe``.
-        read_only: Whether it can be set at start only (structure), or at any time (gains).
-        minimum: Lowest value of a number or of each element; numbers need one.
-        maximum: Highest value likewise.
-        choices: The values allowed; empty: any.
-        suggestions: Values to offer where others are allowed, too.
-        check: Called with a value; raises InputError, whose message completes "parameter '...': ".
-    """
-
-    name: str
-    default: Value
-    description: str
-    read_only: bool = False
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[Value, ...] = ()
-    suggestions: tuple[Value, ...] = ()
-    check: Callable[[Any], None] | None = None
-
-    def __post_init__(self) -> None:
-        if self.numeric and not (math.isfinite(self.range.minimum) and math.isfinite(self.range.maximum)):
-            raise InputError(f"parameter '{self.name}': expected a finite minimum and maximum, as its values are "
-                             f"numbers, received {self.minimum} and {self.maximum}")
-
-    @property
-    def numeric(self) -> bool:
-        """Whether its values are numbers, or lists of numbers."""
-        first = self.default[0] if isinstance(self.default, list) and self.default else self.default
-        return type(first) in (int, float)
-
-    @property
-    def range(self) -> Range:
-        """The numbers allowed, and their unit, which is the last one in the description's brackets."""
-        units = re.findall(r"\[([^\]]+)\]", self.description)
-        return Range(-math.inf if self.minimum is None else self.minimum,
-                     math.inf if self.maximum is None else self.maximum, units[-1] if units else "")
-
-    def descriptor(self) -> ParameterDescriptor:
-        """ROS's descriptor of this parameter."""
-        # The type is ours to check: rclpy names types by number ("expected '4' got '2'").
-        descriptor = ParameterDescriptor(name=self.name, description=self.description, read_only=self.read_only,
-                                         dynamic_typing=True)
-        if self.choices:
-            descriptor.additional_constraints = "one of: " + ", ".join(map(str, self.choices))
-        elif self.suggestions:
-            descriptor.additional_constraints = "such as: " + ", ".join(map(str, self.suggestions))
-        elif self.numeric and isinstance(self.default, list):  # ROS applies its ranges to single numbers only
-            descriptor.additional_constraints = f"each {str(self.range).removeprefix('a ')}"
-        if type(self.default) is int:
-            descriptor.integer_range = [IntegerRange(
-                from_value=math.ceil(self.range.minimum), to_value=math.floor(self.range.maximum), step=0)]
-        elif type(self.default) is float:
-            descriptor.floating_point_range = [FloatingPointRange(
-                from_value=float(self.range.minimum), to_value=float(self.range.maximum), step=0.0)]
-        return descriptor
-
-    def validate(self, value: Any) -> None:
-        """Check a value.
-
-        Raises:
-            InputError: The value is of another type than the default, not finite, out of range, not among the choices,
-                or refused by ``check``.
-        """
-        where = f"parameter '{self.name}'"
-        if _type_of(value) != _type_of(self.default):
-            example = f" like {self.default!r}" if self.default else ""
-            raise InputError(
-                f"{where}: expected {_type_of(self.default)}{example}, received {_type_of(value)} {shown(value)}")
-        for element in value if isinstance(value, list) else [value]:
-            if type(element) in (int, float):
-                as_number(element, self.range, where)
-        if self.choices and value not in self.choices:
-            raise InputError(f"{where}: expected one of {', '.join(map(repr, self.choices))}, received {shown(value)}")
-        if self.check is not None:
-            try:
-                self.check(value)
-            except InputError as error:
-                raise InputError(f"{where}: {error}") from None
+def descriptor(field: Field) -> ParameterDescriptor:
+    """ROS's descriptor of a parameter."""
+    # The type is ours to check: rclpy names types by number ("expected '4' got '2'").
+    found = ParameterDescriptor(name=field.name, description=field.text, read_only=field.structural,
+                                dynamic_typing=True)
+    lowest, highest = field.range.minimum, field.range.maximum
+    if field.choices:
+        found.additional_constraints = "one of: " + ", ".join(map(str, field.choices))
+    elif field.suggestions:
+        found.additional_constraints = "such as: " + ", ".join(map(str, field.suggestions))
+    elif field.numeric and isinstance(field.default, list):  # ROS applies its ranges to single numbers only
+        found.additional_constraints = f"each {str(field.range).removeprefix('a ')}"
+    elif field.value_type is int:
+        found.integer_range = [IntegerRange(from_value=math.ceil(lowest), to_value=math.floor(highest), step=0)]
+    elif field.value_type is float:
+        found.floating_point_range = [FloatingPointRange(from_value=float(lowest), to_value=float(highest), step=0.0)]
+    return found
 
 
 ROBOT_PARAMETERS = (
-    Parameter("robot_description", "", "URDF of the robot as XML; empty: the parameter 'robot' names it.",
-              read_only=True),
-    Parameter("robot", "", "Name of a shipped robot (urdf/ without ending) or path of a URDF file.", read_only=True),
+    Field("robot_description", "", "URDF of the robot as XML; empty: the parameter 'robot' names it", structural=True),
+    Field("robot", "", "Name of a shipped robot (urdf/ without ending) or path of a URDF file", structural=True),
 )
 """The parameters that name the robot of a node; :func:`given_robot` reads them."""
 
-TIP_LINK = Parameter(
-    "tip_link", "", "Link that laws, requests, external wrenches and the payload mean where none is named; empty: the "
-    "tool frame of the longest arm, see docs/urdf.md.", read_only=True)
+TIP_LINK = Field("tip_link", "", "Link that laws, requests, external wrenches and the payload mean where none is "
+                 "named; empty: the tool frame of the longest arm, see docs/urdf.md", structural=True)
 
-FRAME_PREFIX = Parameter("frame_prefix", "", "Prefix of the name of every tf frame.", read_only=True)
+FRAME_PREFIX = Field("frame_prefix", "", "Prefix of the name of every tf frame", structural=True)
 
 
 def given_robot(parameters: DeclaredParameters, from_file: Callable[..., T], from_text: Callable[..., T],
@@ -191,7 +117,7 @@ class DeclaredParameters:
 
     def __init__(self, node: Node, log: ThrottledLog) -> None:
         self._node, self._log = node, log
-        self._table: dict[str, Parameter] = {}
+        self._table: dict[str, Field] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._declaring = False
         # rclpy has no public way to list the values that were given; it has lost some of them.
@@ -204,7 +130,7 @@ class DeclaredParameters:
         node.add_pre_set_parameters_callback(self._convert)
         node.add_on_set_parameters_callback(self._validate)
 
-    def declare(self, table: Iterable[Parameter], values: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def declare(self, table: Iterable[Field], values: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Declare parameters, with the values given at start, if any.
 
         Args:
@@ -258,16 +184,14 @@ class DeclaredParameters:
         """Value of a parameter."""
         return _plain(self._node.get_parameter(name).value)
 
-    def _declare(self, parameter: Parameter, value: Any = None) -> None:
+    def _declare(self, parameter: Field, value: Any = None) -> None:
         """Declare a parameter with a value; None: the one given at start, else the default."""
         source = ""
         if value is None:
             value, source = self.given.get(parameter.name, GivenValue(parameter.default, ""))
-            converted = _as_float(value, parameter.default)
-            value = value if converted is None else converted
         try:
-            parameter.validate(value)
-            self._node.declare_parameter(parameter.name, value, parameter.descriptor(), ignore_override=True)
+            value = parameter.checked(value, f"parameter '{parameter.name}'")
+            self._node.declare_parameter(parameter.name, value, descriptor(parameter), ignore_override=True)
         except (InputError, ParameterException) as error:
             raise InputError(f"{error} ({source})" if source else str(error)) from None
 
@@ -275,9 +199,10 @@ class DeclaredParameters:
         """Convert integers to floats for parameters that hold floats."""
         converted = []
         for parameter in parameters:
-            known = self._table.get(parameter.name)
-            value = None if known is None else _as_float(_plain(parameter.value), known.default)
-            converted.append(parameter if value is None else RosParameter(parameter.name, value=value))
+            known, given = self._table.get(parameter.name), _plain(parameter.value)
+            value = given if known is None else known.converted(given)
+            converted.append(parameter if value is given or repr(value) == repr(given) else
+                             RosParameter(parameter.name, value=value))
         return converted
 
     def _validate(self, parameters: list[RosParameter[Any]]) -> SetParametersResult:
@@ -287,7 +212,7 @@ class DeclaredParameters:
                    if parameter.name in self._table}
         try:
             for name, value in changed.items():
-                self._table[name].validate(value)
+                self._table[name].checked(value, f"parameter '{name}'")
             if changed:
                 for listener in self._listeners:
                     listener(changed)
@@ -300,7 +225,7 @@ class DeclaredParameters:
 def _check_ros_parameter(name: str, value: Any, given: GivenValue) -> None:
     """Check that a parameter of ROS itself has the value that was given."""
     if _plain(value) != given.value:
-        raise InputError(f"parameter '{name}': expected {_type_of(_plain(value))}, received {_type_of(given.value)} "
+        raise InputError(f"parameter '{name}': expected a {type(_plain(value)).__name__}, received "
                          f"{shown(given.value)} ({given.source})")
 
 
@@ -310,27 +235,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST // 2]} ... {text[-_LONGEST // 2:]}"
 
 
-def _type_of(value: Any) -> str:
-    """Return the name of a value's type; for a list, also the names of its elements' types."""
-    if isinstance(value, list):
-        return "list" + "".join(f" of {name}" for name in sorted({type(element).__name__ for element in value}))
-    return type(value).__name__
-
-
 def _plain(value: Any) -> Any:
     """Return a value; an array becomes a list."""
     return list(value) if isinstance(value, array) else value
-
-
-def _as_float(value: Any, default: Value) -> float | list[float] | None:
-    """Convert integers to floats where the default has floats; None: nothing to convert.
-
-    A number becomes a list of one where the default is a list of one.
-    """
-    if isinstance(default, float) and type(value) is int:
-        return float(value)
-    if isinstance(default, list) and default and isinstance(default[0], float):
-        given = [value] if len(default) == 1 and not isinstance(value, list) else value
-        if isinstance(given, list) and all(type(element) in (int, float) for element in given):
-            return [float(element) for element in given]
-    return None

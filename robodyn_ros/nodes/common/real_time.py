@@ -19,15 +19,15 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.fields import Field
 
 PARAMETERS = (
-    Parameter("thread_priority", 0, "Priority of the control thread in the scheduler SCHED_FIFO; 0: the ordinary "
-              "scheduler.", read_only=True, minimum=0, maximum=99),
-    Parameter("cpu_affinity", [-1], "Processors on which the control thread may run; -1: all.", read_only=True,
-              minimum=-1, maximum=4095),
-    Parameter("lock_memory", False, "Whether the memory of the process stays in RAM, so that no access waits for a "
-              "disk.", read_only=True),
+    Field("thread_priority", 0, "Priority of the control thread in the scheduler SCHED_FIFO; 0: the ordinary scheduler",
+          structural=True, minimum=0, maximum=99),
+    Field("cpu_affinity", [-1], "Processors on which the control thread may run; -1: all", structural=True, minimum=-1,
+          maximum=4095),
+    Field("lock_memory", False, "Whether the memory of the process stays in RAM, so that no access waits for a disk",
+          structural=True),
 )
 
 ALLOW = ("sudo groupadd --force realtime; sudo usermod --append --groups realtime $USER; "

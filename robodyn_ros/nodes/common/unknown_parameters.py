@@ -26,22 +26,20 @@ from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParamet
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
 PARAMETERS = frozenset((
-    "robot", "robot_description", "actuators", "publish_frequency", "frame_prefix", "tip_link",
-    "engine", "mujoco_scene",
-    "step", "update_rate", "integrator", "gravity", "payload.", "model_error.", "seed", "sensing.", "initial_position.",
-    "time_mode", "clock_rate", "real_time_factor", "lockstep_speed_limit", "command_timeout", "safe_behaviour",
-    "safe_time_constant", "wrench_timeout", "actuator_state_rate", "world", "force_torque_sensor.", "wrench_sensor.",
-    "unchanged_command_timeout",
-    "controller", "allow_python_plugins", "safe_controller", "state_publish_rate", "display_rate", "state_timeout",
-    "max_overruns", "state_delay", "runaway_factor", "output", "effort_group_joints", "gravity_compensation",
-    "velocity_filter", "allow_partial_joints_goal", "allow_nonzero_velocity_at_trajectory_end", "action_monitor_rate",
-    "constraints.", "cartesian.", "supervisor.", "speed_scaling",
-    "trajectory_limits", "delay_compensation", "thread_priority", "cpu_affinity", "lock_memory",
-    "law_timeout", "swap_timeout",
+    "action_monitor_rate", "actuator_state_rate", "actuators", "allow_nonzero_velocity_at_trajectory_end",
+    "allow_partial_joints_goal", "allow_python_plugins", "cartesian.", "clock_rate", "command_timeout", "constraints.",
+    "controller", "cpu_affinity", "delay_compensation", "display_rate", "effort_group_joints", "engine",
+    "force_torque_sensor.", "frame_prefix", "gravity", "gravity_compensation", "initial_position.", "integrator",
+    "law_timeout", "lock_memory", "lockstep_speed_limit", "max_overruns", "model_error.", "mujoco_scene", "output",
+    "payload.", "publish_frequency", "real_time_factor", "robot", "robot_description", "runaway_factor",
+    "safe_behaviour", "safe_controller", "safe_time_constant", "seed", "sensing.", "speed_scaling", "state_delay",
+    "state_publish_rate", "state_timeout", "step", "supervisor.", "swap_timeout", "thread_priority", "time_mode",
+    "tip_link", "trajectory_limits", "unchanged_command_timeout", "update_rate", "velocity_filter", "world",
+    "wrench_sensor.", "wrench_timeout",
 ))
 """Parameters of all nodes; a group stands for all its parameters.
 
-Repeated here so that no node has to import all others; a test compares the list with the declarations.
+Written by tools/parameter_tables.py from the declarations, so that no node has to import all others.
 """
 
 _OF_ROS = "qos_overrides."

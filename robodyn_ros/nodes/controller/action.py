@@ -30,8 +30,8 @@ from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.control.trajectories.goal_tolerances import Tolerances, TrajectoryGoal
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.messages import JointOrder, set_stamp
-from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import (
     CODES,
@@ -47,10 +47,8 @@ from robodyn_ros.nodes.controller.state_output import state_point
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
 
-MONITOR_RATE = Parameter(
-    "action_monitor_rate", 20.0, "Rate of the feedback on the active goal, in the time of the joint states [Hz].",
-    read_only=True, minimum=0.1, maximum=1000.0,
-)
+MONITOR_RATE = Field("action_monitor_rate", 20.0, "Rate of the feedback on the active goal, in the time of the joint "
+                     "states", unit="Hz", structural=True, minimum=0.1, maximum=1000.0)
 
 
 class ActiveGoal:

@@ -19,9 +19,9 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, to_field
-from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
@@ -32,19 +32,19 @@ GROUP_TOPIC = "effort_controller/commands"
 COMMAND, DRIVER = "command", "driver"
 
 PARAMETERS = (
-    Parameter("output", EFFORT, "Kind of command. effort: efforts on joint_commands, with the stamp of the joint state "
-              "that they answer; joint_commands: the same with the stamp of the node's clock, as ros2_control's "
-              "joint_state_topic_hardware_interface sends them; effort_group: efforts as an array on "
-              "effort_controller/commands, for ros2_control's forward_command_controller or "
-              "JointGroupEffortController; voltage: the motor voltages that give these efforts, on voltage_commands.",
-              read_only=True, choices=(EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE)),
-    Parameter("effort_group_joints", [""], "Order of the joints in commands of output effort_group: the parameter "
-              "'joints' of that controller; one empty name: the order of the robot.", read_only=True),
-    Parameter("gravity_compensation", COMMAND, "Who compensates gravity. command: the commanded efforts do; driver: "
-              "the robot's driver adds what gravity needs, and the commands leave it out, by the model.",
-              read_only=True, choices=(COMMAND, DRIVER)),
-    Parameter("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the "
-              "node hardware; for output voltage.", read_only=True),
+    Field("output", EFFORT, "Kind of command. effort: efforts on joint_commands, with the stamp of the joint state "
+          "that they answer; joint_commands: the same with the stamp of the node's clock, as ros2_control's "
+          "joint_state_topic_hardware_interface sends them; effort_group: efforts as an array on "
+          "effort_controller/commands, for ros2_control's forward_command_controller or JointGroupEffortController; "
+          "voltage: the motor voltages that give these efforts, on voltage_commands", structural=True,
+          choices=(EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE)),
+    Field("effort_group_joints", [""], "Order of the joints in commands of output effort_group: the parameter "
+          "'joints' of that controller; one empty name: the order of the robot", structural=True),
+    Field("gravity_compensation", COMMAND, "Who compensates gravity. command: the commanded efforts do; driver: the "
+          "robot's driver adds what gravity needs, and the commands leave it out, by the model", structural=True,
+          choices=(COMMAND, DRIVER)),
+    Field("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the node "
+          "hardware; for output voltage", structural=True),
 )
 
 

@@ -27,8 +27,8 @@ from robodyn_ros.control.control_loop import ControlLoop
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.reference import Trajectory
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
-from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import from_arrays, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
@@ -36,8 +36,8 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.timing import to_nanoseconds
 
 PARAMETERS = (
-    Parameter("display_rate", 10.0, "Rate of ~/tip_path, ~/target and ~/effort, for displays such as RViz [Hz].",
-              read_only=True, minimum=0.1, maximum=100.0),
+    Field("display_rate", 10.0, "Rate of ~/tip_path, ~/target and ~/effort, for displays such as RViz", unit="Hz",
+          structural=True, minimum=0.1, maximum=100.0),
 )
 
 UNHEARD_PERIOD = 0.5

@@ -22,8 +22,9 @@ from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tol
 from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.messages import VELOCITY, JointOrder, MessageError, read_duration
-from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
+from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.timing import to_seconds
 
 Result = FollowJointTrajectory.Result
@@ -60,18 +61,18 @@ def refusal(error: RobodynError) -> Outcome:
     return Outcome(Result.INVALID_JOINTS if wrong_joints else Result.INVALID_GOAL, str(error))
 
 
-def constraint_parameters(model: RobotModel) -> Iterator[Parameter]:
+def constraint_parameters(model: RobotModel) -> Iterator[Field]:
     """Return the parameters of the default tolerances, which goals may override; 0 stands for no limit."""
-    yield Parameter("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
-                    "reached [s]; 0: any.", minimum=0.0, maximum=3600.0)
-    yield Parameter("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its "
-                    "goal [rad/s or m/s]; 0: any.", minimum=0.0, maximum=VELOCITY.maximum)
+    yield Field("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
+                "reached; 0: any", unit="s", minimum=0.0, maximum=3600.0)
+    yield Field("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its goal; "
+                "0: any", unit="rad/s or m/s", minimum=0.0, maximum=VELOCITY.maximum)
     for joint in model.leaders:
         unit = "m" if joint.kind == "prismatic" else "rad"
-        yield Parameter(f"constraints.{joint.name}.trajectory", 0.0, "Greatest distance from the reference while a "
-                        f"goal's trajectory is under way [{unit}]; 0: any.", minimum=0.0, maximum=1e6)
-        yield Parameter(f"constraints.{joint.name}.goal", 0.0, "Greatest distance from the goal at which it is reached "
-                        f"[{unit}]; 0: any.", minimum=0.0, maximum=1e6)
+        yield Field(f"constraints.{joint.name}.trajectory", 0.0, "Greatest distance from the reference while a goal's "
+                    "trajectory is under way; 0: any", unit=unit, minimum=0.0, maximum=1e6)
+        yield Field(f"constraints.{joint.name}.goal", 0.0, "Greatest distance from the goal at which it is reached; 0: "
+                    "any", unit=unit, minimum=0.0, maximum=1e6)
 
 
 def default_tolerances(parameters: DeclaredParameters, joint_names: Sequence[str]) -> Tolerances:

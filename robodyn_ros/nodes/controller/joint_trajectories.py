@@ -28,6 +28,7 @@ from robodyn_ros.control.trajectories.trajectory_limits import (
 )
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import (
     ACCELERATION,
@@ -38,7 +39,6 @@ from robodyn_ros.nodes.common.messages import (
     read_duration,
     read_stamp,
 )
-from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import Outcome, Result
 from robodyn_ros.robot import Robot
@@ -52,13 +52,13 @@ TOPIC = "joint_trajectory"
 WARN, SCALE, REFUSE = "warn", "scale", "refuse"
 
 PARAMETERS = (
-    Parameter("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where "
-              "they are."),
-    Parameter("allow_nonzero_velocity_at_trajectory_end", False, "Whether the last point of a trajectory may have "
-              "velocities; the robot then has to stop there at once."),
-    Parameter("trajectory_limits", WARN, "What happens to a trajectory in which a joint exceeds its velocity limit. "
-              "warn: it is followed, with a warning; scale: it is followed in the least time that keeps to the limits; "
-              "refuse: it is refused.", choices=(WARN, SCALE, REFUSE)),
+    Field("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where they "
+          "are"),
+    Field("allow_nonzero_velocity_at_trajectory_end", False, "Whether the last point of a trajectory may have "
+          "velocities; the robot then has to stop there at once"),
+    Field("trajectory_limits", WARN, "What happens to a trajectory in which a joint exceeds its velocity limit. warn: "
+          "it is followed, with a warning; scale: it is followed in the least time that keeps to the limits; refuse: "
+          "it is refused", choices=(WARN, SCALE, REFUSE)),
 )
 
 

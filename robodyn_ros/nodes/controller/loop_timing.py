@@ -23,19 +23,21 @@ from robodyn_ros.control.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
+from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.plugins import ControllerPlugins
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, LoopTiming, to_seconds
 
 PARAMETERS = (
-    Parameter("update_rate", 0, "Joint states per second that default gains are for [Hz], as the driver has it; 0: "
-              f"{round(1.0 / DEFAULT_PERIOD)}, or as few as are measured.", read_only=True, minimum=0, maximum=10000),
-    Parameter("state_delay", 0, "Time from a measurement to the effect of its command that default gains are for "
-              "[control periods]; sensing.delay of a simulation and ages that are measured count too.",
-              read_only=True, minimum=0, maximum=1000),
+    Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: "
+          f"{round(1.0 / DEFAULT_PERIOD)}, or as few as are measured", unit="Hz", structural=True, minimum=0,
+          maximum=10000),
+    Field("state_delay", 0, "Time from a measurement to the effect of its command that default gains are for; "
+          "sensing.delay of a simulation and ages that are measured count too", unit="control periods",
+          structural=True, minimum=0, maximum=1000),
 )
 
 SLOWER = 1.2

@@ -30,12 +30,13 @@ from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.errors import PluginError, RobodynError, shown
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.node_thread import NodeThread
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, Parameter, given_robot
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, given_robot
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -67,40 +68,26 @@ PARAMETERS = (
     *ROBOT_PARAMETERS,
     TIP_LINK,
     *OUTPUT_PARAMETERS,
-    Parameter(
-        "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap.",
-        suggestions=controller_names(),
-    ),
+    Field("controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to "
+          "swap", suggestions=controller_names()),
     ALLOW_PYTHON_PLUGINS,
     SWAP_TIMEOUT,
-    Parameter(
-        "safe_controller", "damping", "Controller plugin that takes over from one that fails.", read_only=True
-    ),
-    Parameter(
-        "state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states [Hz]; 0: none.",
-        minimum=0.0, maximum=10000.0,
-    ),
-    Parameter(
-        "max_overruns", 20, "Number of overruns (joint states came while the law was still at work) after which the "
-        "controller is dropped for the safe one; each is forgiven after ten ticks in time; 0: never.", minimum=0,
-        maximum=1_000_000,
-    ),
-    Parameter(
-        "law_timeout", 0.25, "Time after which a controller that does not return is left behind, and dropped for the "
-        "safe one [s].", minimum=0.1, maximum=60.0,
-    ),
-    Parameter(
-        "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
-        read_only=True, minimum=0.001, maximum=3600.0,
-    ),
+    Field("safe_controller", "damping", "Controller plugin that takes over from one that fails", structural=True),
+    Field("state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states; 0: none",
+          unit="Hz", minimum=0.0, maximum=10000.0),
+    Field("max_overruns", 20, "Number of overruns (joint states came while the law was still at work) after which the "
+          "controller is dropped for the safe one; each is forgiven after ten ticks in time; 0: never", minimum=0,
+          maximum=1_000_000),
+    Field("law_timeout", 0.25, "Time after which a controller that does not return is left behind, and dropped for "
+          "the safe one", unit="s", minimum=0.1, maximum=60.0),
+    Field("state_timeout", 0.5, "Gap between joint states after which their return is a new start", unit="s",
+          structural=True, minimum=0.001, maximum=3600.0),
     *TIMING_PARAMETERS,
     *SENSOR_PARAMETERS,
     VELOCITY_FILTER,
-    Parameter(
-        "delay_compensation", 0.0, "Known time from the measurement to the effect of the command that answers it [s]: "
-        "the controller gets the state that the model predicts over it; 0: the measured state.", minimum=0.0,
-        maximum=1.0,
-    ),
+    Field("delay_compensation", 0.0, "Known time from the measurement to the effect of the command that answers it: "
+          "the controller gets the state that the model predicts over it; 0: the measured state", unit="s",
+          minimum=0.0, maximum=1.0),
     *REAL_TIME_PARAMETERS,
     *SUPERVISOR_PARAMETERS,
     *DISPLAY_PARAMETERS,

@@ -29,18 +29,18 @@ from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.plugin_threads import end, run_bounded
 from robodyn_ros.control.registry import construct, controller_names, load_controller, prefix
 from robodyn_ros.errors import InputError, PluginError, RobodynError, suggest
-from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
+from robodyn_ros.fields import Field
+from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot
 
-ALLOW_PYTHON_PLUGINS = Parameter(
-    "allow_python_plugins", True, "Whether a controller may be named as package.module:Class, which imports and runs "
-    "that module in this node; false: installed controllers only.", read_only=True)
+ALLOW_PYTHON_PLUGINS = Field("allow_python_plugins", True, "Whether a controller may be named as "
+                             "package.module:Class, which imports and runs that module in this node; false: installed "
+                             "controllers only", structural=True)
 
 
-SWAP_TIMEOUT = Parameter(
-    "swap_timeout", 15.0, "Time after which a controller is refused that is not imported, constructed, tried or given "
-    "its parameters [s].", minimum=0.1, maximum=3600.0)
+SWAP_TIMEOUT = Field("swap_timeout", 15.0, "Time after which a controller is refused that is not imported, "
+                     "constructed, tried or given its parameters", unit="s", minimum=0.1, maximum=3600.0)
 
 _Result = TypeVar("_Result")
 
@@ -60,7 +60,7 @@ class _Declared:
     plugin_class: type[Controller]
     defaults: PluginParameters
     values: PluginParameters
-    table: dict[str, Parameter]
+    table: dict[str, Field]
     rows: dict[str, FlatParameter]
 
 
@@ -297,15 +297,7 @@ class ControllerPlugins:
                 del self._owners[full]
 
 
-def _parameter(name: str, row: FlatParameter) -> Parameter:
-    unit = f" [{row.unit}]" if row.unit else ""
+def _parameter(name: str, row: FlatParameter) -> Field:
+    """The ROS parameter of a plugin's; ROS may set a structural one, as long as its plugin is not in force."""
     fixed = "; fixed while the controller is in force" if row.structural else ""
-    is_number = type(row.value) in (int, float)
-    return Parameter(
-        name,
-        row.value,
-        f"{row.description}{unit}{fixed}.",
-        minimum=row.minimum if is_number else None,
-        maximum=row.maximum if is_number else None,
-        choices=row.choices,
-    )
+    return row.renamed(name, description=f"{row.description}{fixed}", structural=False)

@@ -27,9 +27,9 @@ from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory, least_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import LENGTH, read_duration, read_stamp
-from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import read_vector, read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.robot import Robot
@@ -39,10 +39,10 @@ ANGLE = Range(-1e4, 1e4, "rad")
 """Angle of a circle."""
 
 PARAMETERS = (
-    Parameter("cartesian.speed", 0.25, "Greatest speed of the tip link on lines without a duration [m/s].",
-              minimum=1e-4, maximum=100.0),
-    Parameter("cartesian.angular_speed", 0.5, "Greatest angular speed of the tip link on lines without a duration "
-              "[rad/s].", minimum=1e-4, maximum=100.0),
+    Field("cartesian.speed", 0.25, "Greatest speed of the tip link on lines without a duration", unit="m/s",
+          minimum=1e-4, maximum=100.0),
+    Field("cartesian.angular_speed", 0.5, "Greatest angular speed of the tip link on lines without a duration",
+          unit="rad/s", minimum=1e-4, maximum=100.0),
 )
 
 

@@ -26,9 +26,9 @@ from robodyn_ros.control.controller import UNMEASURED
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.public_conventions import other_part_first
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import FORCE_TORQUE
@@ -38,10 +38,10 @@ from robodyn_ros.simulation.force_torque_sensor import tool_weight
 TOPIC = "measured_wrench"
 
 PARAMETERS = (
-    Parameter("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is removed "
-              "from the measurements [kg].", minimum=0.0, maximum=1e5),
-    Parameter("wrench_sensor.tool_center_of_mass", [0.0, 0.0, 0.0],
-              "Its centre of mass in the frame of the sensor [m].", minimum=-100.0, maximum=100.0),
+    Field("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is removed from "
+          "the measurements", unit="kg", minimum=0.0, maximum=1e5),
+    Field("wrench_sensor.tool_center_of_mass", [0.0, 0.0, 0.0], "Its centre of mass in the frame of the sensor",
+          unit="m", minimum=-100.0, maximum=100.0),
 )
 
 

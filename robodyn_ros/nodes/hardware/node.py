@@ -26,10 +26,11 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError, SimulationError
+from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, set_stamp
-from robodyn_ros.nodes.common.parameters import Parameter, given_robot
+from robodyn_ros.nodes.common.parameters import given_robot
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.surface_markers import to_markers
@@ -136,8 +137,8 @@ class HardwareNode(RobodynNode):
         """Declare and read one initial position per joint, shape (n,) [rad or m]."""
         names = [f"initial_position.{name}" for name in robot.joint_names]
         self.parameters.declare(
-            Parameter(name, float(value), "Position at the start and after ~/reset [rad or m].", read_only=True,
-                      minimum=max(float(lower), POSITION.minimum), maximum=min(float(upper), POSITION.maximum))
+            Field(name, float(value), "Position at the start and after ~/reset", unit="rad or m", structural=True,
+                  minimum=max(float(lower), POSITION.minimum), maximum=min(float(upper), POSITION.maximum))
             for name, value, lower, upper in zip(names, default_position(robot), robot.model.position_lower,
                                                  robot.model.position_upper, strict=True))
         return np.array([self.parameters[name] for name in names])

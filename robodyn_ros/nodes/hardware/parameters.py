@@ -11,17 +11,19 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.common_fields import REAL_TIME_FACTOR, SEED, SPEED_LIMIT, STEP
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, Parameter
+from robodyn_ros.fields import Field, declared
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
@@ -34,7 +36,7 @@ from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
 from robodyn_ros.simulation.world_file import read_world
-from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, NANOSECONDS_PER_SECOND, to_nanoseconds
+from robodyn_ros.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, to_nanoseconds
 
 
 class TimeMode(StrEnum):
@@ -76,87 +78,70 @@ class LiveSettings:
 SENSOR = "force_torque_sensor"
 """Prefix of the parameters of the force and torque sensor."""
 
-_PER_JOINT = "one number for all joints, or one for each in the robot's order"
+
+def _of_settings(group: str, kind: type) -> Iterator[Field]:
+    """The parameters of the fields of a dataclass; one per joint is a list."""
+    for name, own in declared(kind).items():
+        if own.per_joint:
+            yield own.renamed(f"{group}.{name}", default=[own.default], description=f"{own.description}; one number "
+                              "for all joints, or one for each in the robot's order")
+        else:
+            yield own.renamed(f"{group}.{name}")
+
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
     TIP_LINK,
     FRAME_PREFIX,
-    Parameter("engine", str(Engine.ROBODYN), "Simulator of the bodies. robodyn: the compiled dynamics of this package; "
-              "mujoco: MuJoCo (pip install mujoco); see docs/mujoco.md.", read_only=True,
-              choices=tuple(map(str, Engine))),
-    Parameter("mujoco_scene", "", "MJCF file for engine mujoco, with a joint for each joint of the robot, by name; "
-              "empty: the robot alone, without contacts.", read_only=True),
-    Parameter("step", DEFAULT_STEP, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
-              minimum=1e-6, maximum=0.1),
-    Parameter("update_rate", round(1.0 / DEFAULT_PERIOD), "Control periods, and so joint states, per simulated "
-              "second [Hz]; a period is a whole number of steps.", read_only=True, minimum=1, maximum=10000),
-    Parameter("integrator", str(Integrator.SEMI_IMPLICIT_EULER), "Method of integration; see docs/hardware.md.",
-              read_only=True, choices=tuple(map(str, Integrator))),
-    Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
-              "empty: ideal sources of effort, and the friction of the robot's description.", read_only=True),
-    Parameter("world", "", "YAML file of surfaces that the robot can touch, see docs/touch.md; empty: none.",
-              read_only=True),
-    Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2].",
-              minimum=-1000.0, maximum=1000.0),
-    Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", minimum=0.0, maximum=1e5),
-    Parameter("payload.center_of_mass", [0.0, 0.0, 0.0],
-              "Position of the payload mass in the frame of the tip link [m].", minimum=-100.0, maximum=100.0),
-    Parameter("model_error.mass", 0.0, "Excess of the simulated masses and inertias over the robot "
-              "description [%].", minimum=-99.0, maximum=1e4),
-    Parameter("model_error.friction", 0.0, "Excess of the simulated friction over the robot description [%].",
-              minimum=-100.0, maximum=1e4),
-    Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
-              "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
-              "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
-    Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period; 0: "
-              "none, because another node publishes /clock.", read_only=True, minimum=0, maximum=10000),
-    Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
-              maximum=1e3),
-    Parameter("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not exceed; 0: "
-              "as fast as the machine goes.", minimum=0.0, maximum=1e3),
-    Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
-              minimum=0.0, maximum=3600.0),
-    Parameter("unchanged_command_timeout", 0.0, "Time of motion after which commands that stay the same to the bit are "
-              "too old, because nobody computes them any more, in simulated time [s]; 0: never.", minimum=0.0,
-              maximum=3600.0),
-    Parameter("safe_behaviour", "damping", "Behaviour of a joint with too old a command. damping: passive viscous "
-              "damping; hold: brake, as strong as the effort limit; zero: no effort.",
-              choices=tuple(map(str, SafeBehaviour))),
-    Parameter("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
-              "speed [s].", minimum=1e-4, maximum=1000.0),
-    Parameter("wrench_timeout", 0.0, "Age at which a wrench of ~/external_wrench ends, in simulated time [s]; 0: it "
-              "lasts until it is replaced.", minimum=0.0, maximum=3600.0),
-    Parameter("actuator_state_rate", 50.0, "Messages on ~/actuator_states per simulated second [Hz], at most one per "
-              "control period; 0: none.", minimum=0.0, maximum=10000.0),
+    Field("engine", str(Engine.ROBODYN), "Simulator of the bodies. robodyn: the compiled dynamics of this package; "
+          "mujoco: MuJoCo (pip install mujoco); see docs/mujoco.md", structural=True, choices=tuple(map(str, Engine))),
+    Field("mujoco_scene", "", "MJCF file for engine mujoco, with a joint for each joint of the robot, by name; empty: "
+          "the robot alone, without contacts", structural=True),
+    STEP.renamed("step", structural=True),
+    Field("update_rate", round(1.0 / DEFAULT_PERIOD), "Control periods, and so joint states, per simulated second; a "
+          "period is a whole number of steps", unit="Hz", structural=True, minimum=1, maximum=10000),
+    Field("integrator", str(Integrator.SEMI_IMPLICIT_EULER), "Method of integration; see docs/hardware.md",
+          structural=True, choices=tuple(map(str, Integrator))),
+    Field("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
+          "empty: ideal sources of effort, and the friction of the robot's description", structural=True),
+    Field("world", "", "YAML file of surfaces that the robot can touch, see docs/touch.md; empty: none",
+          structural=True),
+    Field("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes", unit="m/s^2", minimum=-1000.0,
+          maximum=1000.0),
+    Field("payload.mass", 0.0, "Mass welded to the tip link", unit="kg", minimum=0.0, maximum=1e5),
+    Field("payload.center_of_mass", [0.0, 0.0, 0.0], "Position of the payload mass in the frame of the tip link",
+          unit="m", minimum=-100.0, maximum=100.0),
+    Field("model_error.mass", 0.0, "Excess of the simulated masses and inertias over the robot description", unit="%",
+          minimum=-99.0, maximum=1e4),
+    Field("model_error.friction", 0.0, "Excess of the simulated friction over the robot description", unit="%",
+          minimum=-100.0, maximum=1e4),
+    Field("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
+          "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for the "
+          "command that answers its last state", structural=True, choices=tuple(map(str, TimeMode))),
+    Field("clock_rate", 100, "Messages on /clock per simulated second, at most one per control period; 0: none, "
+          "because another node publishes /clock", unit="Hz", structural=True, minimum=0, maximum=10000),
+    REAL_TIME_FACTOR,
+    SPEED_LIMIT,
+    Field("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time; 0: never", unit="s",
+          minimum=0.0, maximum=3600.0),
+    Field("unchanged_command_timeout", 0.0, "Time of motion after which commands that stay the same to the bit are "
+          "too old, because nobody computes them any more, in simulated time; 0: never", unit="s", minimum=0.0,
+          maximum=3600.0),
+    Field("safe_behaviour", "damping", "Behaviour of a joint with too old a command. damping: passive viscous "
+          "damping; hold: brake, as strong as the effort limit; zero: no effort",
+          choices=tuple(map(str, SafeBehaviour))),
+    Field("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
+          "speed", unit="s", minimum=1e-4, maximum=1000.0),
+    Field("wrench_timeout", 0.0, "Age at which a wrench of ~/external_wrench ends, in simulated time; 0: it lasts "
+          "until it is replaced", unit="s", minimum=0.0, maximum=3600.0),
+    Field("actuator_state_rate", 50.0, "Messages on ~/actuator_states per simulated second, at most one per control "
+          "period; 0: none", unit="Hz", minimum=0.0, maximum=10000.0),
     *REAL_TIME_PARAMETERS,
-    Parameter("seed", 0, "Seed of the sensors' noise.", read_only=True, minimum=0,
-              maximum=10**9),
-    Parameter("sensing.position_resolution", [0.0], f"Step of the encoders [rad or m]; 0: none; {_PER_JOINT}.",
-              minimum=0.0, maximum=10.0),
-    Parameter("sensing.position_noise", [0.0], "Standard deviation of the positions' noise, before the encoders round "
-              f"[rad or m]; {_PER_JOINT}.", minimum=0.0, maximum=10.0),
-    Parameter("sensing.velocity_noise", [0.0], "Standard deviation of the noise of velocity sensors [rad/s or m/s]; "
-              f"{_PER_JOINT}.", minimum=0.0, maximum=1000.0),
-    Parameter("sensing.velocity_source", "sensor", "sensor: velocities are measured; position: they are differences of "
-              "measured positions.", choices=tuple(map(str, VelocitySource))),
-    Parameter("sensing.velocity_filter", 0.0, "Time constant of the low-pass filter on velocities [s]; 0: none.",
-              minimum=0.0, maximum=10.0),
-    Parameter("sensing.delay", 0, "Delay of the measurements [control periods].", minimum=0, maximum=1000),
-    Parameter(f"{SENSOR}.frame", "", "Link that carries the force and torque sensor, and frame of its measurements; "
-              "empty: the tip link if there is a world or a mujoco_scene, else no sensor.", read_only=True),
-    Parameter(f"{SENSOR}.force_noise", 0.0, "Standard deviation of the noise of each force [N].", minimum=0.0,
-              maximum=1e4),
-    Parameter(f"{SENSOR}.torque_noise", 0.0, "Standard deviation of the noise of each torque [N m].", minimum=0.0,
-              maximum=1e4),
-    Parameter(f"{SENSOR}.bias", [0.0] * 6, "Constant error of force and torque [N, N m].", minimum=-1e4, maximum=1e4),
-    Parameter(f"{SENSOR}.drift", [0.0] * 6, "Rate at which the error of force and torque grows [N/s, N m/s].",
-              minimum=-1e4, maximum=1e4),
-    Parameter(f"{SENSOR}.delay", 0, "Delay of force and torque [control periods].", minimum=0, maximum=1000),
-    Parameter(f"{SENSOR}.tool_mass", 0.0, "Mass that the sensor carries besides the payload [kg].", minimum=0.0,
-              maximum=1e5),
-    Parameter(f"{SENSOR}.tool_center_of_mass", [0.0, 0.0, 0.0], "Its centre of mass in the frame of the sensor [m].",
-              minimum=-100.0, maximum=100.0),
+    SEED.renamed("seed", structural=True),
+    *_of_settings("sensing", Sensing),
+    Field(f"{SENSOR}.frame", "", "Link that carries the force and torque sensor, and frame of its measurements; "
+          "empty: the tip link if there is a world or a mujoco_scene, else no sensor", structural=True),
+    *_of_settings(SENSOR, ForceTorqueSensing),
 )
 
 
@@ -186,20 +171,13 @@ def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveS
 
 def sensing(value: Callable[[str], Any]) -> Sensing:
     """Read the settings of the sensors; arguments as for :func:`live_settings`."""
-    return Sensing(
-        position_resolution=np.array(value("sensing.position_resolution")),
-        position_noise=np.array(value("sensing.position_noise")),
-        velocity_noise=np.array(value("sensing.velocity_noise")),
-        velocity_source=VelocitySource(value("sensing.velocity_source")),
-        velocity_filter=value("sensing.velocity_filter"),
-        delay=value("sensing.delay"),
-    )
+    read = {name: value(f"sensing.{name}") for name in declared(Sensing)}
+    return Sensing(**read | {"velocity_source": VelocitySource(read["velocity_source"])})
 
 
 def force_torque_sensing(value: Callable[[str], Any]) -> ForceTorqueSensing:
     """Read the settings of the force and torque sensor; arguments as for :func:`live_settings`."""
-    read: dict[str, Any] = {each.name: value(f"{SENSOR}.{each.name}") for each in fields(ForceTorqueSensing)}
-    return ForceTorqueSensing(**read)
+    return ForceTorqueSensing(**{name: value(f"{SENSOR}.{name}") for name in declared(ForceTorqueSensing)})
 
 
 def payload(value: Callable[[str], Any]) -> tuple[float, Array]:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.errors import RecordingError
-from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import definition, message_class
@@ -35,7 +35,7 @@ from robodyn_ros.recording.bag_writer import BagWriter
 from robodyn_ros.recording.run import PARAMETERS as PARAMETER_RECORD
 
 PARAMETERS = (
-    Parameter("output", "", "Folder to make for the recording.", read_only=True),
+    Field("output", "", "Folder to make for the recording", structural=True),
 )
 
 TAKE_SECONDS, LOOK_SECONDS, FLUSH_SECONDS, TRIM_SECONDS = 0.005, 0.1, 1.0, 10.0

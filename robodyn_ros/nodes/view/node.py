@@ -21,7 +21,8 @@ from pathlib import Path
 from std_msgs.msg import String
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.parameters import TIP_LINK, Parameter
+from robodyn_ros.fields import Field
+from robodyn_ros.nodes.common.parameters import TIP_LINK
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.view.graph_view import GraphView
@@ -30,14 +31,14 @@ from robodyn_ros.view.server import address, start_server, stop_server
 
 PARAMETERS = (
     TIP_LINK,
-    Parameter("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all addresses of this machine, so that everyone who "
-              "reaches it can move the robot.", read_only=True),
-    Parameter("port", 8080, "TCP port of the page; 0: any that is free.", read_only=True, minimum=0, maximum=65535),
-    Parameter("robot_file", "", "Path of the robot's URDF file, to which mesh paths are relative; empty: unknown.",
-              read_only=True),
-    Parameter("recordings", "", "Folder in which the page's recordings are made; empty: the working directory.",
-              read_only=True),
-    Parameter("frame_rate", 25.0, "Pictures per second [Hz].", read_only=True, minimum=1.0, maximum=60.0),
+    Field("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all addresses of this machine, so that everyone who "
+          "reaches it can move the robot", structural=True),
+    Field("port", 8080, "TCP port of the page; 0: any that is free", structural=True, minimum=0, maximum=65535),
+    Field("robot_file", "", "Path of the robot's URDF file, to which mesh paths are relative; empty: unknown",
+          structural=True),
+    Field("recordings", "", "Folder in which the page's recordings are made; empty: the working directory",
+          structural=True),
+    Field("frame_rate", 25.0, "Pictures per second", unit="Hz", structural=True, minimum=1.0, maximum=60.0),
 )
 
 NICENESS = 10

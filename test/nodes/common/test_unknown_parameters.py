@@ -8,7 +8,6 @@
 
 """Values for unknown parameters: distinguished from parameters of other nodes, refused or reported by each node."""
 
-from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -26,22 +25,12 @@ from robodyn_ros.nodes.common.unknown_parameters import (
     unclaimed_names,
     unknown_names,
 )
-from robodyn_ros.nodes.controller import action, joint_trajectories, tip_motions
 from robodyn_ros.resources import config_file
 
 DECLARED = ["controller", "state_timeout", "constraints.goal_time", "pd.gains.joint1.p"]
-PER_JOINT = {"initial_position.", "constraints."}
 OF_ROS = {"use_sim_time", "start_type_description_service"}
 KNOWN = {"hardware": "step", "controller": "controller", "dynamics": "publish_frequency",
          "state_publisher": "publish_frequency"}
-
-
-def test_the_names_of_all_nodes_are_those_that_they_declare():
-    tables = [import_module(NODES[node]).PARAMETERS for node in NODES]
-    tables += [joint_trajectories.PARAMETERS, tip_motions.PARAMETERS, [action.MONITOR_RATE]]
-    names = {parameter.name for table in tables for parameter in table}
-    groups = {"".join(name.partition(".")[:2]) for name in names}
-    assert groups | PER_JOINT == PARAMETERS
 
 
 @pytest.mark.parametrize(("name", "unknown", "unclaimed"), [

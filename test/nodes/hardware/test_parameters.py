@@ -37,8 +37,8 @@ def test_sensing_is_read_from_its_parameters():
                          "sensing.velocity_noise": [0.4], "sensing.velocity_source": "position",
                          "sensing.velocity_filter": 0.5, "sensing.delay": 6}
     read = sensing(values.get)
-    assert read.position_resolution.tolist() == [0.1, 0.2]
-    assert (read.position_noise.tolist(), read.velocity_noise.tolist()) == ([0.3], [0.4])
+    assert read.position_resolution == [0.1, 0.2]
+    assert (read.position_noise, read.velocity_noise) == ([0.3], [0.4])
     assert (read.velocity_source, read.velocity_filter, read.delay) == (VelocitySource.POSITION, 0.5, 6)
     assert isinstance(read, Sensing)
 

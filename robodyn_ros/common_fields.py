@@ -1,0 +1,27 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Declarations of values that nodes, study files and commands take alike."""
+
+from robodyn_ros.fields import POSITION, VELOCITY, Field
+
+PERIOD = Field("period", 0.002, "Control period", unit="s", minimum=0.0, above=True, maximum=1.0)
+STEP = Field("step", 0.001, "Time step of the integrator, a whole number of nanoseconds", unit="s", minimum=1e-6,
+             maximum=0.1)
+SEED = Field("seed", 0, "Seed of the sensors' noise", minimum=0, maximum=10**9)
+
+POSITION_NOISE = Field("position_noise", 1e-4, "Standard deviation of the noise of measured positions", unit=POSITION,
+                       minimum=0.0, maximum=10.0)
+VELOCITY_NOISE = Field("velocity_noise", 0.01, "Standard deviation of the noise of measured velocities", unit=VELOCITY,
+                       minimum=0.0, maximum=1000.0)
+"""The noises that searches and studies assume. Simulated sensors and comparisons have none, unless it is asked for."""
+
+REAL_TIME_FACTOR = Field("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled", minimum=1e-3,
+                         maximum=1e3)
+SPEED_LIMIT = Field("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not "
+                    "exceed; 0: as fast as the machine goes", minimum=0.0, maximum=1e3)
