@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros import topic_names
 from robodyn_ros.bounded_files import expand
 from robodyn_ros.commands.options import Subparsers, add_complete_option
 from robodyn_ros.commands.processes import NodeProcess
@@ -101,11 +102,11 @@ def run_replay(options: Namespace) -> int:
         client.checks.extend(process.check for process in processes)
         replay: OpenLoopReplay | ClosedLoopReplay
         if isinstance(plan, OpenLoopPlan):
-            replay, topics = OpenLoopReplay(client, plan, run.joint_names), ["joint_states"]
+            replay, topics = OpenLoopReplay(client, plan, run.joint_names), [topic_names.JOINT_STATES]
         else:
             voltage = parameters["controller"].get("output") == "voltage"
             replay = ClosedLoopReplay(client, plan, run.joint_names, voltage)
-            topics = ["joint_states", "controller/controller_state"]
+            topics = [topic_names.JOINT_STATES, topic_names.CONTROLLER_STATE]
         replay.prepare()
         with recorder(recording, client, topics) if recording else contextlib.nullcontext():
             progress = Progress(plan.end * plan.period, "s", decimals=1)

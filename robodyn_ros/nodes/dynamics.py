@@ -32,6 +32,7 @@ from robodyn_interfaces.srv import (
     Jacobian,
     MassMatrix,
 )
+from robodyn_ros import topic_names
 from robodyn_ros.checks import Range
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.fields import Field
@@ -83,7 +84,7 @@ class DynamicsNode(RobodynNode):
         ):
             self.create_service(kind, f"~/{name}", partial(self._answer, name, answer))
 
-        self._gravity_effort = self.create_publisher(JointState, "~/gravity_effort", 1)
+        self._gravity_effort = self.create_publisher(JointState, topic_names.own(topic_names.GRAVITY_EFFORT), 1)
         self._wire = JointWire(self._joints.names, ("effort",))
         self._updated = np.zeros(self._robot.n, bool)  # joints, since the last gravity effort
         PolledJointStates(self, self._joints, self.parameters["publish_frequency"], self._gravity_effort,

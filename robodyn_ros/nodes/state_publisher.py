@@ -22,6 +22,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from robodyn_ros import topic_names
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.held_joints import held_positions
 from robodyn_ros.description.model import Array
@@ -60,12 +61,12 @@ class StatePublisher(RobodynNode):
         self._poses: Callable[[Array], Array] | None = None  # of the moving links
         self._dofs = np.array([joint.dof for joint in model.joints], dtype=np.intp)
 
-        description = self.create_publisher(String, "robot_description", LATCHED_QOS)
+        description = self.create_publisher(String, topic_names.ROBOT_DESCRIPTION, LATCHED_QOS)
         description.publish(String(data=model.description))
-        static = self.create_publisher(TFMessage, "/tf_static", LATCHED_QOS)
+        static = self.create_publisher(TFMessage, topic_names.TF_STATIC, LATCHED_QOS)
         static.publish(transforms_message(self._frames(fixed), self.get_clock().now().nanoseconds,
                                           np.array(list(map(to_numbers, fixed.values())))))
-        self._tf = self.create_publisher(TFMessage, "/tf", TF_QOS)
+        self._tf = self.create_publisher(TFMessage, topic_names.TF, TF_QOS)
 
         start = np.full(model.n, np.nan)
         for name, position in held_positions(model).items():  # simulated robots do not publish these

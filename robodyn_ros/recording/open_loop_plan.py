@@ -14,14 +14,15 @@ from functools import cached_property
 
 import numpy as np
 
+from robodyn_ros import topic_names
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.recording.recorded_ticks import RecordedTicks, RepeatedMessage
 from robodyn_ros.recording.replay_plan import Request, in_order
 from robodyn_ros.recording.run import Run
 
-COMMAND_TOPICS = ("joint_commands", "voltage_commands")
+COMMAND_TOPICS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS)
 """Topics of efforts and of voltages; each message has the stamp of the joint state that it answers."""
-UNSTAMPED_COMMANDS = "hardware/commands"
+UNSTAMPED_COMMANDS = topic_names.COMMANDS
 HALF_NANOSECOND = 0.5e-9
 
 
@@ -71,4 +72,4 @@ class OpenLoopPlan(RecordedTicks):
     def requests(self) -> tuple[Request, ...]:
         """The requests in the order in which they are made; the first one sets the state of tick 0."""
         return in_order([*self.states, *self.parameter_changes(("hardware",)),
-                         *self.messages(("hardware/external_wrench",))])
+                         *self.messages((topic_names.EXTERNAL_WRENCH,))])

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
 from robodyn_ros.description.model import Array
@@ -32,8 +33,7 @@ from robodyn_ros.recording.run import Run
 from robodyn_ros.resources import robot_file, shipped_actuators
 from robodyn_ros.robot import Robot
 
-REPEATED_TOPICS = ("controller/pose", "controller/cartesian_trajectory", "controller/wrench",
-                   "hardware/external_wrench")
+REPEATED_TOPICS = (topic_names.POSE, topic_names.CARTESIAN_TRAJECTORY, topic_names.WRENCH, topic_names.EXTERNAL_WRENCH)
 """Topics whose messages are sent again; references of joints come from the controller state."""
 
 

@@ -30,6 +30,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from robodyn_ros import topic_names
 from robodyn_ros.bounded_files import yaml_value
 from robodyn_ros.checks import as_floats
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array
@@ -161,7 +162,7 @@ class Run:
     @_told
     def commands(self) -> JointSeries | None:
         """Commanded efforts, at the times of the states that they answer; None: none were recorded."""
-        topic = self._topic(JOINT_STATE, "joint_commands")
+        topic = self._topic(JOINT_STATE, topic_names.JOINT_COMMANDS)
         if topic is None:
             return None
         time, messages = self._stamped(topic)
@@ -172,14 +173,14 @@ class Run:
     @_told
     def control(self) -> ControlSeries | None:
         """Reference, error and output of the controller; None: its state was not recorded."""
-        topic = self._topic(CONTROLLER_STATE, "controller/controller_state")
+        topic = self._topic(CONTROLLER_STATE, topic_names.CONTROLLER_STATE)
         return None if topic is None else control_series(*self._stamped(topic), self._columns)
 
     @cached_property
     @_told
     def actuators(self) -> ActuatorSeries | None:
         """Currents and voltages of the simulated motors; None: they were not recorded."""
-        topic = self._topic("robodyn_interfaces/msg/ActuatorStates", "hardware/actuator_states")
+        topic = self._topic("robodyn_interfaces/msg/ActuatorStates", topic_names.ACTUATOR_STATES)
         return None if topic is None else actuator_series(*self._stamped(topic), self._columns)
 
     @cached_property
@@ -279,7 +280,7 @@ class Run:
         Raises:
             RecordingError: The controller was not recorded, or names no elements.
         """
-        topic = self._topic(CONTROLLER_STATE, "controller/controller_state")
+        topic = self._topic(CONTROLLER_STATE, topic_names.CONTROLLER_STATE)
         found = [message for _, message in topic.decode() if message.controller == controller
                  and message.memory_names] if topic is not None else []
         if not found:
@@ -321,10 +322,10 @@ class Run:
 
     def _joint_states(self, namespace: str | None) -> Topic:
         candidates = [topic for topic in self._bag.of_type(JOINT_STATE)
-                      if topic.name.rpartition("/")[2] == "joint_states"]
+                      if topic.name.rpartition("/")[2] == topic_names.JOINT_STATES]
         if namespace is not None:
             wanted = f"/{namespace.strip('/')}/".replace("//", "/")
-            candidates = [topic for topic in candidates if topic.name == f"{wanted}joint_states"]
+            candidates = [topic for topic in candidates if topic.name == f"{wanted}{topic_names.JOINT_STATES}"]
         if not candidates:
             among = f" in the namespace '{namespace}'" if namespace else ""
             raise RecordingError(f"{self.path}: no joint states{among}: expected {JOINT_STATE} on a topic "

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+from robodyn_ros import topic_names
 from robodyn_ros.errors import InputError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.topic_echo import find_topic
@@ -175,7 +176,7 @@ class CommandGuard:
         diagnostics = Diagnostics(client.node, ThrottledLog(client.node.get_logger().name))
         self._diagnostics = diagnostics
         self._path = ControlPath(client.node, diagnostics, message_type, topic, self._cycle, qos, serialized=True)
-        self._path.listen(JointState, "joint_states", self._on_joint_state,
+        self._path.listen(JointState, topic_names.JOINT_STATES, self._on_joint_state,
                           QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
         self._last = self._changed = 0.0  # steady times of the last command, and of the first one that equals it
         self._command: Any = None
@@ -261,7 +262,8 @@ def guard(client: GraphClient, switch: ControllerSwitch, topic: str, timeout: fl
     with CommandGuard(client, topic, timeout, unchanged, lambda: requests.append(switch.ask())) as guarded:
         refusal = prioritize_process(PRIORITY)
         client.wait_for(guarded.armed.is_set, "first command", math.inf)
-        has_states = bool(client.node.get_publishers_info_by_topic(client.node.resolve_topic_name("joint_states")))
+        states = client.node.resolve_topic_name(topic_names.JOINT_STATES)
+        has_states = bool(client.node.get_publishers_info_by_topic(states))
         tell(f"armed: guarding {topic} for {timeout:g} s without a command"
              + ("" if has_states else "; without joint_states, frozen commands are not noticed")
              + (f"; without real-time priority, other programs may delay it ({refusal})" if refusal else ""))

@@ -35,6 +35,7 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from rclpy.validate_namespace import validate_namespace
 
 from robodyn_interfaces.srv import Gravity
+from robodyn_ros import topic_names
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS
 from robodyn_ros.nodes.common.runtime import init_ros
@@ -312,7 +313,8 @@ class GraphClient:
 
     def _unnamed(self) -> bool:
         """Whether the graph shows a node that has not told its name yet; each one publishes /parameter_events."""
-        return any(shown.node_name == UNNAMED for shown in self.node.get_publishers_info_by_topic("/parameter_events"))
+        return any(shown.node_name == UNNAMED
+                   for shown in self.node.get_publishers_info_by_topic(topic_names.PARAMETER_EVENTS))
 
     def _refuse_namesakes(self, full_name: str) -> None:
         """Raise if the graph shows several nodes of one name."""

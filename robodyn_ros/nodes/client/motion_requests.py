@@ -25,6 +25,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
+from robodyn_ros import topic_names
 from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
@@ -187,7 +188,7 @@ class MotionRequests:
     def __init__(self, client: GraphClient) -> None:
         self.tolerance: float | None = None
         self._client = client
-        description = self._first(String, "robot_description", LATCHED_QOS)
+        description = self._first(String, topic_names.ROBOT_DESCRIPTION, LATCHED_QOS)
         self.robot = Robot.from_urdf_text(description.data)
 
     def take_tip_link(self) -> None:
@@ -288,9 +289,9 @@ class MotionRequests:
         message.header.frame_id = self.robot.model.base_link
         node = self._client.node
         states: list[ControllerState] = []
-        publisher = self._client.publisher_to("controller", CartesianTrajectory, "controller/cartesian_trajectory", 10,
+        publisher = self._client.publisher_to("controller", CartesianTrajectory, topic_names.CARTESIAN_TRAJECTORY, 10,
                                               ANSWER)
-        subscription = node.create_subscription(ControllerState, "controller/controller_state", states.append, 10)
+        subscription = node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, states.append, 10)
         try:
             publisher.publish(message)
             publisher.wait_for_all_acked()
@@ -311,7 +312,7 @@ class MotionRequests:
         return f"the reference is there; {text}"
 
     def _follow(self, goal: FollowJointTrajectory.Goal, duration: float, end: Mapping[str, float]) -> str:
-        action: Any = ActionClient(self._client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
+        action: Any = ActionClient(self._client.node, FollowJointTrajectory, topic_names.FOLLOW_JOINT_TRAJECTORY)
         try:
             self._client.wait_for(action.server_is_ready, "node 'controller' with its action", ANSWER)
             self._client.check_only_one("controller")
@@ -335,7 +336,7 @@ class MotionRequests:
             raise RobodynError(f"node 'controller' ended the motion: {answer.result.error_string}")
         arrival, node = JointArrival(self.robot, end), self._client.node
         states: list[ControllerState] = []
-        subscription = node.create_subscription(ControllerState, "controller/controller_state", states.append, 10)
+        subscription = node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, states.append, 10)
         try:
             self._client.wait_for(lambda: any(arrival.update(states.pop(0)) for _ in range(len(states))),
                                   "rest of the joints (is the simulation paused?)", PATIENCE)
@@ -344,7 +345,7 @@ class MotionRequests:
         return arrival.end(self.tolerance)
 
     def _controller_state(self) -> ControllerState:
-        return self._first(ControllerState, "controller/controller_state", 10)
+        return self._first(ControllerState, topic_names.CONTROLLER_STATE, 10)
 
     def _first(self, kind: Any, topic: str, qos: Any) -> Any:
         return self._client.first_message(kind, topic, qos, f"message on {topic}", ANSWER)

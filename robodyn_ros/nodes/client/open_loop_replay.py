@@ -16,6 +16,7 @@ from functools import partial
 
 from sensor_msgs.msg import JointState
 
+from robodyn_ros import topic_names
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.replay import ANSWER, START, STEPS, Replay
 from robodyn_ros.nodes.common.messages import read_stamp
@@ -44,7 +45,7 @@ class OpenLoopReplay(Replay):
         self._target = 0
         if plan.left_out:
             self.refusals.append(f"{plan.left_out} commands without a stamp")
-        client.node.create_subscription(JointState, "joint_states", self._on_state, CONTROL_QOS)
+        client.node.create_subscription(JointState, topic_names.JOINT_STATES, self._on_state, CONTROL_QOS)
 
     def report(self) -> list[str]:
         """Return lines about what was not repeated or not recorded, and how far the positions are from each other."""

@@ -22,6 +22,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState, VoltageCommands
+from robodyn_ros import topic_names
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import to_trajectory_points
@@ -175,9 +176,10 @@ class ClosedLoopReplay(Replay):
         self._newest = -1
         self._message_type: type[Any] = VoltageCommands if voltage else JointState
         self._answers = unserved_subscription(
-            client.node, self._message_type, "voltage_commands" if voltage else "joint_commands", CONTROL_QOS)
-        client.node.create_subscription(ControllerState, "controller/controller_state", self._on_state, 1000)
-        self._action: Any = ActionClient(client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
+            client.node, self._message_type, topic_names.VOLTAGE_COMMANDS if voltage else topic_names.JOINT_COMMANDS,
+            CONTROL_QOS)
+        client.node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, self._on_state, 1000)
+        self._action: Any = ActionClient(client.node, FollowJointTrajectory, topic_names.FOLLOW_JOINT_TRAJECTORY)
 
     def _stand_still(self) -> None:
         self._client.wait_for(self._action.server_is_ready, "node 'controller' with its action", START)

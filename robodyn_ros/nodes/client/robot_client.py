@@ -23,6 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
+from robodyn_ros import topic_names
 from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError, RobodynError
@@ -190,7 +191,7 @@ class RobotClient(GraphClient):
         Raises:
             RobodynError: Nobody does.
         """
-        self.first_message(TFMessage, "/tf", 10, "message on /tf", seconds)
+        self.first_message(TFMessage, topic_names.TF, 10, "message on /tf", seconds)
 
     def gravity_effort(self, joint_names: Sequence[str], q: Array, seconds: float = 10.0) -> Array:
         """Ask the dynamics node for the efforts that hold the robot against gravity, shape (n,) [N m or N].

@@ -22,6 +22,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState
+from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.nodes.client.graph_client import GraphClient
@@ -40,7 +41,7 @@ PATIENCE = 10.0
 """Longest wait for a first joint state [s]."""
 CONTROLLER = "controller"
 """Name of the node, and of its parameter that names the law."""
-COMMANDS = ("joint_commands", "voltage_commands")
+COMMANDS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS)
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,10 @@ class StatusReader:
         self._states: list[tuple[float, JointState]] = []
         self._controller: ControllerState | None = None
         self._diagnostics: dict[str, DiagnosticStatus] = {}
-        node.create_subscription(JointState, "joint_states",
+        node.create_subscription(JointState, topic_names.JOINT_STATES,
                                  lambda message: self._states.append((time.monotonic(), message)), LATEST_QOS)
-        node.create_subscription(ControllerState, "controller/controller_state", self._on_controller_state, LATEST_QOS)
-        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, self._on_controller_state, LATEST_QOS)
+        node.create_subscription(DiagnosticArray, topic_names.DIAGNOSTICS, self._on_diagnostics, 10)
         requests = MotionRequests(client)
         if self._has_controller():
             requests.take_tip_link()
@@ -145,7 +146,7 @@ class StatusReader:
             uncompiled_reason="" if controller is None else controller.uncompiled_reason,
             intervention="" if controller is None else controller.intervention,
             speed_scaling=math.nan if controller is None else controller.speed_scaling_factor,
-            publishers={topic: self._publishers(topic) for topic in ("joint_states", *COMMANDS)},
+            publishers={topic: self._publishers(topic) for topic in (topic_names.JOINT_STATES, *COMMANDS)},
             warnings={name: status.message for name, status in sorted(self._diagnostics.items())
                       if status.level != DiagnosticStatus.OK})
 
@@ -210,7 +211,7 @@ def lines(model: RobotModel, status: RobotStatus) -> Iterator[str]:
         yield (f"tip {model.tip_link}: x {x:.4f} y {y:.4f} z {z:.4f} m, roll {roll:.1f} pitch {pitch:.1f} "
                f"yaw {yaw:.1f} deg in {model.base_link}{missing}")
     for topic, nodes in status.publishers.items():
-        if nodes or topic == "joint_states":
+        if nodes or topic == topic_names.JOINT_STATES:
             yield f"{topic}: from {', '.join(nodes) or 'nobody'}"
     for node, message in status.warnings.items():
         yield f"warning of {node}: {message}"

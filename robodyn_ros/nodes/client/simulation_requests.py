@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
@@ -88,8 +89,8 @@ class SimulationRequests:
         if not names:
             return found
         subscription = self._client.node.create_subscription(
-            JointState, "joint_states", lambda message: found.update(zip(message.name, message.position, strict=False)),
-            NEWEST_DEPTH)
+            JointState, topic_names.JOINT_STATES,
+            lambda message: found.update(zip(message.name, message.position, strict=False)), NEWEST_DEPTH)
         try:
             self._client.wait_for(lambda: found.keys() >= set(names), f"joint states of {', '.join(names)}", ANSWER)
         finally:
@@ -130,7 +131,7 @@ class SimulationRequests:
     def _wait_simulated(self, duration: float) -> None:
         states: list[JointState] = []
         node = self._client.node
-        subscription = node.create_subscription(JointState, "joint_states", states.append, 1)
+        subscription = node.create_subscription(JointState, topic_names.JOINT_STATES, states.append, 1)
         try:
             self._client.wait_for(lambda: states, "joint states", ANSWER)
             end = read_stamp(states[0].header.stamp) + to_nanoseconds(duration)
@@ -151,7 +152,7 @@ class SimulationRequests:
         Raises:
             RobodynError: None comes.
         """
-        return self._client.first_message(JointState, "joint_states", 1, "joint states", ANSWER)
+        return self._client.first_message(JointState, topic_names.JOINT_STATES, 1, "joint states", ANSWER)
 
     def _ask(self, kind: Any, service: str, request: Any, seconds: float = ANSWER) -> str:
         answer = self._client.call(kind, HARDWARE, service, request, seconds)

@@ -16,11 +16,11 @@ import numpy as np
 from geometry_msgs.msg import Vector3, WrenchStamped
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
+from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.poses import set_vector, to_vector, to_wrench
-from robodyn_ros.nodes.common.topics import FORCE_TORQUE
 from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 
@@ -68,7 +68,7 @@ class TouchRequests:
         """
         message = WrenchStamped(wrench=to_wrench(np.concatenate([force, np.zeros(3)])))
         message.header.frame_id = self._frame
-        publisher = self._client.publisher_to("controller", WrenchStamped, "controller/wrench", 1, seconds)
+        publisher = self._client.publisher_to("controller", WrenchStamped, topic_names.WRENCH, 1, seconds)
         publisher.publish(message)
         publisher.wait_for_all_acked()
 
@@ -90,7 +90,7 @@ class TouchRequests:
         set_stamp(segment.duration, to_nanoseconds(duration))
         message = CartesianTrajectory(segments=[segment])
         message.header.frame_id = self._frame
-        publisher = self._client.publisher_to("controller", CartesianTrajectory, "controller/cartesian_trajectory", 1,
+        publisher = self._client.publisher_to("controller", CartesianTrajectory, topic_names.CARTESIAN_TRAJECTORY, 1,
                                               seconds)
         publisher.publish(message)
         publisher.wait_for_all_acked()
@@ -111,6 +111,6 @@ class TouchRequests:
                 found.measured.append(to_vector(state.feedback.position))
                 found.joints.append(np.array(message.feedback.positions))
 
-        self._client.node.create_subscription(WrenchStamped, FORCE_TORQUE, on_wrench, 100)
-        self._client.node.create_subscription(ControllerState, "controller/controller_state", on_state, 100)
+        self._client.node.create_subscription(WrenchStamped, topic_names.FORCE_TORQUE, on_wrench, 100)
+        self._client.node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, on_state, 100)
         return found

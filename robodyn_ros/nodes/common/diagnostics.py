@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from robodyn_ros import topic_names
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import MessageError, deserialize
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
@@ -61,7 +62,7 @@ class Diagnostics:
         self._conditions: dict[str, tuple[bool, str]] = {}
         self._news = _News(0, 0)
         self._published = _News(0, 0)
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._publisher = node.create_publisher(DiagnosticArray, topic_names.DIAGNOSTICS, 10)
 
     def count(self, kind: str, times: int = 1) -> None:
         """Count events without a warning."""

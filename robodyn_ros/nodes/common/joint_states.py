@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
+from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, read_stamp
 
-TOPIC = "joint_states"
+TOPIC = topic_names.JOINT_STATES
 REJECTED_STATES = "rejected joint states"
 
 MOST_FORMS = 8

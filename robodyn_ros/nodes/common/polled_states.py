@@ -19,19 +19,14 @@ from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
+from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_states import REJECTED_STATES, TOPIC, JointStateReader
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import (
-    AUDIENCE_PERIOD,
-    DISPLAY_STATES,
-    DISPLAY_STATES_RATE,
-    NEWEST_DEPTH,
-    LatestMessage,
-)
+from robodyn_ros.nodes.common.topics import AUDIENCE_PERIOD, DISPLAY_STATES_RATE, NEWEST_DEPTH, LatestMessage
 
 DEFAULT_RATE = 30.0
 """Rate of what is made of joint states, unless another one is asked for: RViz draws 30 frames per second [Hz]."""
@@ -100,7 +95,7 @@ class PolledJointStates:
 
     A turn of an executor takes ten times longer than a look, so no timer does it. This node subscribes to joint states
     while somebody subscribes to what it publishes: to receive them costs more than to use them. Where all joint states
-    come from one hardware node, it takes them from the topic `DISPLAY_STATES`, unless that is too slow.
+    come from one hardware node, it takes them from the topic `DISPLAY_JOINT_STATES`, unless that is too slow.
 
     Args:
         node: The node that subscribes.
@@ -154,8 +149,8 @@ class PolledJointStates:
         topic = ""
         if self._publisher.get_subscription_count() > 0:
             count = self._node.count_publishers
-            from_hardware = self._suffices and count(TOPIC) == 1 == count(DISPLAY_STATES)
-            topic = DISPLAY_STATES if from_hardware else TOPIC
+            from_hardware = self._suffices and count(TOPIC) == 1 == count(topic_names.DISPLAY_JOINT_STATES)
+            topic = topic_names.DISPLAY_JOINT_STATES if from_hardware else TOPIC
         if topic == self._topic:
             return
         if self._states is not None:

@@ -28,12 +28,6 @@ Reliable publishers also serve best-effort subscriptions (robot_state_publisher,
 best-effort publisher, and reports it by name.
 """
 
-REFUSED_COMMANDS = "refused_commands"
-"""Topic on which the hardware tells commanders that their commands are refused, and why; by their participants."""
-
-FORCE_TORQUE = "force_torque_sensor_broadcaster/wrench"
-"""Topic of a force and torque sensor, as ros2_control names it."""
-
 LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
 """For robot_description, refused_commands and surfaces: late subscribers get the last value."""
@@ -66,11 +60,8 @@ DISPLAY_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=Hist
 DISPLAY_RATE = 25.0
 """Greatest rate of topics for displays, in real time [Hz]."""
 
-DISPLAY_STATES = "_display_joint_states"
-"""Topic on which a hardware node publishes as many of its joint states as displays need."""
-
 DISPLAY_STATES_RATE = 60.0
-"""Greatest rate of this topic, in real time [Hz]."""
+"""Greatest rate of the joint states for displays, in real time [Hz]."""
 
 AUDIENCE_PERIOD = 0.5
 """Time between two looks for subscribers [s]; a look takes as long as to take two messages."""

@@ -26,6 +26,7 @@ from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.task import Future
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.control.trajectories.goal_tolerances import Tolerances, TrajectoryGoal
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
@@ -121,8 +122,8 @@ class TrajectoryActionServer:
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
         self._server: ActionServer[Any, Any, Any] = ActionServer(
-            node, FollowJointTrajectory, "~/follow_joint_trajectory", self._execute, goal_callback=self._on_goal,
-            handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
+            node, FollowJointTrajectory, topic_names.own(topic_names.FOLLOW_JOINT_TRAJECTORY), self._execute,
+            goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
 
     def values(self) -> dict[str, object]:
         """Number of goals by outcome, for diagnostics."""

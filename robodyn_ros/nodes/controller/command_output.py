@@ -16,6 +16,7 @@ from typing import Protocol
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -28,7 +29,6 @@ from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.robot import Robot
 
 EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE = "effort", "joint_commands", "effort_group", "voltage"
-GROUP_TOPIC = "effort_controller/commands"
 COMMAND, DRIVER = "command", "driver"
 
 PARAMETERS = (
@@ -114,7 +114,7 @@ class JointEfforts:
                  ) -> None:
         self._effort, self._wire = effort, JointWire(names, ["effort"])
         self._clock = node.get_clock() if own_clock else None
-        self._publisher = node.create_publisher(JointState, "joint_commands", CONTROL_QOS)
+        self._publisher = node.create_publisher(JointState, topic_names.JOINT_COMMANDS, CONTROL_QOS)
 
     def publish(self, stamp: int, tick: Tick) -> None:
         """As in :class:`CommandOutput`."""
@@ -134,7 +134,7 @@ class EffortGroup:
 
     def __init__(self, node: RobodynNode, columns: list[int], effort: Callable[[Tick], Array]) -> None:
         self._effort, self._columns = effort, columns
-        self._publisher = node.create_publisher(Float64MultiArray, GROUP_TOPIC, CONTROL_QOS)
+        self._publisher = node.create_publisher(Float64MultiArray, topic_names.EFFORT_GROUP_COMMANDS, CONTROL_QOS)
         self._message = Float64MultiArray()
 
     def publish(self, stamp: int, tick: Tick) -> None:

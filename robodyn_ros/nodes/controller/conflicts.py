@@ -16,10 +16,11 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.participants import describe, own_participant, participant, publishers
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import LATCHED_QOS, REFUSED_COMMANDS
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.controller.events import REFUSED, Event, Events
 
 _TOLD_FOR = 1.0  # after the last joint state of another node [s]
@@ -39,7 +40,7 @@ class Refused:
     def __init__(self, node: RobodynNode, events: Events) -> None:
         self.why, self._events = "", events
         self._own = own_participant(node).hex()
-        node.listen(DiagnosticStatus, REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
+        node.listen(DiagnosticStatus, topic_names.REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
 
     def _on_refusals(self, message: DiagnosticStatus) -> None:
         self.why = next((pair.value for pair in message.values if pair.key == self._own and self._own), "")
@@ -68,7 +69,7 @@ class StateSource:
 
     def __init__(self, node: RobodynNode, n: int, timeout: float, on_change: Callable[[], None]) -> None:
         self._node, self._timeout, self._on_change = node, timeout, on_change
-        self._topic = node.resolve_topic_name("joint_states")
+        self._topic = node.resolve_topic_name(topic_names.JOINT_STATES)
         self._gids, self._only = [b""] * n, b""  # publisher of each joint's states, and of all of them
         self._heard: dict[bytes, float] = {}  # when each of these was heard last
         self._refused, self._other, self._other_heard = b"", b"", 0.0

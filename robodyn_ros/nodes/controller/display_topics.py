@@ -23,6 +23,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import ControlLoop
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.reference import Trajectory
@@ -63,10 +64,10 @@ class DisplayTopics:
     def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, rate: float, frame: str) -> None:
         self._loop, self._frame = loop, frame
         self._forward_kinematics = robot.dynamics().forward_kinematics
-        self._tip_path = node.create_publisher(Path, "~/tip_path", 10)
-        self._desired_path = node.create_publisher(Path, "~/desired_path", LATCHED_QOS)
-        self._target = node.create_publisher(PoseStamped, "~/target", 10)
-        self._effort = node.create_publisher(JointState, "~/effort", 10)
+        self._tip_path = node.create_publisher(Path, topic_names.own(topic_names.TIP_PATH), 10)
+        self._desired_path = node.create_publisher(Path, topic_names.own(topic_names.DESIRED_PATH), LATCHED_QOS)
+        self._target = node.create_publisher(PoseStamped, topic_names.own(topic_names.TARGET), 10)
+        self._effort = node.create_publisher(JointState, topic_names.own(topic_names.EFFORT), 10)
         self._joint_names = list(robot.joint_names)
         self._trail: deque[PoseStamped] = deque(maxlen=TRAIL)
         self._shown: Trajectory | None = None

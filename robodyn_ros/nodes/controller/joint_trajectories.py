@@ -18,6 +18,7 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from robodyn_ros import topic_names
 from robodyn_ros.checks import Range
 from robodyn_ros.control.control_loop import Beginning, ControlLoop, Tick
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points, check_count
@@ -94,7 +95,7 @@ class JointTrajectories:
         node.parameters.declare(PARAMETERS)
         self.goal: WatchedGoal | None = None
         self._node, self._robot, self._joints, self._loop, self._path = node, robot, joints, loop, path
-        node.listen(JointTrajectoryMessage, "~/joint_trajectory", self._on_trajectory,
+        node.listen(JointTrajectoryMessage, topic_names.own(topic_names.JOINT_TRAJECTORY), self._on_trajectory,
                     accepts=self._is_short_enough)
 
     # On the executor's thread.

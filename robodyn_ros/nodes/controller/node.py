@@ -23,6 +23,7 @@ from typing import Any
 from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
@@ -163,7 +164,7 @@ class ControllerNode(RobodynNode):
             self, self._robot, self.parameters["state_publish_rate"], self._events,
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
-            self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True, every=True))
+            self, self.diagnostics, JointState, topic_names.JOINT_STATES, self._cycle, serialized=True, every=True))
         self._timing = LoopTimingWatch(self, self._robot, self._loop, self._path, self._plugins,
                                        lambda: self._loop.predictor.delay)
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)

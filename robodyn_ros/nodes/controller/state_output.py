@@ -18,6 +18,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
+from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import Plugin, Tick
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
@@ -54,8 +55,8 @@ class ControllerStatePublisher:
 
     def __init__(self, node: Node, robot: Robot, rate: float, events: Events,
                  voltage: Callable[[Tick], Array] | None = None) -> None:
-        self._publisher = node.create_publisher(ControllerState, "~/controller_state", 10)
-        self._display = DisplayPublisher(node, ControllerState, "~/_display_state")
+        self._publisher = node.create_publisher(ControllerState, topic_names.own(topic_names.CONTROLLER_STATE), 10)
+        self._display = DisplayPublisher(node, ControllerState, topic_names.own(topic_names.DISPLAY_CONTROLLER_STATE))
         self._joint_names = list(robot.joint_names)
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._voltage = voltage

@@ -16,6 +16,7 @@ from typing import Any
 
 from std_srvs.srv import Trigger
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import ControlLoop, Tick
 from robodyn_ros.control.supervisor import RUNAWAY_FACTOR, SupervisorSettings, check_workspace
 from robodyn_ros.errors import RobodynError
@@ -42,7 +43,6 @@ PARAMETERS = (
           "gravity to those of the controller; 0: none", unit="s", minimum=0.0, maximum=60.0),
 )
 
-STOP_SERVICE, RELEASE_SERVICE = "stop", "release"
 
 
 class Supervision:
@@ -59,8 +59,8 @@ class Supervision:
         self._node, self._loop, self._path, self._events = node, loop, path, events
         self._counts: Counter[str] = Counter()
         self._apply({parameter.name: node.parameters[parameter.name] for parameter in PARAMETERS})
-        for name, answer in ((STOP_SERVICE, self._on_stop), (RELEASE_SERVICE, self._on_release)):
-            node.create_service(Trigger, f"~/{name}", answer)
+        node.create_service(Trigger, topic_names.own(topic_names.STOP), self._on_stop)
+        node.create_service(Trigger, topic_names.own(topic_names.RELEASE), self._on_release)
         node.parameters.on_change(self._on_change)
 
     def on_halt(self, reason: str) -> None:

@@ -21,6 +21,7 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from std_msgs.msg import Header
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory
+from robodyn_ros import topic_names
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.control.control_loop import ControlLoop
 from robodyn_ros.control.trajectories.tip_reference import TipReference
@@ -63,11 +64,11 @@ class TipMotions:
         self._node, self._loop, self._path, self._stop = node, loop, path, stop
         self._base_link = robot.model.base_link
         for message_type, name, accept in (
-            (PoseStamped, "pose", self._on_pose),
-            (CartesianTrajectory, "cartesian_trajectory", self._on_trajectory),
-            (WrenchStamped, "wrench", self._on_wrench),
+            (PoseStamped, topic_names.own(topic_names.POSE), self._on_pose),
+            (CartesianTrajectory, topic_names.own(topic_names.CARTESIAN_TRAJECTORY), self._on_trajectory),
+            (WrenchStamped, topic_names.own(topic_names.WRENCH), self._on_wrench),
         ):
-            node.listen(message_type, f"~/{name}", self._rejecting(name, accept))
+            node.listen(message_type, name, self._rejecting(name.removeprefix("~/"), accept))
 
     def _rejecting(self, name: str, accept: Callable[[Any], None]) -> Callable[[Any], None]:
         def on_message(message: Any) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from rclpy.node import Node
 
 from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros import topic_names
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.control_loop import Tick
@@ -50,7 +51,7 @@ class VoltageOutput:
 
         self._voltage = compile_function(voltage, {"effort": (robot.n,), "v": (robot.n,)}, name="voltage")
         self._command = VoltageCommands(name=list(robot.joint_names))
-        self._publisher = node.create_publisher(VoltageCommands, "voltage_commands", CONTROL_QOS)
+        self._publisher = node.create_publisher(VoltageCommands, topic_names.VOLTAGE_COMMANDS, CONTROL_QOS)
 
     def voltage(self, tick: Tick) -> Array:
         """Return voltages that give a tick's efforts, within the limits of the amplifiers, shape (n,) [V].

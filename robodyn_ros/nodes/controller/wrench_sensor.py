@@ -21,6 +21,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import ControlLoop
 from robodyn_ros.control.controller import UNMEASURED
 from robodyn_ros.description.model import Array
@@ -31,11 +32,10 @@ from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import FORCE_TORQUE
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.force_torque_sensor import tool_weight
 
-TOPIC = "measured_wrench"
+TOPIC = topic_names.MEASURED_WRENCH
 
 PARAMETERS = (
     Field("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is removed from "
@@ -62,7 +62,7 @@ class WrenchSensor:
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._last_arrival = -np.inf
         self._tool = 0.0, np.zeros(3)
-        for topic in (TOPIC, FORCE_TORQUE):
+        for topic in (TOPIC, topic_names.FORCE_TORQUE):
             path.listen(WrenchStamped, topic, self._on_wrench, qos_profile_sensor_data)
         node.create_steady_timer(timeout, self._look_for_silence)
 

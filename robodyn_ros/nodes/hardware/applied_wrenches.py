@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
+from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import to_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode
@@ -33,7 +34,7 @@ class AppliedWrenches:
 
     def __init__(self, node: RobodynNode, loop: PlantLoop, frame_prefix: str) -> None:
         self._loop, self._prefix = loop, frame_prefix
-        self._publisher = node.create_publisher(WrenchStamped, "~/applied_wrench", 10)
+        self._publisher = node.create_publisher(WrenchStamped, topic_names.own(topic_names.APPLIED_WRENCH), 10)
         self._shown: set[str] = set()
         self._timer = node.create_steady_timer(PERIOD, self._publish)
         self._timer.cancel()

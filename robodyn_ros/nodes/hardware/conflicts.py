@@ -16,6 +16,7 @@ from collections.abc import Callable
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, own_participant
 from robodyn_ros.nodes.common.rival_publishers import RivalPublishers
@@ -52,9 +53,10 @@ class Conflicts:
     def __init__(self, node: RobodynNode, loop: PlantLoop, path: ControlPath, outputs: StateOutputs) -> None:
         self._diagnostics, self._loop, self._path, self._outputs = node.diagnostics, loop, path, outputs
         own, joints = own_participant(node), set(loop.plant.joint_names)
-        self._states = RivalPublishers(node, own, JointState, "joint_states", STATES_SILENT_AFTER,
+        self._states = RivalPublishers(node, own, JointState, topic_names.JOINT_STATES, STATES_SILENT_AFTER,
                                        lambda state: not joints.isdisjoint(state.name))
-        self._clocks = RivalPublishers(node, own, Clock, "/clock", CLOCK_SILENT_AFTER) if outputs.has_clock else None
+        self._clocks = (RivalPublishers(node, own, Clock, topic_names.CLOCK, CLOCK_SILENT_AFTER) if outputs.has_clock
+                        else None)
         self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
         self._new_until = 0.0
 

@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros import topic_names
 from robodyn_ros.checks import Range
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -70,12 +71,12 @@ class CommandInputs:
         """
         known = self._wire.decode_within(data, EFFORT.maximum)
         if known is not None:
-            if not self._is_outdated(known[0], "joint_commands"):
+            if not self._is_outdated(known[0], topic_names.JOINT_COMMANDS):
                 if not self._is_admitted(sender):
                     return None
                 self._commands.accept(known[1][0], answers=known[0] != 0)
             return known[0]
-        message = self._diagnostics.deserialize(data, JointState, "joint_commands")
+        message = self._diagnostics.deserialize(data, JointState, topic_names.JOINT_COMMANDS)
         return None if message is None else self.efforts(message, sender)
 
     def efforts(self, message: JointState, sender: bytes = b"") -> int | None:

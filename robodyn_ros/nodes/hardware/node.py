@@ -24,6 +24,7 @@ from visualization_msgs.msg import MarkerArray
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.fields import Field
@@ -97,27 +98,28 @@ class HardwareNode(RobodynNode):
                                                    force_torque_sensing(parameters.__getitem__), self._period_ns,
                                                    self._random)
             self._loop.force_torque.payload = payload(parameters.__getitem__)
-            self.create_service(Trigger, "~/tare", self._on_tare)
+            self.create_service(Trigger, topic_names.own(topic_names.TARE), self._on_tare)
         parameters.on_change(self._on_change)
         self.diagnostics.values = PlantValues(self._loop)
-        self._path = ControlPath(self, self.diagnostics, JointState, "joint_commands", self._loop.cycle, COMMAND_QOS,
-                                 serialized=True, every=True)
-        self._path.listen(Float64MultiArray, "~/commands",
+        self._path = ControlPath(self, self.diagnostics, JointState, topic_names.JOINT_COMMANDS, self._loop.cycle,
+                                 COMMAND_QOS, serialized=True, every=True)
+        self._path.listen(Float64MultiArray, topic_names.own(topic_names.COMMANDS),
                           lambda message: self._loop.on_array(message, sender(self._path.info)), COMMAND_QOS)
         if plant.model.actuators.is_motor.any():
-            self._path.listen(VoltageCommands, "voltage_commands",
+            self._path.listen(VoltageCommands, topic_names.VOLTAGE_COMMANDS,
                               lambda message: self._loop.on_voltages(message, self._path.info), COMMAND_QOS)
         self.add_control_path(self._path)
         self._refusals = RefusedCommands(self, self._loop, self._path)
         self._conflicts = Conflicts(self, self._loop, self._path, outputs)
         self.create_steady_timer(OTHERS_PERIOD, self._look_at_others)
-        self.listen(WrenchStamped, "~/external_wrench", self._on_wrench)
+        self.listen(WrenchStamped, topic_names.own(topic_names.EXTERNAL_WRENCH), self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
         self._publish_surfaces(plant.model.world)
-        self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(SetBool, "~/pause", self._on_pause)
-        self.create_service(Step, "~/step", self._on_step, callback_group=ReentrantCallbackGroup())
-        self.create_service(SetState, "~/set_state", self._on_set_state)
+        self.create_service(Trigger, topic_names.own(topic_names.RESET), self._on_reset)
+        self.create_service(SetBool, topic_names.own(topic_names.PAUSE), self._on_pause)
+        self.create_service(Step, topic_names.own(topic_names.STEP), self._on_step,
+                            callback_group=ReentrantCallbackGroup())
+        self.create_service(SetState, topic_names.own(topic_names.SET_STATE), self._on_set_state)
         self.introduction = (f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
                              f"{steps} steps of {plant.step} s each")
 
@@ -130,7 +132,7 @@ class HardwareNode(RobodynNode):
         """Publish the surfaces of the world once, for displays; without a world, none."""
         model = self._robot.model
         shapes = [] if world is None else [surface_shape(surface, reach(model)) for surface in world.surfaces]
-        self._surfaces = self.create_publisher(MarkerArray, "~/surfaces", LATCHED_QOS)
+        self._surfaces = self.create_publisher(MarkerArray, topic_names.own(topic_names.SURFACES), LATCHED_QOS)
         self._surfaces.publish(to_markers(shapes, self.parameters["frame_prefix"] + model.base_link))
 
     def _initial_position(self, robot: Robot) -> Array:

@@ -18,10 +18,11 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates
+from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
-from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES, DISPLAY_STATES_RATE, DisplayPublisher
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
@@ -47,11 +48,11 @@ class StateOutputs:
     def __init__(self, node: Node, plant: SimulatedRobot, period_ns: int, clock_rate: float,
                  frame: str = "") -> None:
         self.plant, self._period_ns = plant, period_ns
-        self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)
-        self._actuator_states = node.create_publisher(ActuatorStates, "~/actuator_states", 10)
-        self._display_states = DisplayPublisher(node, JointState, DISPLAY_STATES, DISPLAY_STATES_RATE)
-        self._display = DisplayPublisher(node, ActuatorStates, "~/_display_actuator_states")
-        self._clock = node.create_publisher(Clock, "/clock", CONTROL_QOS) if clock_rate else None
+        self._joint_states = node.create_publisher(JointState, topic_names.JOINT_STATES, CONTROL_QOS)
+        self._actuator_states = node.create_publisher(ActuatorStates, topic_names.own(topic_names.ACTUATOR_STATES), 10)
+        self._display_states = DisplayPublisher(node, JointState, topic_names.DISPLAY_JOINT_STATES, DISPLAY_STATES_RATE)
+        self._display = DisplayPublisher(node, ActuatorStates, topic_names.own(topic_names.DISPLAY_ACTUATOR_STATES))
+        self._clock = node.create_publisher(Clock, topic_names.CLOCK, CONTROL_QOS) if clock_rate else None
         self._clock_periods = max(1, round(NANOSECONDS_PER_SECOND / period_ns / clock_rate)) if clock_rate else 0
         self._next_clock = 0
         self.clock_held = False

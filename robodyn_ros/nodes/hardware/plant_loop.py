@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros import topic_names
 from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
@@ -246,7 +247,7 @@ class PlantLoop:
         if not self._answered or self.budget == 0:  # an answered state only waits for its time
             message = path.wait(REPEAT_SECONDS)
             if message is not None:
-                self._note_answer(self._take_efforts(message, path.info), "joint_commands")
+                self._note_answer(self._take_efforts(message, path.info), topic_names.JOINT_COMMANDS)
         if not self._answered or self.budget == 0:
             self._repeat_state()
             return
@@ -266,7 +267,8 @@ class PlantLoop:
 
     def on_voltages(self, message: VoltageCommands, info: Mapping[str, Any]) -> None:
         """Take a message of ``voltage_commands`` with what the middleware knows of it."""
-        self._note_answer(self._note_age(self._inputs.voltages(message, sender(info)), info), "voltage_commands")
+        self._note_answer(self._note_age(self._inputs.voltages(message, sender(info)), info),
+                          topic_names.VOLTAGE_COMMANDS)
 
     def on_array(self, message: Float64MultiArray, gid: bytes) -> None:
         """Take a message of ``~/commands`` from a publisher; it has no stamp and answers the last state."""

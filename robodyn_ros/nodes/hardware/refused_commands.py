@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
+from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.participants import describe, publishers
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import LATCHED_QOS, REFUSED_COMMANDS
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.hardware.joint_owners import Refusal
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 
-COMMAND_TOPICS = ("joint_commands", "voltage_commands", "~/commands")
+COMMAND_TOPICS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS, topic_names.own(topic_names.COMMANDS))
 
 
 class RefusedCommands:
@@ -36,7 +37,7 @@ class RefusedCommands:
         self._topics = [node.resolve_topic_name(topic) for topic in COMMAND_TOPICS]
         self._joints = loop.plant.joint_names
         self._told: dict[bytes, Refusal] = {}
-        self._publisher = node.create_publisher(DiagnosticStatus, REFUSED_COMMANDS, LATCHED_QOS)
+        self._publisher = node.create_publisher(DiagnosticStatus, topic_names.REFUSED_COMMANDS, LATCHED_QOS)
         self._publish({})  # a controller that another hardware node refused is free
 
     def tell(self) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
+from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import set_vector
-from robodyn_ros.nodes.common.topics import CONTROL_QOS, FORCE_TORQUE
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing, ForceTorqueSensor, tool_weight
 from robodyn_ros.timing import to_seconds
@@ -55,7 +56,7 @@ class WrenchOutput:
         self.sensor = ForceTorqueSensor(sensing, self._period, random)
         self._message = WrenchStamped()
         self._message.header.frame_id = frame_prefix + link
-        self._publisher = node.create_publisher(WrenchStamped, FORCE_TORQUE, CONTROL_QOS)
+        self._publisher = node.create_publisher(WrenchStamped, topic_names.FORCE_TORQUE, CONTROL_QOS)
         self.prepare(plant)
 
     def prepare(self, plant: SimulatedRobot) -> None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros import topic_names
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -44,7 +45,8 @@ that is free [s]."""
 NICENESS = 10
 NOT_WRITTEN = 1
 """Exit code of a recording that ended early."""
-GRAPH_WIDE = ("/clock", "/tf", "/tf_static", "/parameter_events", "/rosout", "/diagnostics")
+GRAPH_WIDE = (topic_names.CLOCK, topic_names.TF, topic_names.TF_STATIC, topic_names.PARAMETER_EVENTS,
+              topic_names.ROSOUT, topic_names.DIAGNOSTICS)
 """Topics that a robot in a namespace uses too."""
 
 

@@ -22,6 +22,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.srv import Step
+from robodyn_ros import topic_names
 from robodyn_ros.checks import LARGEST
 from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
@@ -37,8 +38,8 @@ MOTION_INTERVAL = 0.1
 """Least time between two motions while a slider or handle is dragged [s]."""
 STEPS = 10
 """Control periods per click on the step button."""
-SERVICES = {"hardware/pause": SetBool, "hardware/step": Step, "hardware/reset": Trigger, "controller/stop": Trigger,
-            "controller/release": Trigger}
+SERVICES = {topic_names.PAUSE: SetBool, topic_names.STEP: Step, topic_names.RESET: Trigger, topic_names.STOP: Trigger,
+            topic_names.RELEASE: Trigger}
 FINDING_SECONDS = 2.0
 """Longest time that a request waits for its service: a graph shows some of a node's topics before its services [s]."""
 SPEED_SCALING = "speed_scaling"
@@ -64,9 +65,9 @@ class GraphCommands:
         self._next_motion = 0.0
         self.controller, self.hardware = RemoteParameters(node, "controller"), RemoteParameters(node, "hardware")
         self._speed_parameter = ""
-        self._trajectory = node.create_publisher(JointTrajectory, "controller/joint_trajectory", 10)
-        self._pose = node.create_publisher(PoseStamped, "controller/pose", 10)
-        self._wrench = node.create_publisher(WrenchStamped, "hardware/external_wrench", 10)
+        self._trajectory = node.create_publisher(JointTrajectory, topic_names.JOINT_TRAJECTORY, 10)
+        self._pose = node.create_publisher(PoseStamped, topic_names.POSE, 10)
+        self._wrench = node.create_publisher(WrenchStamped, topic_names.EXTERNAL_WRENCH, 10)
         self._services = {name: node.create_client(kind, name) for name, kind in SERVICES.items()}
         self._pushing = False
 
@@ -106,11 +107,11 @@ class GraphCommands:
 
     def stop(self) -> None:
         """Stop the robot until it is released."""
-        self._call("stop", "controller/stop", Trigger.Request())
+        self._call("stop", topic_names.STOP, Trigger.Request())
 
     def release(self) -> None:
         """End a stop: the controller begins at the current state."""
-        self._call("stop", "controller/release", Trigger.Request())
+        self._call("stop", topic_names.RELEASE, Trigger.Request())
 
     def set_motion_speed(self, share: float) -> None:
         """Set the speed of all motions, relative to the one that is asked for, 0 to 1."""
@@ -130,15 +131,15 @@ class GraphCommands:
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the simulation."""
-        self._call("pause", "hardware/pause", SetBool.Request(data=paused))
+        self._call("pause", topic_names.PAUSE, SetBool.Request(data=paused))
 
     def step(self) -> None:
         """Advance a paused simulation."""
-        self._call("step", "hardware/step", Step.Request(steps=STEPS))
+        self._call("step", topic_names.STEP, Step.Request(steps=STEPS))
 
     def reset(self) -> None:
         """Reset the simulated robot to its initial state."""
-        self._call("reset", "hardware/reset", Trigger.Request())
+        self._call("reset", topic_names.RESET, Trigger.Request())
 
     def record(self, wanted: bool) -> None:
         """Start or end a recording on the view's machine."""

@@ -21,6 +21,7 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState
+from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import STOPPED
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
@@ -28,7 +29,7 @@ from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read
 from robodyn_ros.nodes.common.polled_states import NewestStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import FORCE_TORQUE, LatestMessage
+from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.timing import to_seconds
 from robodyn_ros.view.robot_figure import to_pose
 
@@ -90,11 +91,12 @@ class GraphState:
         self._node, self._joints = node, JointOrder(model.joint_names)
         self._joint_states: LatestMessage[JointState] | None = self._listen_to_joint_states()
         self._newest = NewestStates(self._joints, node.diagnostics)
-        self._controller = LatestMessage(node, node.diagnostics, ControllerState, "controller/_display_state")
+        self._controller = LatestMessage(node, node.diagnostics, ControllerState, topic_names.DISPLAY_CONTROLLER_STATE)
         self._actuators = LatestMessage(node, node.diagnostics, ActuatorStates,
-                                        "hardware/_display_actuator_states")
+                                        topic_names.DISPLAY_ACTUATOR_STATES)
         self._wrenches = [(kind, LatestMessage(node, node.diagnostics, WrenchStamped, topic)) for kind, topic in (
-            ("external", "hardware/external_wrench"), ("measured", "measured_wrench"), ("measured", FORCE_TORQUE))]
+            ("external", topic_names.EXTERNAL_WRENCH), ("measured", topic_names.MEASURED_WRENCH),
+            ("measured", topic_names.FORCE_TORQUE))]
         self.stamp = 0
         self.q, self.effort = np.zeros(model.n), np.full(model.n, math.nan)
         self.follow = Follow()
@@ -163,7 +165,7 @@ class GraphState:
         return to_seconds(last - first) / (until - since) if until > since else 0.0
 
     def _listen_to_joint_states(self) -> LatestMessage[JointState]:
-        return LatestMessage(self._node, self._node.diagnostics, JointState, "joint_states")
+        return LatestMessage(self._node, self._node.diagnostics, JointState, topic_names.JOINT_STATES)
 
     def _take_joint_state(self, now: float) -> bool:
         messages = self._joint_states.take_all_serialized() if self._joint_states is not None else []

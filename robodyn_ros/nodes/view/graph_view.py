@@ -18,6 +18,7 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_parameter_events
 from visualization_msgs.msg import MarkerArray
 
+from robodyn_ros import topic_names
 from robodyn_ros.control.registry import prefix
 from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.runtime import RobodynNode
@@ -57,9 +58,9 @@ class GraphView:
         self._graph = GraphState(node, robot.model)
         self._recording = Recording(recordings, node.get_namespace())
         self._commands = GraphCommands(node, robot, self._graph, self._report, self._recording)
-        self._events = node.listen(ParameterEvent, "/parameter_events", self._on_parameter_event,
+        self._events = node.listen(ParameterEvent, topic_names.PARAMETER_EVENTS, self._on_parameter_event,
                                    qos_profile_parameter_events)
-        self._surfaces = node.listen(MarkerArray, "hardware/surfaces", self._on_surfaces, LATCHED_QOS)
+        self._surfaces = node.listen(MarkerArray, topic_names.SURFACES, self._on_surfaces, LATCHED_QOS)
         self._shapes: list[SurfaceShape] = []
         self._scene: RobotScene | None = None
         self._pictures, self._asked = 0, -ASK_AGAIN

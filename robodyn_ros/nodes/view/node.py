@@ -20,6 +20,7 @@ from pathlib import Path
 
 from std_msgs.msg import String
 
+from robodyn_ros import topic_names
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.parameters import TIP_LINK
@@ -61,7 +62,7 @@ class ViewNode(RobodynNode):
         self._folder = Path(self.parameters["robot_file"]).parent if self.parameters["robot_file"] else None
         self._description = ""
         self._view: GraphView | None = None
-        subscription = self.listen(String, "robot_description", self._on_description, LATCHED_QOS)
+        subscription = self.listen(String, topic_names.ROBOT_DESCRIPTION, self._on_description, LATCHED_QOS)
         self._server.gui.add_markdown(WAITING.format(topic=subscription.topic_name))
         self.log.info("waiting", f"waiting for a robot on {subscription.topic_name}")
         self.create_steady_timer(1.0 / self.parameters["frame_rate"], self._show)

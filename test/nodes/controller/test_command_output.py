@@ -17,12 +17,12 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_interfaces.msg import ControllerState
-from robodyn_ros import InputError, Robot
+from robodyn_ros import InputError, Robot, topic_names
 from robodyn_ros.control import State
 from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
-from robodyn_ros.nodes.controller.command_output import GROUP_TOPIC, JointEfforts, group_order
+from robodyn_ros.nodes.controller.command_output import JointEfforts, group_order
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import default_position
 
@@ -63,7 +63,7 @@ def test_efforts_for_a_driver_that_compensates_gravity_in_the_order_of_its_group
                   "output": "effort_group", "effort_group_joints": ["joint2", "joint1"],
                   "gravity_compensation": "driver"}
     with RosProcess("controller", parameters, "/driver") as node:
-        commands = ros.record(Float64MultiArray, f"/driver/{GROUP_TOPIC}", CONTROL_QOS)
+        commands = ros.record(Float64MultiArray, f"/driver/{topic_names.EFFORT_GROUP_COMMANDS}", CONTROL_QOS)
         states = ros.publisher(JointState, "/driver/joint_states")
         stamp = 1_000_000_000
 
@@ -101,7 +101,8 @@ def test_an_arm_behind_an_effort_controller_is_held_and_moved(ros):
     states = ros.record(ControllerState, "/group/controller/controller_state", 100)
     controller = {"robot": "planar_2r", "controller": "computed_torque", "output": "effort_group"}
     hardware = {"robot": "planar_2r", "time_mode": "lockstep", "update_rate": 200}
-    remapped = ("-m", "robodyn_ros", "controller", "--ros-args", "-r", f"{GROUP_TOPIC}:=hardware/commands")
+    rule = f"{topic_names.EFFORT_GROUP_COMMANDS}:=hardware/commands"
+    remapped = ("-m", "robodyn_ros", "controller", "--ros-args", "-r", rule)
     with (RosProcess("controller", controller, "/group", remapped) as one,
           RosProcess("hardware", hardware, "/group") as other):
         goals = ros.publisher(JointTrajectory, "/group/controller/joint_trajectory")
