@@ -74,10 +74,8 @@ def check_workspace(box: Any) -> None:
         box: Six numbers, see `SupervisorSettings`; six zeros: none.
 
     Raises:
-        InputError: There are not six numbers, or a lowest one is not below the highest.
+        InputError: A lowest number is not below the highest.
     """
-    if len(box) != 6:
-        raise InputError(f"expected lowest x, y, z and highest x, y, z, six numbers, received {len(box)}")
     if any(box) and not all(low < high for low, high in zip(box[:3], box[3:], strict=True)):
         raise InputError(f"expected lowest x, y, z below highest x, y, z, received {list(box)}")
 

@@ -33,14 +33,14 @@ class ForceTorqueSensing:
                                  description="Standard deviation of the noise of each force")
     torque_noise: float = declare(0.0, unit="N m", minimum=0.0, maximum=1e4,
                                   description="Standard deviation of the noise of each torque")
-    bias: Array = declare([0.0] * 6, unit="N, N m", minimum=-1e4, maximum=1e4,
+    bias: Array = declare([0.0] * 6, length=6, unit="N, N m", minimum=-1e4, maximum=1e4,
                           description="Constant error of force and torque")
-    drift: Array = declare([0.0] * 6, unit="N/s, N m/s", minimum=-1e4, maximum=1e4,
+    drift: Array = declare([0.0] * 6, length=6, unit="N/s, N m/s", minimum=-1e4, maximum=1e4,
                            description="Rate at which the error of force and torque grows")
     delay: int = declare(0, unit="control periods", minimum=0, maximum=1000, description="Delay of force and torque")
     tool_mass: float = declare(0.0, unit="kg", minimum=0.0, maximum=1e5,
                                description="Mass that the sensor carries besides the payload")
-    tool_center_of_mass: Array = declare([0.0] * 3, unit="m", minimum=-100.0, maximum=100.0,
+    tool_center_of_mass: Array = declare([0.0] * 3, length=3, unit="m", minimum=-100.0, maximum=100.0,
                                          description="Its centre of mass in the frame of the sensor")
 
     def __post_init__(self) -> None:

@@ -126,7 +126,7 @@ def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win
 
 @pytest.mark.parametrize(("options", "message"), [
     (("--ros-args", "-p", "update_rate:=1000.0"),
-     "parameter 'update_rate': expected int like 500, received float 1000.0 (command line)"),
+     "parameter 'update_rate': expected a whole number from 1 to 10000 [Hz], received 1000.0 (command line)"),
     (("--ros-args", "-p", "payload.mass:=two"),
      "parameter 'payload.mass': expected float, received str 'two' (command line)"),
     (("--ros-args", "-p", "hardwre:step:=0.002"),

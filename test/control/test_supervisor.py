@@ -162,9 +162,7 @@ def test_a_motion_ends_with_a_stop_and_does_not_come_back():
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
 
 
-@pytest.mark.parametrize(("box", "words"), [([1.0, 2.0], "six numbers, received 2"),
-                                            ([1.0, 0.0, 0.0, 0.5, 1.0, 1.0], "lowest x, y, z below")])
-def test_a_workspace_is_a_box(box, words):
+def test_a_workspace_is_a_box():
     check_workspace([0.0] * 6)
-    with pytest.raises(InputError, match=words):
-        check_workspace(box)
+    with pytest.raises(InputError, match="lowest x, y, z below"):
+        check_workspace([1.0, 0.0, 0.0, 0.5, 1.0, 1.0])

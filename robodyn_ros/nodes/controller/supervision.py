@@ -37,7 +37,7 @@ PARAMETERS = (
     Field("supervisor.tip_speed", 0.0, "Speed of the tip link above which the robot is stopped; 0: any", unit="m/s",
           minimum=0.0, maximum=100.0),
     Field("supervisor.workspace", [0.0] * 6, "Box that the tip link's origin must not leave, or the robot is stopped: "
-          "lowest x, y, z and highest x, y, z in base axes; six zeros: none", unit="m", minimum=-1000.0,
+          "lowest x, y, z and highest x, y, z in base axes; six zeros: none", length=6, unit="m", minimum=-1000.0,
           maximum=1000.0, check=check_workspace),
     Field("supervisor.soft_start", 0.0, "Time after a start or a release in which the efforts go from those against "
           "gravity to those of the controller; 0: none", unit="s", minimum=0.0, maximum=60.0),

@@ -41,7 +41,7 @@ PARAMETERS = (
     Field("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is removed from "
           "the measurements", unit="kg", minimum=0.0, maximum=1e5),
     Field("wrench_sensor.tool_center_of_mass", [0.0, 0.0, 0.0], "Its centre of mass in the frame of the sensor",
-          unit="m", minimum=-100.0, maximum=100.0),
+          length=3, unit="m", minimum=-100.0, maximum=100.0),
 )
 
 

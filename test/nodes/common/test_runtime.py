@@ -36,8 +36,8 @@ def test_parameters_are_described(ros):
 @pytest.mark.parametrize(("values", "reason"), [
     ({"gain": -1.0}, "gain"),
     ({"gain": float("nan")}, "Parameter gain out of range"),
-    ({"gain": "fast"}, "expected float like 2.0, received str 'fast'"),
-    ({"gains": [1.0, float("inf")]}, "parameter 'gains': expected a finite number from -10 to 10 [-], received inf"),
+    ({"gain": "fast"}, "expected a finite number from 0 to 10 [-], received 'fast'"),
+    ({"gains": [1.0, float("inf")]}, "parameter 'gains': expected a list, each element a finite number from -10 to 10"),
     ({"mode": "sideways"}, "parameter 'mode': expected one of 'up', 'down', received 'sideways'"),
     ({"pairs": 3}, "parameter 'pairs': expected an even number, received 3"),
     ({"gain": 3.0}, "3 is refused by the node"),
@@ -100,9 +100,9 @@ def test_signal_while_importing_ends_the_node_cleanly():
 
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"gain": -1.0}, "parameter 'gain': expected a finite number from 0 to 10 [-], received -1.0 (command line)"),
-    ({"gain": "fast"}, "parameter 'gain': expected float like 2.0, received str 'fast' (command line)"),
+    ({"gain": "fast"}, "parameter 'gain': expected a finite number from 0 to 10 [-], received 'fast' (command line)"),
     ({"mode": "left"}, "parameter 'mode': expected one of 'up', 'down', received 'left' (command line)"),
-    ({"rate": 1.5}, "parameter 'rate': expected int like 100, received float 1.5 (command line)"),
+    ({"rate": 1.5}, "parameter 'rate': expected a whole number from 1 to 1000, received 1.5 (command line)"),
 ])
 def test_bad_parameters_at_start_end_it_with_one_line(parameters, message):
     with start(parameters) as process:
