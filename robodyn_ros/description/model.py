@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from shlex import quote
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,9 @@ class Inertia:
     mass: float
     com: Array
     rotational: Array
+
+    def __post_init__(self) -> None:
+        _protect(self, "com", "rotational")
 
     @classmethod
     def zero(cls) -> Inertia:
@@ -186,6 +189,9 @@ class Joint:
     armature: float = 0.0
     reduction: float = 1.0
 
+    def __post_init__(self) -> None:
+        _protect(self, "pose_parent_link", "axis")
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -200,6 +206,9 @@ class Frame:
     name: str
     joint: int
     pose_link_frame: Array
+
+    def __post_init__(self) -> None:
+        _protect(self, "pose_link_frame")
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +228,8 @@ class RobotModel:
         held: Positions of the joints that the description has as moving and this model as fixed, by name; see
             ``held_joints`` [rad or m].
 
-    The arrays per degree of freedom (``position_lower`` and so on) have shape (n,) and are read-only. They include the
-    mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
+    All arrays are read-only. Those per degree of freedom (``position_lower`` and so on) have shape (n,) and include
+    the mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
     their limits, and lowers the speed limit to ``velocity / |m|``. ``m^2`` times its damping and armature and ``|m|``
     times its Coulomb friction are added. Effort limit and reduction are those of the independent joint, whose actuator
     moves them all.
@@ -236,6 +245,9 @@ class RobotModel:
     description: str = field(default="", repr=False)
     source: str = field(default="", repr=False)
     held: Mapping[str, float] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        _protect(self, "gravity")
 
     @property
     def n(self) -> int:
@@ -431,6 +443,14 @@ def position_range_of_dof(joint: Joint) -> tuple[float, float]:
         return -np.inf, np.inf
     ends = [(end - joint.offset) / joint.multiplier for end in (joint.limits.lower, joint.limits.upper)]
     return min(ends), max(ends)
+
+
+def _protect(record: Any, *fields: str) -> None:
+    """Make arrays of a record read-only, since all laws and nodes of a process share one model; traced ones stay."""
+    for name in fields:
+        array = np.asarray(getattr(record, name))
+        if array.dtype != object:
+            object.__setattr__(record, name, read_only(array))
 
 
 def read_only(array: Array) -> Array:

@@ -113,6 +113,18 @@ def test_the_arrays_are_read_only_and_kept():
         assert getattr(model, name) is getattr(model, name)
 
 
+def test_nobody_changes_the_arrays_of_the_model():
+    """A law that does would change the robot of every other law, node thread and supervisor of its process."""
+    model = gripper()
+    joint = model.joints[0]
+    for array in (model.gravity, joint.axis, joint.pose_parent_link, joint.inertia.com, joint.inertia.rotational,
+                  next(iter(model.frames.values())).pose_link_frame):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+            array.setflags(write=True)
+
+
 def test_a_joint_by_name():
     model = gripper()
     assert model.joint_index("j4") == 1
