@@ -137,12 +137,9 @@ def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: Packe
 
 def _functions(prefix: str, real: str, n: int, values: Array, gains: list[SettableGain], m: int,
                fields: Mapping[str, Shape]) -> Iterator[str]:
-    numbers = row(values, real)
-    first = [f"    static const {real} given[{max(values.size, 1)}] = {{{numbers}}};", "    int i;",
-             f"    for (i = 0; i < {values.size}; i++) {{ law->parameters[i] = given[i]; }}"] if values.size else []
+    # Assigned as a whole: GCC 12 copies a table element by element wrongly with AVX-512.
+    first = [f"    static const {prefix} given = {{.parameters = {{{row(values, real)}}}}};", "    *law = given;"]
     last = f"    {prefix}_begin(state->q, state->v, law->memory);" if m else "    (void)state;"
-    if not values.size:
-        last = "    (void)law;\n" + last if not m else last
     yield "\n".join([f"void {prefix}_init({prefix} *law, const {prefix}_state *state)", "{", *first, last, "}"])
     if gains:
         count = len(gains)

@@ -57,13 +57,12 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
     lines = list(_statements(program, program.statements, prefix, written, 1))
     bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     start = plant.state(*np.zeros((2, n)))
-    starts = [f"    static const {precision} {name}_0[{n}] = {{{row(array, precision)}}};"
-              for name, array in (("temperature", start.temperature), ("mode", start.contact_mode))]
+    initial = ", ".join(f".state_{name} = {{{row(array, precision)}}}" for name, array in (
+        ("temperature", start.temperature), ("contact_mode", start.contact_mode)))
     bodies.append("\n".join([
         f"void {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}])", "{",
-        f"    static const {prefix} none = {{0}};", *starts, "    int i;", "    *plant = none;",
+        folded(f"    static const {prefix} initial = {{{initial}}};"), "    int i;", "    *plant = initial;",
         f"    for (i = 0; i < {n}; i++) {{", "        plant->state_q[i] = q[i];", "        plant->state_v[i] = v[i];",
-        "        plant->state_temperature[i] = temperature_0[i];", "        plant->state_contact_mode[i] = mode_0[i];",
         "    }", "}"]))
     bodies.append("\n".join([f"void {prefix}_step({prefix} *plant)", "{", *_counters(lines), *lines, "}"]))
     fields = "\n".join(f"    {precision} {identifier(path)}[{math.prod(program.variables[path])}];{_about(path)}"

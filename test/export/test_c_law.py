@@ -27,7 +27,7 @@ from robodyn_ros.export.c_source import write_new
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.test_motion import excursion, tip_references
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fPIC", "-shared")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O3", "-march=native", "-fPIC", "-shared")
 SOME = ("computed_torque", "pid", "operational_space")
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")

@@ -27,7 +27,7 @@ from robodyn_ros.export.c_motion import motion_source
 from robodyn_ros.export.c_source import write_new
 from robodyn_ros.resources import robot_file
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow", "-O1")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow", "-O3", "-march=native")
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
 pytestmark = needs_compiler

@@ -24,7 +24,7 @@ from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O1")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O3", "-march=native")
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
 
