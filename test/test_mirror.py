@@ -37,6 +37,8 @@ TESTED_BY = {
     "simulation/closed_loop.py": "simulation/test_rollout.py",
     "common_fields.py": "test_fields.py",  # declarations
     "nodes/client/touch_requests.py": "commands/test_touch_demo.py",
+    "plots/replay_figure.py": "commands/test_replay_comparison.py",
+    "commands/recorded_arm.py": "commands/test_identify.py",
     "plots/touch_figure.py": "commands/test_touch_demo.py",
     "commands/given_studies.py": "commands/test_study.py",
     "commands/demo_command.py": "commands/test_demo.py",

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robodyn_ros.commands.options import Subparsers, add_complete_option
-from robodyn_ros.commands.table_columns import JointTable, add_table_options, is_table, refuse_table_options
-from robodyn_ros.errors import InputError, RecordingError
+from robodyn_ros.commands.recorded_arm import RecordedArm, recorded_run
+from robodyn_ros.commands.table_columns import JointTable, add_table_options
+from robodyn_ros.errors import InputError
 from robodyn_ros.optional_packages import require
 
 DEFAULT_CUTOFF = 20.0
@@ -58,23 +58,6 @@ def add_commands(commands: Subparsers) -> None:
     identify.set_defaults(run=run_identify)
 
 
-@dataclass(frozen=True)
-class _Recorded:
-    """A prepared motion, the robot that made it, and where it was recorded.
-
-    Attributes:
-        source: A `Run`, or a `JointTable`.
-        label: Its name.
-        robot: The robot as described.
-        motion: The prepared motion.
-    """
-
-    source: Any
-    label: str
-    robot: Any
-    motion: Any
-
-
 def run_identify(options: Namespace) -> int:
     """Identify a robot, print the report, and write all files.
 
@@ -105,21 +88,25 @@ def run_identify(options: Namespace) -> int:
     if options.actuators:
         settings = HardwareSettings.from_yaml(actuators_file(options.actuators))
         content = read_yaml(actuators_file(options.actuators))["joints"]
-    recordings = _prepared(options.recording, options, settings, options.hold_out)
-    if options.validate:
-        recordings += _prepared(options.validate, options, settings)
-    first = recordings[0]
-    robot = first.robot
-    has_rotor, constants = _motors(first, settings)
-    is_table = isinstance(first.source, JointTable)
-    model = identify(robot, first.motion, has_rotor, coupling=first.source.coupling if is_table else None,
-                     has_offset=options.offsets or is_table and first.source.from_motors)
-    compared = list(zip(recordings, ("identification", "validation"), strict=False))
+    recorded, cutoff = RecordedArm.from_options(options.recording, options), options.cutoff or DEFAULT_CUTOFF
+    robot, begin = recorded.robot, 1.0 - (options.hold_out or 0.0)
+    motion = recorded.prepared(cutoff, settings, end=begin)
+    compared = [(recorded.path.name, "identification", motion)]
+    if options.hold_out:
+        compared.append((recorded.path.name, "validation", recorded.prepared(cutoff, settings, begin, shortest=1.0)))
+    elif options.validate:
+        other = RecordedArm.from_options(options.validate, options)
+        compared.append((other.path.name, "validation", other.prepared(cutoff, settings)))
+    has_rotor, constants = _motors(recorded, motion, settings)
+    is_table = isinstance(recorded.source, JointTable)
+    model = identify(robot, motion, has_rotor, coupling=recorded.source.coupling if is_table else None,
+                     has_offset=options.offsets or is_table and recorded.source.from_motors)
     lines, comparisons, scale = _report(model, constants, compared)
     folder = options.output
     folder.mkdir(parents=True, exist_ok=True)
     urdf, picture = folder / f"{robot.name}.urdf", folder / "efforts.png"
-    urdf.write_text(_urdf(robot, model), encoding="utf-8")
+    described = np.zeros(robot.n, dtype=bool) if settings is None else settings.joint_actuators(robot.model).is_motor
+    urdf.write_text(_urdf(robot, model, described), encoding="utf-8")
     import yaml
 
     actuators = folder / "actuators.yaml"
@@ -136,79 +123,11 @@ def run_identify(options: Namespace) -> int:
     return 0
 
 
-def _open(path: Path, options: Namespace) -> tuple[Any, Any]:
-    """The recording, and its robot as described: the one given, or the recorded one."""
-    from robodyn_ros.recording.run import Run
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
-
-    run, robot = Run(path, options.namespace), None
-    if options.robot:
-        robot = Robot.from_urdf(robot_file(options.robot), gravity=run.gravity)
-        recorded = (*run.joint_names, *run.other_joints)
-        if not set(robot.joint_names) <= set(recorded):
-            raise RecordingError(f"{path}: it is of another robot: robot '{robot.name}' has the joints "
-                                 f"{', '.join(robot.joint_names)}, the recording {', '.join(recorded)}; give "
-                                 "--robot the recorded robot")
-        if set(robot.joint_names) != set(run.joint_names):
-            run = Run(path, options.namespace, robot.joint_names)
-    for note in run.notes:
-        print(f"robodyn: warning: {note}", file=sys.stderr)
-    return run, robot or run.robot
-
-
-def _prepared(path: Path, options: Namespace, settings: Any, hold_out: float | None = None) -> list[_Recorded]:
-    """Read a recording or a table and prepare its motion, in two parts if a share is held out.
-
-    Efforts are those behind gears with losses.
-    """
-    from dataclasses import replace
-
-    from robodyn_ros.identification.measured_motion import SHORTEST, check_units, prepare
-
-    if is_table(path):
-        robot = _given_robot(path, options)
-        source: Any = JointTable.from_options(path, options, robot)
-        time, position, effort, velocity = source.time, source.position, source.effort, source.velocity
-        remedy = ("angles are in rad (--degrees for others) and those of the joints (--motor-positions and --ratios "
-                  "for those of the motors), stamps in s, efforts in N m or N")
-    else:
-        refuse_table_options(options, path)
-        require("mcap_ros2")
-        source, robot = _open(path, options)
-        order = [source.joint_names.index(name) for name in robot.joint_names]
-        states, velocity, remedy = source.states, None, "record rad, m, N m and N"
-        time, position, effort = states.time, states.position[:, order], states.effort[:, order]
-    check_units(robot.model, time, position, effort, str(path), remedy)
-    begin = len(time) - round(len(time) * (hold_out or 0.0))
-    recorded: list[_Recorded] = []
-    for part in (slice(None, begin), slice(begin, None)) if hold_out else (slice(None),):
-        motion = prepare(robot.model, time[part], position[part], effort[part], str(path),
-                         options.cutoff or DEFAULT_CUTOFF, None if velocity is None else velocity[part],
-                         1.0 if recorded else SHORTEST)
-        for note in motion.notes:
-            print(f"robodyn: warning: {note}", file=sys.stderr)
-        if settings is not None:
-            losses = settings.joint_actuators(robot.model).gear_friction(motion.effort)
-            motion = replace(motion, effort=motion.effort - losses * np.sign(motion.v))
-        recorded.append(_Recorded(source, path.name, robot, motion))
-    return recorded
-
-
-def _given_robot(path: Path, options: Namespace) -> Any:
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
-
-    if not options.robot:
-        raise InputError(f"identify: {path} is a table, which names no robot: expected --robot, received none")
-    return Robot.from_urdf(robot_file(options.robot))
-
-
-def _motors(recorded: _Recorded, settings: Any) -> tuple[Any, Any]:
+def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any]:
     """Which joints have a motor whose rotor counts, and the constants of the motors."""
     from robodyn_ros.identification.motor_constants import motor_constants
 
-    robot, source, motion = recorded.robot, recorded.source, recorded.motion
+    robot, source = recorded.robot, recorded.source
     described = (np.zeros(robot.n, dtype=bool) if settings is None else settings.joint_actuators(robot.model).is_motor)
     nothing = np.full((1, robot.n), np.nan)
     if isinstance(source, JointTable):
@@ -227,29 +146,28 @@ def _motors(recorded: _Recorded, settings: Any) -> tuple[Any, Any]:
     return described, constants
 
 
-def _report(model: Any, constants: Any, compared: list[tuple[_Recorded, str]]) -> tuple[list[str], list[Any], Any]:
-    """Lines of the report, the efforts to draw, and the full scale of the efforts."""
+def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]]) -> tuple[list[str], list[Any], Any]:
+    """Lines of the report, the efforts to draw, and the full scale of the efforts, for names, uses and motions."""
     from robodyn_ros.actuation.friction import Friction
     from robodyn_ros.identification import report
     from robodyn_ros.identification.identified_model import drive_efforts, effort_scale
     from robodyn_ros.plots.identification_figure import EffortComparison
 
     robot = model.effort_model.robot
-    scale = effort_scale(robot, compared[0][0].motion.effort)
+    scale = effort_scale(robot, compared[0][2].effort)
     errors, comparisons = [], []
-    for recorded, use in compared:
-        motion = recorded.motion
+    for name, use, motion in compared:
         kinematics = motion.q, motion.v, motion.a
         identified = model.predict(*kinematics)
         described = drive_efforts(robot, Friction.from_model(robot.model), *kinematics)
         comparisons.append(EffortComparison(
-            f"{recorded.label} ({use})", motion.time, motion.effort,
+            f"{name} ({use})", motion.time, motion.effort,
             *(np.where(motion.usable, values, np.nan) for values in (identified, described))))
-        for name, values in (("description", described), ("identified", identified)):
+        for whose, values in (("description", described), ("identified", identified)):
             square = np.where(motion.usable, values - motion.effort, 0.0) ** 2
-            errors.append((f"{use}: {name}", np.sqrt(square.sum(axis=0) / np.maximum(motion.usable.sum(axis=0), 1))))
-    motion = compared[0][0].motion
-    lines = [f"# {robot.name}, identified from {compared[0][0].label}", "",
+            errors.append((f"{use}: {whose}", np.sqrt(square.sum(axis=0) / np.maximum(motion.usable.sum(axis=0), 1))))
+    name, _, motion = compared[0]
+    lines = [f"# {robot.name}, identified from {name}", "",
              f"{motion.time[-1] - motion.time[0]:.1f} s, {len(motion.time)} samples of {robot.n} joints. "
              f"{motion.processing} Each joint counts by the variance of its residuals (weighted least squares).", "",
              "## Errors of predicted efforts, RMS", "", *report.effort_table(robot.joint_names, scale, errors), ""]
@@ -267,11 +185,19 @@ def _report(model: Any, constants: Any, compared: list[tuple[_Recorded, str]]) -
     return lines, comparisons, scale
 
 
-def _urdf(robot: Any, model: Any) -> str:
+def _urdf(robot: Any, model: Any, in_actuators: Any) -> str:
+    """The identified URDF; rotors that are in no actuator of the file beside it become the armature of their joints."""
+    from dataclasses import replace
+
     from robodyn_ros.identification.identified_files import urdf_with_inertias
 
+    identified, rotor = model.robot.model, np.where(in_actuators, robot.model.armature, model.rotor_inertia)
+    leaders = set(robot.joint_names)
+    identified = replace(identified, joints=tuple(
+        replace(joint, armature=float(rotor[joint.dof])) if joint.name in leaders else joint
+        for joint in identified.joints))
     friction = model.friction
-    return urdf_with_inertias(robot.model, model.robot.model, friction.viscous, friction.coulomb)
+    return urdf_with_inertias(robot.model, identified, friction.viscous, friction.coulomb)
 
 
 def _write_adaptive(options: Namespace) -> int:
@@ -280,7 +206,7 @@ def _write_adaptive(options: Namespace) -> int:
     from robodyn_ros.identification.adaptive_estimates import consistent_estimates
     from robodyn_ros.identification.identified_files import urdf_with_inertias
 
-    run, robot = _open(options.recording, options)
+    run, robot = recorded_run(options.recording, options)
     names, estimates, time = run.last_memory("adaptive")
     model, parameters = consistent_estimates(robot, names, estimates)
     identified = with_inertial_parameters(robot.model, parameters[:model.inertial_count])

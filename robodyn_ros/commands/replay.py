@@ -23,8 +23,10 @@ from robodyn_ros.commands.options import Subparsers, add_complete_option
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.record import END_SECONDS, new_folder
+from robodyn_ros.commands.replay_comparison import add_comparison_options, refuse_comparison_options, run_comparison
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import set_up
+from robodyn_ros.commands.table_columns import refuse_table_options
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.optional_packages import require
 from robodyn_ros.resources import actuators_file
@@ -40,7 +42,8 @@ def add_commands(commands: Subparsers) -> None:
         help="repeat a recording in simulation: its references, swaps, parameters and pushes, or its commands",
         description="Start a simulation in lockstep with the robot, parameters and state of a recording, repeat its "
         "references, swaps, changes of parameters and external wrenches, and print how far the motions are apart. With "
-        "--open-loop, the recorded efforts or voltages are sent instead of references, and no controller runs.",
+        "--open-loop, the recorded efforts or voltages are sent instead of references, and no controller runs. With "
+        "--compare, nothing of ROS runs, and the recording may be a table.",
     )
     replay.add_argument("run_folder", metavar="RUN", type=Path, help="rosbag2 folder with MCAP, or .mcap file")
     add_complete_option(replay)
@@ -54,6 +57,7 @@ def add_commands(commands: Subparsers) -> None:
     replay.add_argument("--mujoco-scene", default="", metavar="FILE", help="MJCF file, likewise")
     replay.add_argument("--record", default="", metavar="RUN2", help="folder for a recording of the replay")
     replay.add_argument("--namespace", default="", help="namespace of the replaying nodes")
+    add_comparison_options(replay)
     replay.set_defaults(run=run_replay)
 
 
@@ -65,6 +69,10 @@ def run_replay(options: Namespace) -> int:
         InputError: The other robot has other joints, or a controller is given for an open loop.
         RobodynError: A node ended, does not answer or refuses; or ROS 2 or mcap is not installed.
     """
+    if options.compare:
+        return run_comparison(options)
+    refuse_comparison_options(options)
+    refuse_table_options(options, options.run_folder)
     require("mcap_ros2")
     with ros_required():
         from robodyn_ros.nodes.client.graph_client import GraphClient

@@ -1,0 +1,133 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A recording of a robot, or a table of its motion, as commands that compare it with a model take it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from robodyn_ros.commands.table_columns import JointTable, is_table, refuse_table_options
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, RecordingError
+from robodyn_ros.optional_packages import require
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedArm:
+    """Measured motion and efforts of a robot.
+
+    Attributes:
+        path: Of the recording or table.
+        source: The `Run`, or the `JointTable`.
+        robot: The robot as described: the one given, or the recorded one.
+        time: Stamps, shape (N,) [s].
+        position: Shape (N, n), in the order of the robot's joints [rad or m].
+        velocity: Shape (N, n) [rad/s or m/s]; None: to be differentiated.
+        effort: Shape (N, n) [N m or N].
+    """
+
+    path: Path
+    source: Any
+    robot: Any
+    time: Array
+    position: Array
+    velocity: Array | None
+    effort: Array
+
+    @classmethod
+    def from_options(cls, path: Path, options: Namespace) -> Self:
+        """Read a recording or a table.
+
+        Args:
+            path: Of a rosbag2 folder with MCAP, an .mcap file, or a table.
+            options: With ``robot``, ``namespace``, and those of `add_table_options`.
+
+        Raises:
+            RobodynError: It cannot be read, or is of another robot; units cannot be right; an option has no effect; or
+                a package is missing.
+        """
+        from robodyn_ros.identification.measured_motion import check_units
+
+        if is_table(path):
+            robot = _given_robot(path, options)
+            source: Any = JointTable.from_options(path, options, robot)
+            arm = cls(path, source, robot, source.time, source.position, source.velocity, source.effort)
+            remedy = ("angles are in rad (--degrees for others) and those of the joints (--motor-positions and "
+                      "--ratios for those of the motors), stamps in s, efforts in N m or N")
+        else:
+            refuse_table_options(options, path)
+            require("mcap_ros2")
+            source, robot = recorded_run(path, options)
+            states, order = source.states, [source.joint_names.index(name) for name in robot.joint_names]
+            arm = cls(path, source, robot, states.time, states.position[:, order], None, states.effort[:, order])
+            remedy = "record rad, m, N m and N"
+        check_units(robot.model, arm.time, arm.position, arm.effort, str(path), remedy)
+        return arm
+
+    def prepared(self, cutoff: float, settings: Any = None, begin: float = 0.0, end: float = 1.0,
+                 shortest: float | None = None) -> Any:
+        """Return the filtered motion between two shares of the recording; warnings are printed.
+
+        Args:
+            cutoff: Of the filter on positions [Hz].
+            settings: `HardwareSettings`, by whose gears' losses the efforts are lessened; None: none.
+            begin: Share of the samples before it.
+            end: Share of the samples up to its end.
+            shortest: Least duration [s]; None: `SHORTEST`.
+        """
+        from dataclasses import replace
+
+        from robodyn_ros.identification.measured_motion import SHORTEST, prepare
+
+        part = slice(round(begin * len(self.time)), round(end * len(self.time)))
+        motion = prepare(self.robot.model, self.time[part], self.position[part], self.effort[part], str(self.path),
+                         cutoff, None if self.velocity is None else self.velocity[part],
+                         SHORTEST if shortest is None else shortest)
+        for note in motion.notes:
+            print(f"robodyn: warning: {note}", file=sys.stderr)
+        if settings is not None:
+            losses = settings.joint_actuators(self.robot.model).gear_friction(motion.effort)
+            motion = replace(motion, effort=motion.effort - losses * np.sign(motion.v))
+        return motion
+
+
+def recorded_run(path: Path, options: Namespace) -> tuple[Any, Any]:
+    """The recording, and its robot as described: the one given, or the recorded one."""
+    from robodyn_ros.recording.run import Run
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
+    run, robot = Run(path, options.namespace or None), None
+    if options.robot:
+        robot = Robot.from_urdf(robot_file(options.robot), gravity=run.gravity)
+        recorded = (*run.joint_names, *run.other_joints)
+        if not set(robot.joint_names) <= set(recorded):
+            raise RecordingError(f"{path}: it is of another robot: robot '{robot.name}' has the joints "
+                                 f"{', '.join(robot.joint_names)}, the recording {', '.join(recorded)}; give "
+                                 "--robot the recorded robot")
+        if set(robot.joint_names) != set(run.joint_names):
+            run = Run(path, options.namespace or None, robot.joint_names)
+    for note in run.notes:
+        print(f"robodyn: warning: {note}", file=sys.stderr)
+    return run, robot or run.robot
+
+
+def _given_robot(path: Path, options: Namespace) -> Any:
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
+    if not options.robot:
+        raise InputError(f"{path} is a table, which names no robot: expected --robot, received none")
+    return Robot.from_urdf(robot_file(options.robot))

@@ -1,0 +1,79 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""``robodyn replay --compare`` without ROS: tables and recordings of a simulated arm, and wrong options."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bench.measured_arms import FOLDER, OPTIONS
+from bench.wrong_arm import WrongArm, described_arm, trajectory
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.identification.excitation import Task, excite
+from robodyn_ros.identification.identified_files import urdf_with_inertias
+
+pytest.importorskip("matplotlib", reason="Matplotlib is not installed: make setup")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A table of a motion of an arm, and the URDF files of the arm and of its description."""
+    folder, arm = tmp_path_factory.mktemp("compared"), WrongArm(described_arm("planar_2r"))
+    made = arm.record(trajectory(excite(arm.described, Task(duration=10.0, iterations=0)).points))
+    np.savez(folder / "made.npz", **dict(zip(("t", "q", "tau"), made, strict=True)))
+    described, true = arm.described.model, arm.robot.model
+    (folder / "described.urdf").write_text(urdf_with_inertias(described, described, described.damping,
+                                                              described.friction))
+    (folder / "true.urdf").write_text(urdf_with_inertias(described, true, arm.friction.viscous, arm.friction.coulomb))
+    return folder
+
+
+def compare(capsys, *words):
+    assert main(["replay", *map(str, words), "--compare"]) == 0
+    output = capsys.readouterr().out
+    assert "written:" in output
+    return np.array([float(number) for number in re.findall(r"\| ([\d.e-]+) rad", output)])
+
+
+def test_the_true_arm_stays_nearer_than_the_described_one(files, capsys):
+    columns = ["--time", "t", "--positions", "q", "--efforts", "tau", "--segment", "0.2"]
+    described, true = (compare(capsys, files / "made.npz", "--robot", files / f"{name}.urdf", *columns, "--output",
+                               files / f"{name}.svg") for name in ("described", "true"))
+    assert (true < 0.5 * described).all() and "simulated" in (files / "true.svg").read_text()
+
+
+def test_the_identified_tx40_moves_as_it_was_recorded(tmp_path, capsys):
+    """From the guessed description to what `identify` writes: friction, inertias and rotors of four joints."""
+    pytest.importorskip("pyarrow")
+    file, nominal = FOLDER / "tx40.parquet", FOLDER / "tx40_nominal.urdf"
+    columns = [*OPTIONS["tx40.parquet"].split(), "--cutoff", "25"]
+    assert main(["identify", str(file), "--robot", str(nominal), *columns, "--output", str(tmp_path)]) == 0
+    capsys.readouterr()
+    guessed, found = (compare(capsys, file, "--robot", robot, *columns, "--output", tmp_path / "replay.png")
+                      for robot in (nominal, tmp_path / "tx40.urdf"))
+    assert (found[:4] < 0.1 * guessed[:4]).all() and (found[:4] < [0.04, 0.04, 0.08, 0.08]).all()
+
+
+WRONG = [
+    (["--compare", "--controller", "pd"], "--controller has no effect with --compare"),
+    (["--compare", "--segment", "-1"], "--segment: expected a positive number, received -1"),
+    (["--compare"], "which names no robot"),
+    (["--compare", "--robot", "planar_2r", "--time", "t", "--positions", "q", "--efforts", "torque"],
+     "there is no column 'torque'"),
+    (["--segment", "1"], "--segment: expected --compare"),
+    (["--rate", "1"], "is a recording of ROS 2"),
+]
+
+
+@pytest.mark.parametrize("words, told", WRONG, ids=range(len(WRONG)))
+def test_wrong_options_are_one_line(files, capsys, words, told):
+    assert main(["replay", str(files / "made.npz"), *words]) == 2
+    error = capsys.readouterr().err
+    assert told in error and len(error.splitlines()) == 1
