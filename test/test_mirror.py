@@ -20,6 +20,8 @@ TESTED_BY = {
     "description/ranges.py": "dynamics/test_definite_mass_matrix.py",  # numbers
     # Modules that others use as a whole.
     "compile/compiled_program.py": "compile/test_procedure.py",
+    "compile/small_matrices.py": "compile/test_traced_array.py",
+    "compile/traced_numpy.py": "compile/test_traced_array.py",
     "dynamics/link_wrenches.py": "dynamics/test_second_moment_newton_euler.py",
     "dynamics/robot_function.py": "dynamics/test_robot_dynamics.py",
     "dynamics/compiled_formulas.py": "dynamics/test_robot_dynamics.py",  # names

@@ -191,7 +191,7 @@ def sign(value: Any) -> Any:
 
 
 def exp(value: Any) -> Any:
-    """The exponential, of numbers rounded as in compiled code; ``np.exp`` cannot be traced where some are numbers."""
+    """The exponential, of numbers rounded as in compiled code."""
     return _by_the_c_library(EXP, math.exp, value)
 
 
@@ -201,7 +201,7 @@ def expm1(value: Any) -> Any:
 
 
 def arctan2(y: Any, x: Any) -> Any:
-    """Angle of the point (x, y), in [-pi, pi]; ``np.arctan2`` cannot be traced where y is a number and x is not."""
+    """Angle of the point (x, y), in [-pi, pi]."""
     return _elementwise(ARCTAN2, y, x)
 
 

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.traced_array import NO_CONDITION, NO_NUMBER, record_function, record_ufunc
 from robodyn_ros.errors import CompileError
 
 Key = tuple[Any, ...]
@@ -96,6 +97,13 @@ def _method(code: int, swapped: bool = False) -> Callable[..., Any]:
     if swapped:
         return lambda scalar, other: scalar.recorder.apply(code, (other, scalar))
     return lambda scalar, *others: scalar.recorder.apply(code, (scalar, *others))
+
+
+def _by_numpy(ufunc: np.ufunc, swapped: bool = False) -> Callable[..., Any]:
+    """A method that records a function of NumPy of the scalar and the other arguments."""
+    if swapped:
+        return lambda scalar, other: ufunc(other, scalar)
+    return lambda scalar, *others: ufunc(scalar, *others)
 
 
 def _with_number(function: Callable[["Scalar", float], Any], scalar: "Scalar", other: Any) -> Any:
@@ -222,6 +230,25 @@ class Scalar:
     arctan2 = _method(op.ARCTAN2)
     __abs__ = _method(op.ABSOLUTE)
 
+    __mod__, __floordiv__ = (_by_numpy(ufunc) for ufunc in (np.remainder, np.floor_divide))
+    __rmod__, __rfloordiv__ = (_by_numpy(ufunc, swapped=True) for ufunc in (np.remainder, np.floor_divide))
+    __and__ = __rand__ = _by_numpy(np.logical_and)
+    __or__ = __ror__ = _by_numpy(np.logical_or)
+    __xor__ = __rxor__ = _by_numpy(np.logical_xor)
+    __invert__ = _by_numpy(np.logical_not)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Record a function of NumPy that is applied element by element."""
+        return record_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, arguments: Any, options: Any) -> Any:
+        """Record any other function of NumPy."""
+        return record_function(function, arguments, options)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        """As NumPy rounds."""
+        return record_function(np.round, (self, digits or 0), {})
+
     def conjugate(self) -> "Scalar":
         """The number itself, since it is real."""
         return self
@@ -229,18 +256,15 @@ class Scalar:
     __pos__ = conjugate
 
     def __bool__(self) -> NoReturn:
-        raise CompileError("a traced value was used as a condition (if, while, and, or, not, min, max, np.where, "
-                           "np.minimum or a comparison of arrays): its value is not known while tracing. Use where, "
-                           "minimum, maximum, sign, clip, less, … from robodyn_ros.compile, or branch on something "
-                           "that is constant for the robot")
+        raise CompileError(NO_CONDITION)
 
     def __float__(self) -> NoReturn:
-        raise CompileError("a traced value was turned into a float, as happens when it is stored in a float array or "
-                           "given to the math module: its value is not known while tracing. Build the array from its "
-                           "elements (np.array([...])) or make it with dtype=object, and use np.sin, np.cos, np.sqrt "
-                           "instead of math")
+        raise CompileError(NO_NUMBER)
 
     __int__ = __index__ = __float__
+
+    def __format__(self, specification: str) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
         name, operands = op.OPERATIONS[self.key[0]].name, ", ".join(str(operand) for operand in self.key[1:])

@@ -20,6 +20,7 @@ import numpy as np
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.records import Shape
 from robodyn_ros.compile.scalar import Recorder, Scalar
+from robodyn_ros.compile.traced_array import traced
 from robodyn_ros.errors import CompileError, InputError
 
 
@@ -209,14 +210,14 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
             check_shape(f"input {given}", shape)
             array = np.empty(shape, dtype=object)
             array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
-            arrays.append(array)
+            arrays.append(traced(array) if shape else array)
             if fixed and given in fixed:
                 for scalar, typical in zip(array.flat, np.broadcast_to(fixed[given], shape).flat, strict=True):
                     recorder.typical[scalar.index] = float(typical)
         try:
             result = function(*arrays)
-        except (AttributeError, TypeError, ValueError) as error:
-            reason = _not_traceable(error)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            reason = not_traceable(error)
             if reason is None:
                 raise
             raise CompileError(f"{name} cannot be traced: {reason}") from error
@@ -232,7 +233,7 @@ def check_shape(name: str, shape: Any) -> Shape:
     return shape
 
 
-def _not_traceable(error: Exception) -> str | None:
+def not_traceable(error: Exception) -> str | None:
     """The reason of an error that tracing caused; None for other errors."""
     cause: BaseException | None = error
     while cause is not None:
@@ -241,9 +242,13 @@ def _not_traceable(error: Exception) -> str | None:
         cause = cause.__cause__ or cause.__context__
     text = str(error)
     if "has no callable" in text or "'float' object has no attribute" in text:
-        return f"{text}; this function has no traced form, or was given a constant among traced values"
+        return (f"{text}; this function has no traced form, or was given an array of objects among which are "
+                "constants: make it with np.stack or another function of NumPy that joins traced values")
     if "_UFuncNoLoopError" in type(error).__name__ or "Cannot cast" in text or "not supported for the input" in text:
-        return f"{text}; this NumPy function does not work on arrays of dtype=object"
+        return f"{text}; this function has no traced form: write it with functions of NumPy that have one"
+    if "arrays used as indices" in text or "only integers, slices" in text:
+        return ("a traced value was used as an index: its value is not known while tracing. Write "
+                "np.where(condition, a, b) in the place of a[condition], and np.interp for a table")
     return None
 
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from robodyn_ros.compile import compile_function
 from robodyn_ros.compile.records import Structure, flatten, form_of, from_numbers, to_numbers, unflatten
+from robodyn_ros.compile.tape import not_traceable
+from robodyn_ros.compile.traced_numpy import with_traced_numpy
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.state import Reference, State
 from robodyn_ros.description.model import Array, RobotModel
@@ -103,13 +105,13 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
         raise CompileError(_reason(name, error)) from error
     make_reference: Any = follows
     example = None if follows is None else make_reference(*map(np.zeros, follows.shapes(n).values()))
-    dynamics = InlineDynamics(law.robot.model)
+    dynamics, function = InlineDynamics(law.robot.model), with_traced_numpy(law.law)
 
     def answer(values: Array, state: State, reference: Any, memory: Any, model: RobotModel | None = None
                ) -> tuple[Any, Any]:
         try:
             own = dynamics if model is None else InlineDynamics(model)
-            return called(law, own, packed.unpack(values), state, reference, memory)
+            return called(law, own, packed.unpack(values), state, reference, memory, function)
         except Exception as error:
             raise CompileError(_reason(name, error)) from error
 
@@ -194,8 +196,8 @@ def memory_of(like: Any, numbers: Array) -> Any:
     return None if form is None else from_numbers(form, numbers)
 
 
-def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, reference: Any, memory: Any
-           ) -> tuple[Array, Any]:
+def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, reference: Any, memory: Any,
+           function: Callable[..., Any] | None = None) -> tuple[Array, Any]:
     """Call the function of a law; one that takes no memory gets none.
 
     Args:
@@ -205,6 +207,7 @@ def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, re
         state: The measured state.
         reference: The reference.
         memory: Of the tick before; None: no memory.
+        function: A copy of the law's function; None: itself.
 
     Returns:
         Efforts, shape (n,), and memory, each of numbers or traced scalars.
@@ -212,7 +215,7 @@ def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, re
     Raises:
         InputError: The law returned something else.
     """
-    function, given = law.law, [dynamics, parameters, state, reference]
+    function, given = function or law.law, [dynamics, parameters, state, reference]
     if len(signature(function).parameters) > len(given):
         given.append(np.zeros(0) if memory is None else memory)
     return efforts_and_memory(type(law).__name__, function(*given), law.robot.n, memory)
@@ -263,5 +266,5 @@ def _reason(name: str, error: Exception) -> str:
         return str(error)
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" ({lines[0].filename}, line {lines[0].lineno}: {lines[0].line})" if lines else ""
-    said = str(error) if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
+    said = not_traceable(error) or f"{type(error).__name__}: {error}"
     return f"{name}.law: {said}{place}"

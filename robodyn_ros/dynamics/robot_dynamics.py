@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.compile.batch_abi import shape_error
 from robodyn_ros.compile.python_entry import forwarding_function
+from robodyn_ros.compile.traced_array import traced
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_in_loops, solution_is_short
@@ -538,7 +539,12 @@ class InlineDynamics(Dynamics):
     def _bind(self, function: RobotFunction) -> Callable[..., Any]:
         if function.name not in KINEMATIC:
             self.model.check_inertia()
-        return MethodType(function.method, self)
+        method = MethodType(function.method, self)
+
+        def with_traced_result(*arguments: Any, **named: Any) -> Any:
+            return traced(method(*arguments, **named))
+
+        return with_traced_result
 
     def knowing(self, results: Mapping[str, Any]) -> InlineDynamics:
         """The same functions, where the results of some are known for the arguments that all calls will have.
@@ -548,7 +554,7 @@ class InlineDynamics(Dynamics):
         """
         other = InlineDynamics(self.model, self._formulas)
         for name, result in results.items():
-            vars(other)[name] = lambda *arrays, known=result: known
+            vars(other)[name] = lambda *arrays, known=result: traced(known)
         return other
 
 

@@ -135,13 +135,13 @@ def test_condition_is_refused_with_advice(xy):
     x, y = xy
     attempts = [lambda: 1 if x > 0 else 2, lambda: max(x, y), lambda: not x, lambda: x in [y], lambda: 0 < x < 1]
     for attempt in attempts:
-        with pytest.raises(CompileError, match="used as a condition.*where, minimum, maximum"):
+        with pytest.raises(CompileError, match="used as a condition.*np.where.*np.minimum"):
             attempt()
 
 
 @pytest.mark.parametrize("convert", [float, int, math.sin, range, lambda x: np.zeros(2).__setitem__(0, x)])
 def test_conversion_is_refused_with_advice(xy, convert):
-    with pytest.raises(CompileError, match="turned into a float.*dtype=object"):
+    with pytest.raises(CompileError, match="turned into a float.*np.zeros.*np.sin"):
         convert(xy[0])
 
 

@@ -140,6 +140,43 @@ def test_a_law_that_cannot_be_compiled_runs_as_written_and_says_why():
     assert f"{__file__}, line" in controller.uncompiled_reason  # the law's own line
 
 
+def saturated(error, limit):
+    """A function of the module, whose arrays hold traced values as those of the law do."""
+    result = np.zeros(len(error))
+    result[:] = error
+    result[result > limit] = limit
+    return np.sqrt(np.array([1.0, *result[1:] ** 2])) * np.sign(result)
+
+
+class InNumPy(Law[SwitchParameters, JointReference, None]):
+    """Written as for floats: solutions, norms, choices, masks, arrays that are filled."""
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference):
+        mass, jacobian = dynamics.mass_matrix(state.q), dynamics.jacobian(state.q)[:3]
+        mobility = jacobian @ np.linalg.inv(mass) @ jacobian.T + 0.1 * np.eye(3)
+        error = np.clip(reference.q - state.q, -1.0, [0.5, 1.0, 1.5, 2.0])
+        if parameters.backwards:
+            return np.linalg.svd(mobility)[1]
+        force = np.linalg.solve(mobility, jacobian @ error) / np.maximum(1.0, np.linalg.norm(error))
+        push = np.where(np.isnan(state.wrench_tip), 0.0, state.wrench_tip)[:3]
+        gain = np.linalg.det(np.linalg.cholesky(mobility)) + np.mean(parameters.p)
+        return jacobian.T @ (force + np.cross(push, [0.0, 0.0, 1.0])) + gain * saturated(error, 0.4)
+
+
+def test_a_law_compiles_as_it_stands_in_numpy_and_tells_what_does_not():
+    controller = InNumPy(ROBOT)
+    for state, reference in motion():
+        expected, _ = as_written(InNumPy, controller, state, reference, None)
+        np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-12, atol=1e-12)
+    assert controller.uncompiled_reason == ""
+    controller.parameters = replace(controller.parameters, backwards=True)
+    controller.prepare(controller.parameters)
+    line = InNumPy.law.__code__.co_firstlineno + 6
+    place = rf"\({re.escape(__file__)}, line {line}: return np.linalg.svd"
+    assert re.match(rf"InNumPy.law: np.linalg.svd of .* np.linalg.solve, .* {place}", controller.uncompiled_reason)
+
+
 def test_a_law_compiles_before_it_has_seen_a_state_and_before_it_is_activated(compiled):
     """The law determines all shapes: the class of references, the number of joints, the initial memory."""
     for law in (PID, TaskSpacePD, ComputedTorque):

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.compile import clip
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.dynamics_like import DynamicsLike
@@ -124,7 +123,7 @@ class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
         slope = np.concatenate([inertial.T @ s, v_r * s])
         estimate = memory.pi + state.period * parameters.adaptation * parameters.scale**2 * slope
         reach = parameters.bound * parameters.scale
-        return effort, Estimate(clip(estimate, parameters.nominal - reach, parameters.nominal + reach))
+        return effort, Estimate(np.clip(estimate, parameters.nominal - reach, parameters.nominal + reach))
 
     def initial_memory(self, state: State) -> Estimate:
         """The description's parameters."""

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import slowed
 from robodyn_ros.control.dynamics_like import DynamicsLike
@@ -84,8 +83,8 @@ class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, Integra
         past = memory.acceleration
         effort = ComputedTorque.law(dynamics, parameters, state, reference._replace(a=reference.a + past))
         change = parameters.i * (reference.q - state.q) * state.period
-        stuck = greater(abs(effort), parameters.effort_limit) * greater_equal(past * change, 0.0)
-        integral = clip(past + where(stuck, 0.0, change), -parameters.i_clamp, parameters.i_clamp)
+        stuck = (abs(effort) > parameters.effort_limit) & (past * change >= 0.0)
+        integral = np.clip(past + np.where(stuck, 0.0, change), -parameters.i_clamp, parameters.i_clamp)
         return effort, IntegralMemory(integral)
 
     def initial_memory(self, state: State) -> IntegralMemory:

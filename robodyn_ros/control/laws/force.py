@@ -15,7 +15,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from robodyn_ros.compile import clip, equal, where
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import slowed
 from robodyn_ros.control.dynamics_like import DynamicsLike
@@ -118,9 +117,9 @@ class Force(Law[ForceParameters, ForceReference, ForceMemory]):
         effort = operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, posture)
         effort = effort + errors.jacobian.T @ (pushes * (wrench + integral))
         measured = -state.wrench_tip[rows]
-        left = where(equal(measured, measured), wrench - measured, 0.0)  # 0 where NaN: not measured
+        left = np.where(np.isnan(measured), 0.0, wrench - measured)  # NaN: not measured
         limit = parameters.force_i_clamp
-        integral = clip(integral + pushes * parameters.force_i * state.period * left, -limit, limit)
+        integral = np.clip(integral + pushes * parameters.force_i * state.period * left, -limit, limit)
         return effort, ForceMemory(posture, integral)
 
     def initial_memory(self, state: State) -> ForceMemory:

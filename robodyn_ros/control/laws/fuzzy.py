@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.compile import clip
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PDParameters
@@ -78,6 +77,6 @@ class Fuzzy(Law[FuzzyParameters, JointReference, None]):
 
 def memberships(z: Array) -> tuple[Array, Array, Array]:
     """Memberships of z in small, medium and large: from 0 to 1, with sum 1; each of shape (n,)."""
-    to_medium = clip((z - CENTERS[0]) / (CENTERS[1] - CENTERS[0]), 0.0, 1.0)
-    to_large = clip((z - CENTERS[1]) / (CENTERS[2] - CENTERS[1]), 0.0, 1.0)
+    to_medium = np.clip((z - CENTERS[0]) / (CENTERS[1] - CENTERS[0]), 0.0, 1.0)
+    to_large = np.clip((z - CENTERS[1]) / (CENTERS[2] - CENTERS[1]), 0.0, 1.0)
     return np.asarray(1.0 - to_medium), to_medium - to_large, to_large

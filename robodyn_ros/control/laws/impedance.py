@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile import minimum
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
@@ -110,7 +109,7 @@ class Impedance(Law[ImpedanceParameters, TipReference, None]):
         stiffness = by_part(rows, parameters.translation, parameters.rotation)
         felt = stiffness @ jacobian**2
         wanted = 2.0 * parameters.damping_ratio * np.sqrt(dynamics.mass_matrix(q).diagonal() * felt)
-        damping = parameters.d + minimum(wanted, parameters.most_damping)
+        damping = parameters.d + np.minimum(wanted, parameters.most_damping)
         square, thresholds = jacobian @ jacobian.T, parameters.thresholds
         singular = singularity_damping(square, thresholds)
         v_d = jacobian.T @ solve_damped(square, thresholds, singular, reference.twist[rows])

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.compile import greater, greater_equal, less, maximum, minimum, where
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PD, PDParameters
@@ -85,19 +84,19 @@ class IterativeLearning(Law[IterativeLearningParameters, JointReference, Learnin
     ) -> tuple[Array, LearningMemory]:
         """As in `Law`."""
         knots, past = parameters.knots, memory
-        moves = greater(reference.v @ reference.v + reference.a @ reference.a, 0.0)
+        moves = reference.v @ reference.v + reference.a @ reference.a > 0.0
         clock = past.clock + past.repeats * state.period
         begins = moves * (1.0 - past.repeats)
-        ends = past.repeats * greater_equal(clock, parameters.duration) * (1.0 - moves)
-        clock, repeats = where(begins, 0.0, clock), past.repeats + begins - ends
-        phase = minimum(clock / parameters.duration, 1.0) * (knots - 1)
-        near = maximum(1.0 - abs(phase - np.arange(float(knots))), 0.0)
+        ends = past.repeats * (clock >= parameters.duration) * (1.0 - moves)
+        clock, repeats = np.where(begins, 0.0, clock), past.repeats + begins - ends
+        phase = np.minimum(clock / parameters.duration, 1.0) * (knots - 1)
+        near = np.maximum(1.0 - abs(phase - np.arange(float(knots))), 0.0)
 
-        average = past.learned / maximum(past.weight, 1e-9)[:, None]
-        table = where(ends, (1.0 - parameters.forgetting) * past.table + average, past.table)
+        average = past.learned / np.maximum(past.weight, 1e-9)[:, None]
+        table = np.where(ends, (1.0 - parameters.forgetting) * past.table + average, past.table)
         position, velocity = parameters.p * (reference.q - state.q), parameters.d * (reference.v - state.v)
         lesson = parameters.learning_p * position + parameters.learning_d * velocity
-        kept, learns = 1.0 - ends, repeats * less(clock, parameters.duration)
+        kept, learns = 1.0 - ends, repeats * (clock < parameters.duration)
         learned = kept * past.learned + learns * np.multiply.outer(near, lesson)
         weight = kept * past.weight + learns * near
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.checks import LARGEST
-from robodyn_ros.compile import clip, maximum
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import joint_gains
 from robodyn_ros.control.dynamics_like import DynamicsLike
@@ -97,9 +96,9 @@ class PID(Law[PIDParameters, JointReference, PIDMemory]):
         """As in `Law`; uses no dynamics."""
         pd, integral = PD.law(dynamics, parameters, state, reference), memory.effort
         change = parameters.i * (reference.q - state.q) * state.period
-        upwards = maximum(parameters.effort_limit - (pd + integral), 0.0)
-        downwards = maximum(parameters.effort_limit + (pd + integral), 0.0)
-        integral = clip(integral + clip(change, -downwards, upwards), -parameters.i_clamp, parameters.i_clamp)
+        upwards = np.maximum(parameters.effort_limit - (pd + integral), 0.0)
+        downwards = np.maximum(parameters.effort_limit + (pd + integral), 0.0)
+        integral = np.clip(integral + np.clip(change, -downwards, upwards), -parameters.i_clamp, parameters.i_clamp)
         return pd + integral, PIDMemory(integral)
 
     def initial_memory(self, state: State) -> PIDMemory:

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile import maximum
 from robodyn_ros.control.default_gains import sampled_mass_matrices, sampled_positions
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_positive_definite
@@ -47,12 +46,12 @@ def singularity_damping(matrix: Array, thresholds: Array) -> Any:
     """
     rest, inverse, trace = matrix + _REGULAR * np.diag(thresholds), np.eye(len(matrix)), 0.0
     for threshold in thresholds:  # A = L D L^T, so that trace(S A^-1) sums the squares of L^-1 over D
-        pivot_inverse = 1.0 / maximum(rest[0, 0], _REGULAR * threshold)
+        pivot_inverse = 1.0 / np.maximum(rest[0, 0], _REGULAR * threshold)
         trace = trace + pivot_inverse * (thresholds @ inverse[0] ** 2)
         factors = rest[1:, 0] * pivot_inverse
         inverse = inverse[1:] - np.outer(factors, inverse[0])
         rest = rest[1:, 1:] - np.outer(factors, rest[0, 1:])
-    return maximum(1.0 - 1.0 / trace, 0.0) ** 2
+    return np.maximum(1.0 - 1.0 / trace, 0.0) ** 2
 
 
 def solve_damped(matrix: Array, thresholds: Array, damping: Any, right: Array) -> Array:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from robodyn_ros.compile import less, maximum, minimum, where
 from robodyn_ros.control.controller import State
 from robodyn_ros.control.default_gains import sampled_positions, slowed, viscous_friction
 from robodyn_ros.control.laws.singularity import DEFAULT_SHARE, singularity_thresholds
@@ -199,7 +198,7 @@ def pose_error(pose: Array, reference: TipReference | ForceReference) -> Array:
     """
     present = quaternion_by_largest_element(pose[:3, :3])
     missing = quaternion_product(reference.quaternion, quaternion_conjugate(present))
-    sign = where(less(missing[3], 0.0), -2.0, 2.0)
+    sign = np.where(missing[3] < 0.0, -2.0, 2.0)
     return np.concatenate([reference.position - pose[:3, 3], sign * missing[:3]])
 
 
@@ -220,7 +219,7 @@ def shortened(error: Array, rows: list[int], limit: Any) -> Array:
     """A pose error whose translation and rotation are each no longer than a limit, shape (m,)."""
     squares = by_part(rows, 1.0, 0.0), by_part(rows, 0.0, 1.0)
     translation, rotation = (
-        minimum(1.0, limit / np.sqrt(maximum(part @ error**2, _TINY))) for part in squares
+        np.minimum(1.0, limit / np.sqrt(np.maximum(part @ error**2, _TINY))) for part in squares
     )
     return error * by_part(rows, translation, rotation)
 
