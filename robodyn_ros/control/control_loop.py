@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -330,18 +330,21 @@ class ControlLoop:
             if plugin.name == name and isinstance(parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = parameters
 
-    def beginning(self, stamp: int | None, kind: type = JointReference) -> Beginning:
+    def beginning(self, stamp: int | None, kind: type = JointReference, joints: Collection[str] = ()) -> Beginning:
         """Time and reference at which a trajectory that arrives now begins.
 
         Args:
             stamp: Requested start, on the robot's clock [ns]; None: now.
             kind: Class of the trajectory's references.
+            joints: Names of the joints that it moves.
 
         Raises:
-            InputError: There was no tick yet, the controller in force follows no such trajectory, or the start is too
-                far in the future to be meant.
+            InputError: There was no tick yet, the controller in force follows no such trajectory, it follows the tip
+                link and a joint would move that, or the start is too far in the future to be meant.
         """
-        now = self._followed_since(kind)
+        now, source = self._followed_since(kind)
+        if source is not self._source:
+            self._check_beside_tip(joints)
         origin = now if stamp is None else self.clock.time((stamp - self._origin) / NANOSECONDS_PER_SECOND)
         if origin - now > LATEST_START:
             raise InputError(
@@ -349,7 +352,7 @@ class ControlLoop:
                 f"joint states' stamps; give 0 to start on arrival"
             )
         start_time = max(now, origin)
-        return Beginning(start_time, origin, self._source.peek(start_time))
+        return Beginning(start_time, origin, source.peek(start_time))
 
     def follow(self, trajectory: _Trajectory, on_arrival: bool) -> _Trajectory:
         """Follow a trajectory, beginning at the reference in force at its start.
@@ -364,12 +367,12 @@ class ControlLoop:
         Raises:
             InputError: The controller in force follows none of this kind, or all points have passed.
         """
-        now = self._followed_since(trajectory.kind)
+        now, source = self._followed_since(trajectory.kind)
         if on_arrival:
             trajectory = trajectory.delayed(now - trajectory.start_time)
         start_time = max(trajectory.start_time, now)
-        trajectory = trajectory.joined(self._source.peek(start_time), start_time)
-        self._source.follow(trajectory)
+        trajectory = trajectory.joined(source.peek(start_time), start_time)
+        source.follow(trajectory)
         return trajectory
 
     def exert(self, wrench: Array) -> None:
@@ -468,12 +471,12 @@ class ControlLoop:
         change = q - last
         return q - turns(change, self._continuous) if change.dot(change) > HALF_TURN_SQUARED else q
 
-    def _nearest(self, reference: JointReference, q: Array) -> JointReference:
+    def _nearest(self, reference: Any, q: Array) -> Any:
         """The reference in the turn that is nearest to the positions."""
         error = reference.q - q
         if error.dot(error) <= HALF_TURN_SQUARED:
             return reference
-        return JointReference(reference.q - turns(error, self._angles), reference.v, reference.a)
+        return reference._replace(q=reference.q - turns(error, self._angles))
 
     def _reference(self, time: float) -> Any:
         """The reference at a time of trajectories [s], at the present speed."""
@@ -485,7 +488,7 @@ class ControlLoop:
         plugin, time = self._in_force, self.clock.time(state.time)
         controller = plugin.controller
         reference = None if type(controller).follows is None else self._reference(time)
-        if self._turning and isinstance(reference, JointReference):
+        if self._turning and reference is not None:
             reference = self._nearest(reference, state.q)
         calls = self._calls
         calls.append((plugin, seen))
@@ -605,22 +608,30 @@ class ControlLoop:
             self._sources[kind] = SOURCES[kind](self._robot, q)
         return self._sources[kind]
 
+    def _check_beside_tip(self, joints: Collection[str]) -> None:
+        moves = dict(zip(self._robot.joint_names, self._robot.model.moves(self._robot.tip_link), strict=True))
+        if wrong := [name for name in joints if moves[name]]:
+            raise InputError(
+                f"trajectory: controller '{self.active.name}' follows the tip link '{self._robot.tip_link}', which "
+                f"joint '{wrong[0]}' moves: move the tip link, or swap to a controller that follows joints. By name it "
+                f"moves {', '.join(name for name, on_chain in moves.items() if not on_chain)}")
+
     def _refuse_while_stopped(self, what: str) -> None:
         if self.halted:
             raise InputError(f"{what}: the robot is stopped ({self.halted}): call ~/release first")
 
-    def _followed_since(self, kind: type) -> float:
-        """Time of the last state on the clock of trajectories [s], if those of a kind can be followed from it."""
+    def _followed_since(self, kind: type) -> tuple[float, ReferenceSource]:
+        """Time of the last state on the clock of trajectories [s], and the source that follows those of a kind."""
         self._refuse_while_stopped("trajectory")
         if self.last is None:
             raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
         if self.suspended:
             raise InputError(f"trajectory: this controller commands nothing now: {self.suspended}")
-        follows = _follows(self.active)
-        if follows is None or self._source.accepts is not kind:
+        follows, source = _follows(self.active), self._source.source_of(kind)
+        if follows is None or source is None:
             followed = "none" if follows is None else f"a {follows.__name__}, not a {kind.__name__}"
             raise InputError(f"trajectory: controller '{self.active.name}' follows {followed}; swap to one that does")
-        return self.last.time
+        return self.last.time, source
 
 
 def _follows(plugin: Plugin) -> Any:

@@ -125,17 +125,21 @@ def scalar(
                    structural=structural, choices=tuple(choices))
 
 
-def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False) -> Any:
+def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False, structural: bool = False) -> Any:
     """Declare a field that is no parameter itself but follows from the parameters and the robot, such as a gain matrix.
 
     `Parameters.for_robot` computes it: before the first tick and after each change of a parameter, never within a tick.
 
     Args:
         function: Of the robot and the complete parameters; returns an array of any shape, the same for one robot.
+        structural: Whether the field is no array but something that compiled code has built in, such as a tuple of
+            indices.
         of_inertias: Whether the field is the law's model of the links' inertias. Rollouts of robots whose law has a
             wrong model compute such a field for each of them, so the function must be quick.
     """
-    return dataclasses.field(default=None, repr=False, metadata={_DERIVED: function, _OF_INERTIAS: of_inertias})
+    kept: Callable[[Any], Any] = (lambda value: value) if structural else _read_only_copy
+    return dataclasses.field(default=None, repr=False, metadata={
+        _DERIVED: lambda robot, complete: kept(function(robot, complete)), _OF_INERTIAS: of_inertias})
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +175,7 @@ class Parameters:
         """
         complete = self.without_derived(robot)
         follow = {item.name: item.metadata[_DERIVED] for item in dataclasses.fields(self) if _DERIVED in item.metadata}
-        return dataclasses.replace(complete, **{name: _read_only_copy(function(robot, complete))
-                                                for name, function in follow.items()})
+        return dataclasses.replace(complete, **{name: function(robot, complete) for name, function in follow.items()})
 
     def without_derived(self, robot: Robot) -> Self:
         """As `for_robot`, but derived fields, which may take long to compute, stay as they are."""

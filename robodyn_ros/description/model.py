@@ -393,6 +393,18 @@ class RobotModel:
             raise InputError(f"robot '{self.name}' has no link '{name}': {suggest(name, self.frames)}")
         return self.frames[name]
 
+    def moves(self, link: str) -> NDArray[np.bool_]:
+        """Whether each degree of freedom moves a link, by the joints before it in the tree, shape (n,).
+
+        Raises:
+            InputError: No link has this name.
+        """
+        found, joint = np.zeros(self.n, dtype=bool), self.frame(link).joint
+        while joint >= 0:
+            found[self.joints[joint].dof] = True
+            joint = self.joints[joint].parent
+        return found
+
     def joint_index(self, name: str) -> int:
         """Return the index of an independent joint into q, v, a and tau.
 

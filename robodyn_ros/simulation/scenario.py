@@ -91,12 +91,12 @@ class Scenario:
                 nothing says how long, a shape is wrong, a standard deviation is negative, or the start is beyond the
                 limits.
         """
-        accepts = None if follows is None else SOURCES[follows](robot, default_position(robot)).accepts
+        source = None if follows is None else SOURCES[follows](robot, default_position(robot))
         if not isinstance(trajectories, Sequence):
             raise InputError(f"rollout: expected a list of trajectories, received {type(trajectories).__name__}")
         for trajectory in trajectories:
-            if accepts is None or getattr(trajectory, "kind", None) is not accepts:
-                followed = "no reference" if accepts is None else f"trajectories of {accepts.__name__}"
+            if source is None or source.source_of(getattr(trajectory, "kind", type(trajectory))) is None:
+                followed = "no reference" if source is None else f"trajectories of {source.accepts.__name__}"
                 received = type(trajectory).__name__
                 if hasattr(trajectory, "kind"):
                     received = f"one of {trajectory.kind.__name__}"
@@ -132,6 +132,8 @@ def _references(robot: Robot, follows: type | None, trajectories: Sequence[Traje
         return None
     source = SOURCES[follows](robot, q)
     for trajectory in trajectories:
-        source.follow(trajectory)
+        follower = source.source_of(trajectory.kind)
+        assert follower is not None  # as it was checked
+        follower.follow(trajectory)
     rows = [source.sample(time) for time in times.tolist()]
     return follows(*(np.stack(field) for field in zip(*rows, strict=True)))

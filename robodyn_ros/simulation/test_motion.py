@@ -123,7 +123,7 @@ def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> TipRe
     twist = np.einsum("kij,kj->ki", jacobians, v)
     acceleration = np.einsum("kij,kj->ki", jacobians, a) + np.einsum("kij,kj->ki", rates, v)
     quaternions = np.array([quaternion_by_largest_element(pose[:3, :3]) for pose in poses])
-    return TipReference(poses[:, :3, 3], quaternions, twist, acceleration)
+    return TipReference(poses[:, :3, 3], quaternions, twist, acceleration, q, v, a)
 
 
 def _by_kind(robot: Robot, revolute: float, prismatic: float) -> Array:

@@ -33,7 +33,8 @@ def random_reference(robot, kind, state, seed=0):
     held = SOURCES[TipReference](robot, state.q).sample(0.0)
     turn = Rotation.from_rotvec(rng.normal(size=3)) * Rotation.from_quat(held.quaternion)
     pose = (held.position + 0.3 * rng.normal(size=3), turn.as_quat(), *rng.normal(size=(2, 6)))
-    return TipReference(*pose) if kind is TipReference else ForceReference(*pose, rng.normal(size=6))
+    joints = state.q + rng.normal(size=robot.n), *rng.normal(size=(2, robot.n))
+    return TipReference(*pose, *joints) if kind is TipReference else ForceReference(*pose, *joints, rng.normal(size=6))
 
 
 def as_written(controller, state, reference, memory):

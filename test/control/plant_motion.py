@@ -70,6 +70,8 @@ def follow(robot, controller, sample, duration, q, v=None, step=1e-3, push=None)
             plant.set_wrench_tip(wrench)
         state = State(k * step, step if k else 0.0, plant.q, plant.v, wrench)
         reference = None if sample is None else sample(k * step)
+        if hasattr(reference, "twist") and not reference.q.size:  # of the tip link alone
+            reference = reference._replace(q=np.asarray(q), v=rest, a=rest)
         plant.advance(Drive(controller.update(state, reference), rest, rest))
         rows.append((state.time, state.q, state.v, plant.effort))
         references.append(reference)

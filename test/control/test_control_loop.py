@@ -703,3 +703,26 @@ def test_the_error_of_a_continuous_joint_is_half_a_turn_at_most():
     errors = np.array([reference.q[0] - state.q[0] for state, reference in law.updates])
     np.testing.assert_allclose(errors, wrapped(-np.arange(0.0, 5.0, 0.01)), atol=1e-9)
     assert not rig.starts
+
+
+def test_a_law_of_the_tip_has_joints_beside_its_chain_moved_by_name():
+    robot = Robot.from_urdf(robot_file("planar_2r"), tip_link="link1")
+    first, second = robot.joint_names
+    loop = ControlLoop(robot, Plugin("tip", TaskSpacePD(robot)), Plugin("damping", Damping(robot)), 0.5,
+                       lambda *_: None, lambda *_: None)
+    loop.tick(EPOCH, Q, np.zeros(N))
+    with pytest.raises(InputError, match=f"'tip' follows the tip link 'link1', which joint '{first}' moves: .* "
+                                         f"By name it moves {second}$"):
+        loop.beginning(None, joints=[second, first])
+    begin = loop.beginning(None, joints=[second])
+    points = Points.from_arrays([0.01], [[Q[0], Q[1] + 0.01]])
+    loop.follow(JointTrajectory(begin.reference, begin.start_time, points, begin.origin), on_arrival=True)
+    assert loop.moving() and loop.motion() is not None
+    ticks = [loop.tick(EPOCH + k * PERIOD, Q, np.zeros(N)) for k in range(1, 8)]
+    wanted = [tick.reference.q[1] for tick in ticks]
+    assert wanted == sorted(wanted) and Q[1] < wanted[0] < wanted[-1] == Q[1] + 0.01 and not loop.moving()
+    assert ticks[-1].effort[1] > 0.0  # towards its goal, while the state stays
+    held = np.array([tick.reference.position for tick in ticks])
+    np.testing.assert_array_equal(held, np.tile(held[0], (len(ticks), 1)))
+    loop.stop()
+    assert loop.tick(EPOCH + 8 * PERIOD, Q, np.zeros(N)).reference.q[1] == Q[1]

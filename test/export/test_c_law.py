@@ -164,7 +164,7 @@ class Uncompiled(Controller):
 
 def test_what_cannot_be_exported_is_told_with_its_line(tmp_path, monkeypatch, capsys):
     robot = Robot.from_urdf(robot_file("planar_2r"))
-    with pytest.raises(CompileError, match=r"(?s)Use where.*test_c_law.py, line \d+: return -state.v if"):
+    with pytest.raises(CompileError, match=r"(?s)Write np.where.*test_c_law.py, line \d+: return -state.v if"):
         law_source(Branching(robot), "branching")
     with pytest.raises(InputError, match="expected a Law, .*received Uncompiled"):
         law_source(Uncompiled(robot), "uncompiled")

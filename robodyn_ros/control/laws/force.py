@@ -114,7 +114,7 @@ class Force(Law[ForceParameters, ForceReference, ForceMemory]):
         braking = -parameters.force_d * (errors.jacobian @ state.v)
         wanted = (1.0 - pushes) * moving + pushes * braking
         wrench = reference.wrench[rows]
-        effort = operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, posture)
+        effort = operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, posture, reference)
         effort = effort + errors.jacobian.T @ (pushes * (wrench + integral))
         measured = -state.wrench_tip[rows]
         left = np.where(np.isnan(measured), 0.0, wrench - measured)  # NaN: not measured

@@ -27,8 +27,9 @@ from robodyn_ros.control.laws.singularity import (
     solve_damped,
 )
 from robodyn_ros.control.laws.task_space import (
-    TaskSpaceParameters,
+    SpringParameters,
     by_part,
+    effort_beside,
     task_errors,
 )
 from robodyn_ros.control.parameters import DAMPING, derived, per_joint, scalar
@@ -51,7 +52,7 @@ def _soft(part: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class ImpedanceParameters(TaskSpaceParameters):
+class ImpedanceParameters(SpringParameters):
     """Stiffness and damping of `Impedance`.
 
     Attributes:
@@ -95,7 +96,8 @@ class Impedance(Law[ImpedanceParameters, TipReference, None]):
     at the tip would have to be weak enough for the lightest motion of the tip, and would then hardly damp the heaviest.
     Only springs and dampers act on the robot while the reference rests, so that it is stable against every passive
     environment. The stiffness is along the axes of the base, one for translations and one for rotations. Near singular
-    positions J^+ is damped, see `laws.singularity`.
+    positions J^+ is damped, see `laws.singularity`. Joints beside the chain of the tip link, such as those of a
+    gripper, have springs and dampers of their own.
     """
 
     @staticmethod
@@ -114,4 +116,5 @@ class Impedance(Law[ImpedanceParameters, TipReference, None]):
         singular = singularity_damping(square, thresholds)
         v_d = jacobian.T @ solve_damped(square, thresholds, singular, reference.twist[rows])
         spring = jacobian.T @ (stiffness * errors.pose)
+        spring = spring + effort_beside(parameters, state, reference)
         return spring + damping * (v_d - state.v) + dynamics.gravity(q)

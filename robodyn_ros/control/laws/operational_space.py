@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
@@ -22,7 +24,7 @@ from robodyn_ros.control.laws.task_space import (
     tip_acceleration,
 )
 from robodyn_ros.control.parameters import derived
-from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_mass
 
@@ -46,7 +48,8 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
     [LynchPark] 9.6, (9.97) to (9.99), for any number of joints [Khatib]. Lambda = (J M^-1 J^T)^-1 and eta are inertia
     and bias at the tip, J^+ = M^-1 J^T Lambda is the dynamically consistent inverse. Through it
     tau_0 = M (K_pp (q_0 - q) - K_pv v) + h + g + D v keeps the posture q_0 without accelerating the tip. Near singular
-    positions Lambda is damped, see `laws.singularity`.
+    positions Lambda is damped, see `laws.singularity`. Joints beside the chain of the tip link, such as those of a
+    gripper, follow the reference's joint positions; as these are given, M of Lambda is that of the chain alone.
     """
 
     @staticmethod
@@ -57,7 +60,8 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
         """As in `Law`."""
         errors = task_errors(dynamics, parameters.rows, state, reference)
         wanted = tip_acceleration(parameters, errors, reference)
-        return operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, memory.q), memory
+        jacobian = errors.jacobian
+        return operational_space_effort(dynamics, parameters, state, jacobian, wanted, memory.q, reference), memory
 
     def initial_memory(self, state: State) -> Posture:
         """The posture to keep is the present one."""
@@ -66,7 +70,7 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
 
 def operational_space_effort(
     dynamics: DynamicsLike, parameters: OperationalSpaceParameters, state: State, jacobian: Array, wanted: Array,
-    posture: Array,
+    posture: Array, reference: TipReference | ForceReference,
 ) -> Array:
     """Efforts that accelerate the tip link as given, and keep a posture as far as the tip leaves the joints free.
 
@@ -80,15 +84,21 @@ def operational_space_effort(
         jacobian: J, shape (m, n).
         wanted: r''*, shape (m,).
         posture: q_0, shape (n,) [rad or m].
+        reference: Of the joints beside the chain.
 
     Returns:
         Shape (n,) [N m or N].
     """
     q, v = state.q, state.v
     mass_matrix = dynamics.mass_matrix(q)
-    mobility = jacobian @ solve_mass(mass_matrix, jacobian.T)
+    chain = [k for k in range(len(q)) if k not in parameters.beside]
+    response = solve_mass(mass_matrix[np.ix_(chain, chain)], jacobian[:, chain].T)
+    mobility = jacobian[:, chain] @ response
     damping = singularity_damping(mobility, parameters.thresholds)
-    a = parameters.posture_acceleration(state, posture, damping)
+    a = parameters.posture_acceleration(state, posture, damping, reference)
     drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
     wrench = solve_damped(mobility, parameters.thresholds, damping, wanted - drift - jacobian @ a)
-    return jacobian.T @ wrench + mass_matrix @ a + dynamics.bias(q, v) + parameters.friction * v
+    effort = jacobian.T @ wrench
+    for k in parameters.beside:  # which would be accelerated with the chain
+        effort[k] = mass_matrix[k, chain] @ (response @ wrench)
+    return effort + mass_matrix @ a + dynamics.bias(q, v) + parameters.friction * v

@@ -30,7 +30,8 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
     the book's J^-1, for more joints than axes the pseudo-inverse. There the error obeys (6.46) along every axis (an
     error of rotation as far as it is small). Near singular positions J^+ is damped, see `laws.singularity`, so that
     efforts stay bounded at the cost of accuracy. Joints that the axes leave free return to the posture at the
-    activation, with a_posture = K_pp (q_0 - q) - K_pv v.
+    activation, with a_posture = K_pp (q_0 - q) - K_pv v. Joints beside the chain of the tip link follow the reference's
+    joint positions.
     """
 
     @staticmethod
@@ -44,7 +45,7 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
         jacobian = errors.jacobian
         square = jacobian @ jacobian.T
         damping = singularity_damping(square, parameters.thresholds)
-        posture = parameters.posture_acceleration(state, memory.q, damping)
+        posture = parameters.posture_acceleration(state, memory.q, damping, reference)
         drift = dynamics.jacobian_derivative(q, v)[rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - jacobian @ posture
         a = posture + jacobian.T @ solve_damped(square, parameters.thresholds, damping, missing)

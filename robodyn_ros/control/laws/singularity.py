@@ -89,9 +89,11 @@ def _median_traces(robot: Robot, rows: tuple[int, ...], with_inertia: bool) -> A
 
     The pseudo-inverse stands in for A^-1 where the robot can never move along one of the rows.
     """
-    jacobians = robot.dynamics().batch.jacobian(sampled_positions(robot))[:, list(rows)]
+    chain = np.flatnonzero(robot.model.moves(robot.tip_link))
+    jacobians = robot.dynamics().batch.jacobian(sampled_positions(robot))[:, list(rows)][:, :, chain]
     transposed = np.swapaxes(jacobians, 1, 2)
-    matrices = jacobians @ (np.linalg.solve(sampled_mass_matrices(robot), transposed) if with_inertia else transposed)
+    inertia = sampled_mass_matrices(robot)[:, chain[:, None], chain] if with_inertia else None
+    matrices = jacobians @ (transposed if inertia is None else np.linalg.solve(inertia, transposed))
     values, vectors = np.linalg.eigh(matrices)
     inverses = np.where(values > _NULL * values[:, -1:], 1.0 / np.where(values > 0.0, values, 1.0), 0.0)
     diagonals = np.einsum("kij,kj->ki", vectors**2, inverses)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from robodyn_ros.control.controller import State
-from robodyn_ros.control.default_gains import sampled_positions, slowed, viscous_friction
+from robodyn_ros.control.default_gains import damping, sampled_positions, slowed, stiffness, viscous_friction
 from robodyn_ros.control.laws.singularity import DEFAULT_SHARE, singularity_thresholds
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
@@ -75,17 +75,24 @@ class Posture(NamedTuple):
     q: Array
 
 
+def joints_beside(robot: Robot) -> tuple[int, ...]:
+    """Indices of the joints that do not move the tip link: of a gripper behind it, of wheels, of a head."""
+    return tuple(np.flatnonzero(~robot.model.moves(robot.tip_link)).tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class TaskSpaceParameters(Parameters):
     """Which axes are controlled.
 
     Attributes:
         axes: Some of `AXES`, with spaces between.
+        beside: `joints_beside`, which follow the joint positions of the reference.
     """
 
     axes: str = scalar(
         task_axes, structural=True, description="Axes of the base that are controlled, some of x y z rx ry rz"
     )
+    beside: tuple[int, ...] = derived(lambda robot, _: joints_beside(robot), structural=True)
 
     def for_robot(self, robot: Robot) -> Self:
         """As in `Parameters`.
@@ -103,6 +110,20 @@ class TaskSpaceParameters(Parameters):
     def rows(self) -> list[int]:
         """Rows of the Jacobian that are controlled."""
         return axis_rows(self.axes)
+
+
+@dataclass(frozen=True, eq=False)
+class SpringParameters(TaskSpaceParameters):
+    """Parameters of laws that pull the tip link with springs.
+
+    Attributes:
+        beside_p: Stiffness of the joints beside the tip link's chain; other elements mean nothing, shape (n,)
+            [N m/rad or N/m].
+        beside_d: Likewise damping, shape (n,) [N m s/rad or N s/m].
+    """
+
+    beside_p: Array = derived(lambda robot, _: stiffness(robot))
+    beside_d: Array = derived(lambda robot, _: damping(robot))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +167,12 @@ class AccelerationParameters(TaskSpaceParameters):
         lambda robot, complete: singularity_thresholds(robot, complete.rows, complete.singularity, with_inertia=False)
     )
 
-    def posture_acceleration(self, state: State, posture: Array, damping: Any) -> Array:
+    def posture_acceleration(
+        self, state: State, posture: Array, damping: Any, reference: TipReference | ForceReference
+    ) -> Array:
         """(1 - 0.7 mu) K_pp (q_0 - q) - K_pv v: acceleration of joints that the axes leave free, shape (n,).
+
+        Joints beside the chain of the tip link follow the reference: q'' = q''_d + K_v (q'_d - q') + K_p (q_d - q).
 
         Near a singular position the damped inverse leaves the joints of every robot free. The full pull towards a
         distant posture would slide the robot along its singular positions instead of letting it pass them. Without any
@@ -157,9 +182,13 @@ class AccelerationParameters(TaskSpaceParameters):
             state: The measured state.
             posture: q_0, shape (n,) [rad or m].
             damping: mu of `singularity_damping`.
+            reference: The reference.
         """
         pull = 1.0 - (1.0 - _SINGULAR_PULL) * damping
-        return pull * self.posture_p * (posture - state.q) - self.posture_d * state.v
+        a = pull * self.posture_p * (posture - state.q) - self.posture_d * state.v
+        for k in self.beside:
+            a[k] = reference.a[k] + self.d * (reference.v[k] - state.v[k]) + self.p * (reference.q[k] - state.q[k])
+        return a
 
 
 class TaskErrors(NamedTuple):
@@ -200,6 +229,15 @@ def pose_error(pose: Array, reference: TipReference | ForceReference) -> Array:
     missing = quaternion_product(reference.quaternion, quaternion_conjugate(present))
     sign = np.where(missing[3] < 0.0, -2.0, 2.0)
     return np.concatenate([reference.position - pose[:3, 3], sign * missing[:3]])
+
+
+def effort_beside(parameters: SpringParameters, state: State, reference: TipReference) -> Array:
+    """K_b (q_d - q) + D_b (q'_d - q') of the joints beside the chain of the tip link, 0 of the others, shape (n,)."""
+    effort = np.zeros(len(state.q))
+    for k in parameters.beside:
+        effort[k] = parameters.beside_p[k] * (reference.q[k] - state.q[k]) + parameters.beside_d[k] * reference.v[k]
+        effort[k] -= parameters.beside_d[k] * state.v[k]
+    return effort
 
 
 def tip_acceleration(

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
 from robodyn_ros.control.dynamics_like import DynamicsLike
-from robodyn_ros.control.laws.task_space import TaskSpaceParameters, by_part, task_errors
+from robodyn_ros.control.laws.task_space import SpringParameters, by_part, effort_beside, task_errors
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 
 
 @dataclass(frozen=True, eq=False)
-class TaskSpacePDParameters(TaskSpaceParameters):
+class TaskSpacePDParameters(SpringParameters):
     """Gains of `TaskSpacePD`; by default from the robot's inertias, see `default_gains.task_gains`.
 
     Attributes:
@@ -54,7 +54,8 @@ class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
     (`task_space.pose_error`), J is the geometric Jacobian. Where the axes determine the joints, the function of (6.36)
     with the energy of the springs at the tip shows that the robot is stable towards a resting r_d. It may also rest at
     a singular position, where J^T K_p loses the error. As in the book K_v brakes the joints themselves, so that the tip
-    lags behind a moving reference. The law needs no inverse, and of the model only gravity.
+    lags behind a moving reference. The law needs no inverse, and of the model only gravity. Joints beside the chain of
+    the tip link, such as those of a gripper, have springs and dampers of their own.
     """
 
     @staticmethod
@@ -66,4 +67,5 @@ class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
         errors = task_errors(dynamics, rows, state, reference)
         stiffness = by_part(rows, parameters.translation, parameters.rotation)
         effort = errors.jacobian.T @ (stiffness * errors.pose) - parameters.d * state.v
+        effort = effort + effort_beside(parameters, state, reference)
         return effort + dynamics.gravity(state.q) if parameters.gravity else effort

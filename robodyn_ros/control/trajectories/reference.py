@@ -70,6 +70,10 @@ class ReferenceSource(ABC):
     def at_rest(self, q: Array) -> Any:
         """The reference that holds joint positions, shape (n,) [rad or m]."""
 
+    def source_of(self, kind: type) -> ReferenceSource | None:
+        """The source, itself or a part of it, that follows trajectories of a class of references; None: none does."""
+        return self if kind is self.accepts else None
+
     def hold(self, q: Array) -> None:
         """Forget all trajectories and stay here, shape (n,) [rad or m]."""
         self._held = self.at_rest(q)
@@ -127,23 +131,62 @@ class JointReferenceSource(ReferenceSource):
 
 
 class TipReferenceSource(ReferenceSource):
-    """Source of `TipReference`; it holds the pose of the tip link.
+    """Source of `TipReference`; it holds the pose of the tip link, and the joints beside its chain.
+
+    These joints follow trajectories of joints, of which the parts of the chain's own joints mean nothing.
 
     Args:
-        forward_kinematics: Pose of the tip link by joint positions, shape (4, 4).
+        robot: The robot.
         q: Joint positions to hold at first, shape (n,) [rad or m].
     """
 
     accepts = TipReference
 
-    def __init__(self, forward_kinematics: Callable[[Array], Array], q: Array) -> None:
-        self._forward_kinematics = forward_kinematics
+    def __init__(self, robot: Robot, q: Array) -> None:
+        self._forward_kinematics = robot.dynamics().forward_kinematics
+        self._has_others = not robot.model.moves(robot.tip_link).all()
+        self._others = JointReferenceSource(q)
         super().__init__(q)
 
     def at_rest(self, q: Array) -> TipReference:
         """As in `ReferenceSource`."""
         pose, rest = self._forward_kinematics(q), np.zeros(6)
         return TipReference(pose[:3, 3].copy(), quaternion_by_largest_element(pose[:3, :3]), rest, rest)
+
+    def source_of(self, kind: type) -> ReferenceSource | None:
+        """As in `ReferenceSource`."""
+        return self._others if kind is JointReference and self._has_others else super().source_of(kind)
+
+    def hold(self, q: Array) -> None:
+        """As in `ReferenceSource`."""
+        self._others.hold(q)
+        super().hold(q)
+
+    def sample(self, time: float) -> Any:
+        """As in `ReferenceSource`."""
+        q, v, a = self._others.sample(time)
+        return super().sample(time)._replace(q=q, v=v, a=a)
+
+    def peek(self, time: float) -> Any:
+        """As in `ReferenceSource`."""
+        q, v, a = self._others.peek(time)
+        return super().peek(time)._replace(q=q, v=v, a=a)
+
+    def moving(self) -> bool:
+        """As in `ReferenceSource`."""
+        return super().moving() or self._others.moving()
+
+    def under_way(self) -> bool:
+        """As in `ReferenceSource`."""
+        return super().under_way() or self._others.under_way()
+
+    def motion(self) -> Trajectory | None:
+        """As in `ReferenceSource`; a motion of the tip link comes first."""
+        return super().motion() or self._others.motion()
+
+    def follows_only(self, trajectory: Trajectory | None) -> bool:
+        """As in `ReferenceSource`."""
+        return super().follows_only(trajectory) and self._others.follows_only(trajectory)
 
 
 class ForceReferenceSource(TipReferenceSource):
@@ -165,13 +208,13 @@ class ForceReferenceSource(TipReferenceSource):
 
     def sample(self, time: float) -> ForceReference:
         """As in `ReferenceSource`."""
-        pose: TipReference = super().sample(time)
-        return ForceReference(pose.position, pose.quaternion, pose.twist, pose.acceleration, self._wrench)
+        tip: TipReference = super().sample(time)
+        return ForceReference(*tip, self._wrench)
 
 
 SOURCES: Mapping[type, Callable[[Robot, Array], ReferenceSource]] = {
     JointReference: lambda robot, q: JointReferenceSource(q),
-    TipReference: lambda robot, q: TipReferenceSource(robot.dynamics().forward_kinematics, q),
-    ForceReference: lambda robot, q: ForceReferenceSource(robot.dynamics().forward_kinematics, q),
+    TipReference: TipReferenceSource,
+    ForceReference: ForceReferenceSource,
 }
 """Source of each class of references, for a robot that holds joint positions of shape (n,)."""

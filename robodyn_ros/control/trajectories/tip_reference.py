@@ -15,8 +15,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robodyn_ros.control.state import Shapes
-from robodyn_ros.description.model import Array
+import numpy as np
+
+from robodyn_ros.control.state import JointReference, Shapes
+from robodyn_ros.description.model import Array, read_only
+
+NO_JOINTS: Array = read_only(np.zeros(0))
+"""Joints of a motion of the tip link alone; a source of references completes them."""
+
+NO_WRENCH: Array = read_only(np.zeros(6))
 
 
 class TipReference(NamedTuple):
@@ -27,17 +34,24 @@ class TipReference(NamedTuple):
         quaternion: Its orientation, unit quaternion x, y, z, w, shape (4,).
         twist: (velocity of its origin, angular velocity), shape (6,) [m/s, rad/s].
         acceleration: Derivative of the twist, shape (6,) [m/s^2, rad/s^2].
+        q: Positions of the joints beside the tip link's chain, such as those of a gripper, of wheels or of a head,
+            shape (n,) [rad or m]; those of the chain's own joints mean nothing.
+        v: Likewise velocities [rad/s or m/s].
+        a: Likewise accelerations [rad/s^2 or m/s^2].
     """
 
     position: Array
     quaternion: Array
     twist: Array
     acceleration: Array
+    q: Array = NO_JOINTS
+    v: Array = NO_JOINTS
+    a: Array = NO_JOINTS
 
     @staticmethod
     def shapes(n: int) -> Shapes:
         """As in `Reference`."""
-        return {"position": (3,), "quaternion": (4,), "twist": (6,), "acceleration": (6,)}
+        return {"position": (3,), "quaternion": (4,), "twist": (6,), "acceleration": (6,)} | JointReference.shapes(n)
 
 
 class ForceReference(NamedTuple):
@@ -48,6 +62,9 @@ class ForceReference(NamedTuple):
         quaternion: As in `TipReference`.
         twist: As in `TipReference`.
         acceleration: As in `TipReference`.
+        q: As in `TipReference`.
+        v: As in `TipReference`.
+        a: As in `TipReference`.
         wrench: (force, torque) that the tip link should exert on the environment, about its origin, shape (6,)
             [N, N m].
     """
@@ -56,7 +73,10 @@ class ForceReference(NamedTuple):
     quaternion: Array
     twist: Array
     acceleration: Array
-    wrench: Array
+    q: Array = NO_JOINTS
+    v: Array = NO_JOINTS
+    a: Array = NO_JOINTS
+    wrench: Array = NO_WRENCH
 
     @staticmethod
     def shapes(n: int) -> Shapes:

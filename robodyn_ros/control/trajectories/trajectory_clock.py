@@ -67,7 +67,8 @@ class TrajectoryClock:
             reference: A `JointReference`, `TipReference` or `ForceReference`.
         """
         rate, change = self.rate, self._rate_change
+        v, a = rate * reference.v, rate**2 * reference.a + change * reference.v
         if isinstance(reference, JointReference):
-            return JointReference(reference.q, rate * reference.v, rate**2 * reference.a + change * reference.v)
-        return reference._replace(twist=rate * reference.twist,
+            return JointReference(reference.q, v, a)
+        return reference._replace(v=v, a=a, twist=rate * reference.twist,
                                   acceleration=rate**2 * reference.acceleration + change * reference.twist)

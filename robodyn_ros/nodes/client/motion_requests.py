@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -216,10 +216,13 @@ class MotionRequests:
             RobodynError: The controller refuses or aborts the motion, does not follow joints, or does not answer.
         """
         state = self._controller_state()
-        if not state.reference.positions:
+        positions = state.reference.positions
+        if state.cartesian and not self._moving_the_tip(targets):
+            positions = state.feedback.positions
+        if not positions:
             raise RobodynError(f"controller '{state.controller}' does not follow joints; choose one that does (robodyn "
                                "swap computed_torque), or move the tip link: robodyn move --pose X Y Z")
-        start = self._in_robot_order(state.joint_names, state.reference.positions)
+        start = self._in_robot_order(state.joint_names, positions)
         end = start.copy()
         for name, position in targets.items():
             end[self.robot.joint_names.index(name)] = position
@@ -229,6 +232,12 @@ class MotionRequests:
         goal = FollowJointTrajectory.Goal()
         goal.trajectory.joint_names, goal.trajectory.points = list(targets), [point]
         return self._follow(goal, seconds, targets)
+
+    def _moving_the_tip(self, names: Iterable[str]) -> list[str]:
+        """The joints among some that move the tip link."""
+        self.take_tip_link()
+        moves = self.robot.model.moves(self.robot.tip_link)
+        return [name for name in names if moves[self.robot.joint_names.index(name)]]
 
     def follow(self, points: Points) -> str:
         """Move through points, and wait until the last one is reached.

@@ -113,7 +113,7 @@ class JointTrajectories:
         check_count(len(message.points))
         self.check_names(message)
         stamp = read_stamp(message.header.stamp) or None
-        begin = self._path.call(lambda: self._loop.beginning(stamp))
+        begin = self._path.call(lambda: self._loop.beginning(stamp, joints=message.joint_names))
         trajectory = plan(message, self._joints, self._robot.model, begin, self._ends_at_rest())
         trajectory = self._within_limits(message, trajectory, begin)
 
