@@ -100,9 +100,13 @@ def construct(name: str, controller_class: type[Controller], robot: Robot, param
         PluginError: The constructor raised.
     """
     try:
-        return controller_class(robot, parameters)
+        controller = controller_class(robot, parameters)
     except FAULTS as error:
         raise plugin_error(f"controller '{name}' cannot be constructed", error) from error
+    if not {"robot", "dynamics", "parameters"} <= vars(controller).keys():
+        raise PluginError(f"controller '{name}' cannot be constructed: {controller_class.__name__}.__init__ does not "
+                          "call super().__init__(robot, parameters)")
+    return controller
 
 
 def controller_changed(name: str) -> bool:
@@ -170,6 +174,35 @@ def _entry(name: str) -> EntryPoint:
     return next(iter(found.values()))
 
 
+def _check_signatures(name: str, loaded: type[Controller]) -> None:
+    """Refuse a constructor or a law that cannot be called as a controller's."""
+    given = inspect.signature(loaded)
+    if not _takes(given, 2):
+        raise PluginError(f"controller '{name}': expected {loaded.__name__}.__init__(self, robot, parameters=None), "
+                          f"which begins with super().__init__(robot, parameters); received "
+                          f"__init__{_with_self(given)}; numbers to set are fields of its Parameters")
+    if not issubclass(loaded, Law):
+        return
+    right = "law(dynamics, parameters, state, reference), with memory as a fifth argument if there is an initial_memory"
+    if not isinstance(inspect.getattr_static(loaded, "law"), staticmethod):
+        raise PluginError(f"controller '{name}': expected @staticmethod above {right}")
+    given = inspect.signature(loaded.law)
+    if not (_takes(given, 4) or _takes(given, 5)):
+        raise PluginError(f"controller '{name}': expected {right}; received law{given}")
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def _with_self(signature: inspect.Signature) -> str:
+    return f"(self, {str(signature)[1:]}" if signature.parameters else f"(self){str(signature)[2:]}"
+
+
 def _checked(name: str, loaded: object) -> type[Controller]:
     if not (isinstance(loaded, type) and issubclass(loaded, Controller)):
         raise PluginError(f"controller '{name}' is {loaded!r}, expected a subclass of robodyn_ros.control.Controller")
@@ -182,6 +215,7 @@ def _checked(name: str, loaded: object) -> type[Controller]:
         if own and hasattr(type(found), "__get__") and not inspect.ismemberdescriptor(found):
             raise PluginError(f"controller '{name}': {loaded.__name__}.{attribute} is code, expected none, as the "
                               "control loop uses this attribute between its calls of the controller; rename it")
+    _check_signatures(name, loaded)
     parameters = loaded.Parameters
     if not (isinstance(parameters, type) and issubclass(parameters, Parameters)):
         raise PluginError(f"controller '{name}': {loaded.__name__}.Parameters is {parameters!r}, expected a subclass "

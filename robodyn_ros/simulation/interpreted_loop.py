@@ -185,9 +185,9 @@ class InterpretedLoop:
             motion = TickMotion(*(array.copy() for array in bound["motion"]))
             if engine is not None:
                 self._advance(engine, motion.effort)
+            motions.append(motion)
             if not math.isfinite(motion.effort.sum() + q.sum() + v.sum()):
                 return
-            motions.append(motion)
 
     def _advance(self, engine: SimulatedRobot, effort: Array) -> None:
         """Let the engine take the steps of a control period; a state that diverges becomes NaN."""

@@ -29,7 +29,7 @@ from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.reference import Trajectory
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import CompileError, InputError, SimulationError
+from robodyn_ros.errors import CompileError, InputError, PluginError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput, closed_loop_procedure
 from robodyn_ros.simulation.contact_world import World
@@ -56,6 +56,8 @@ from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
 
 _logger = logging.getLogger(__name__)
+
+_GIANT = 1e100  # where efforts of a diverging motion overflow
 
 
 class RolloutClient(Protocol):
@@ -163,7 +165,8 @@ class ClosedLoop:
         Raises:
             InputError: The robot would start inside a surface, or a value of the sample does not fit.
             CompileError: ``compiled`` is False, and the controller cannot be traced.
-            PluginError: A controller that runs uncompiled raised, or returned something else than efforts.
+            PluginError: A controller that runs uncompiled raised, or returned something else than efforts; or an effort
+                is not finite.
             SimulationError: The state became infinite or NaN.
         """
         samples = self._samples({name: np.asarray(value)[None] for name, value in (sample or {}).items()}, scenario)
@@ -191,6 +194,7 @@ class ClosedLoop:
             result = loop(divides=True)
         motions, clocks = result.motions, scenario.clocks[:, 0]
         assert motions is not None  # for mypy: the program records them
+        _check_efforts(name, self.robot, motions, clocks)
         if not (np.isfinite(result.q).all() and np.isfinite(result.v).all()):
             finite = np.isfinite(motions.q).all(axis=1)
             time = clocks[int(np.argmin(finite)) if not finite.all() else -1]
@@ -425,6 +429,18 @@ class ClosedLoop:
         robot = Robot(varied_model(self.robot.model, own))
         parameters = self._packed.unpack(packed).with_inertias(robot)
         return PackedParameters(parameters).values, self._memory(scenario.q, scenario.v, parameters)
+
+
+def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None:
+    """Raise PluginError if the controller asked for no finite effort while the state was finite and no giant."""
+    sane = (np.abs(motions.q) < _GIANT).all(axis=1) & (np.abs(motions.v) < _GIANT).all(axis=1)
+    wrong = np.argwhere(~np.isfinite(motions.effort) & sane[:, None])
+    if len(wrong):
+        tick, joint = wrong[0]
+        raise PluginError(
+            f"rollout of '{robot.name}': {name} answered a finite state with the effort {motions.effort[tick, joint]} "
+            f"for joint '{robot.joint_names[joint]}' at {clocks[tick]:g} s: look for a division by 0, a root or "
+            "logarithm of a negative number or a singular matrix in the law")
 
 
 @overload

@@ -23,7 +23,7 @@ ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 PLUGINS = """
     from dataclasses import dataclass
     import numpy as np
-    from robodyn_ros.control import Controller, JointReference, Parameters, per_joint
+    from robodyn_ros.control import Controller, JointReference, Law, Parameters, per_joint
 
     class Fine(Controller):
         def update(self, state, reference):
@@ -38,6 +38,27 @@ PLUGINS = """
     class FailsToConstruct(Fine):
         def __init__(self, robot, parameters=None):
             raise RuntimeError("no licence found")
+
+    class OddConstructor(Fine):
+        def __init__(self, robot, gain, *, rate):
+            super().__init__(robot)
+
+    class NoArguments(Fine):
+        def __init__(self):
+            pass
+
+    class Orphan(Fine):
+        def __init__(self, robot, parameters=None):
+            self.gain = 3.0
+
+    class OfInstance(Law):
+        def law(self, dynamics, parameters, state, reference):
+            return -state.v
+
+    class OddLaw(Law):
+        @staticmethod
+        def law(state, reference):
+            return -state.v
 
     class OddParameters(Fine):
         Parameters = dict
@@ -113,6 +134,12 @@ def test_prefix_of_parameters_has_no_colon():
         ("a_users_plugins:NoController", ["expected a subclass of robodyn_ros.control.Controller"]),
         ("a_users_plugins:np", ["expected a subclass"]),
         ("a_users_plugins:FailsToConstruct", ["cannot be constructed", "RuntimeError: no licence found"]),
+        ("a_users_plugins:OddConstructor", ["OddConstructor.__init__(self, robot, parameters=None)",
+                                            "received __init__(self, robot, gain, *, rate)"]),
+        ("a_users_plugins:NoArguments", ["received __init__(self)"]),
+        ("a_users_plugins:Orphan", ["does not call super().__init__(robot, parameters)"]),
+        ("a_users_plugins:OfInstance", ["@staticmethod above law(dynamics, parameters, state, reference)"]),
+        ("a_users_plugins:OddLaw", ["law(dynamics, parameters, state, reference)", "received law(state, reference)"]),
         ("a_users_plugins:OddParameters", ["OddParameters.Parameters", "dict"]),
         ("a_users_plugins:OddReference", ["follows", "str", "JointReference"]),
         ("a_users_plugins:UndeclaredParameters", ["Undeclared.p", "per_joint"]),

@@ -20,7 +20,7 @@ from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import equal
-from robodyn_ros.control import JointReference, Law, State, TipReference
+from robodyn_ros.control import Controller, JointReference, Law, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.registry import controller_names, make_controller
@@ -28,7 +28,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, P
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.description.model import Limits
-from robodyn_ros.errors import SimulationError
+from robodyn_ros.errors import PluginError, SimulationError
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
@@ -317,6 +317,38 @@ def test_what_diverges_is_said():
     scores = loop.scores(loop.scenario([], 0.1, v=np.ones(6)), [loop.controller.parameters, wild])
     assert np.isfinite(scores.rms_error[0]).all()
     assert not np.isfinite(scores.q[1]).all()
+
+
+class Rooted(Law):
+    """Takes a root that is NaN once the first joint has gone below its start."""
+
+    follows = None
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference):
+        """As in `Law`."""
+        return np.sqrt(state.q - 0.1 + np.where(np.arange(len(state.q)) == 1, 0.0, 10.0)) - 10.0
+
+
+class RootedInPython(Controller):
+    """The same, not compiled."""
+
+    follows = None
+
+    def update(self, state, reference):
+        """As in `Controller`."""
+        with np.errstate(invalid="ignore"):
+            return Rooted.law(self.dynamics, self.parameters, state, reference)
+
+
+@pytest.mark.parametrize("law", [Rooted, RootedInPython])
+def test_an_effort_that_is_nan_is_told_as_the_laws(law):
+    robot = robot_called("planar_2r")
+    loop = ClosedLoop(law(robot))
+    scenario = loop.scenario([], 0.5, q=np.array([0.3, 0.2]))
+    with pytest.raises(PluginError, match=rf"{law.__name__} answered a finite state with the effort nan for joint "
+                                          r"'joint2' at 0.0\d+ s: look for a division by 0"):
+        loop.run(scenario)
 
 
 class Measures(Law):
