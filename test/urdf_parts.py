@@ -10,7 +10,13 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+
+import pytest
+
+from robodyn_ros.description.urdf import load_urdf_text
+from robodyn_ros.errors import DescriptionError
 
 INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/>'
 INERTIAL = f'<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>{INERTIA}</inertial>'
@@ -54,3 +60,20 @@ def xacro_that_runs(written: Path) -> str:
     system = f"[c for c in {classes} if c.__name__ == '_wrap_close'][0].__init__.__globals__['system']"
     return (f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="p" value="'
             f"${{(lambda: {system}('touch {written}'))()}}\"/><link name=\"l\"><a b=\"${{p}}\"/></link></robot>")
+
+
+def load_with_warnings(xml: str):
+    """The model, and the messages of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = load_urdf_text(xml)
+    messages = [str(warning.message) for warning in caught]
+    if messages:
+        with pytest.raises(DescriptionError):
+            load_urdf_text(xml, strict=True)
+    return model, messages
+
+
+def only(messages: list[str]) -> str:
+    assert len(messages) == 1, messages
+    return messages[0]

@@ -43,7 +43,7 @@ def mass_matrix(model: RobotModel, actuators: Actuators, q: Array) -> Array:
         InputError: There is not one actuator for each joint.
     """
     _check(model, actuators)
-    return composite.mass_matrix(model, q) + np.diag(actuators.reflected_inertia)
+    return composite.mass_matrix(model, q) + actuators.gear.joint_matrix(actuators.reflected_inertia)
 
 
 def damping(model: RobotModel, actuators: Actuators) -> Array:
@@ -54,9 +54,10 @@ def damping(model: RobotModel, actuators: Actuators) -> Array:
         actuators: Its motors and gears.
 
     Raises:
-        InputError: There is not one actuator for each joint.
+        InputError: There is not one actuator for each joint, or motors drive several joints together.
     """
     _check(model, actuators)
+    actuators.check_uncoupled("a diagonal D'")
     return model.damping + actuators.damping
 
 
@@ -76,7 +77,8 @@ def forward_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array
     Raises:
         InputError: There is not one actuator for each joint; or a joint moves no inertia.
     """
-    effort = actuators.voltage_gain * voltage - damping(model, actuators) * v
+    _check(model, actuators)
+    effort = actuators.joint_effort(voltage, v, np.zeros(model.n)) - model.damping * v
     return solve_mass(mass_matrix(model, actuators, q), effort - second_moment_newton_euler.bias(model, q, v))
 
 

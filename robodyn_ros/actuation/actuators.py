@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,12 +25,13 @@ from robodyn_ros.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """One DC motor and one gear train for each joint, inductance neglected: from voltages to joint efforts.
+    """As many DC motors with gear trains as joints, inductance neglected: from voltages to joint efforts.
 
         tau = K v_M - Gamma^T K_M R_M^-1 K_e Gamma dq/dt - Gamma^T J_M Gamma d^2q/dt^2        (6.15)
 
-    The matrices are diagonal and stored as their diagonals. Gyroscopic torques of the rotors on moving links are left
-    out, as in the book; the mass of a motor belongs to its link.
+    The matrices are diagonal and stored as their diagonals, at the outputs of the gears; ``gear`` takes them to the
+    joints, which differ from the outputs only where motors drive several joints together. Gyroscopic torques of the
+    rotors on moving links are left out, as in the book; the mass of a motor belongs to its link.
 
     Attributes:
         motor: The motors.
@@ -53,7 +54,8 @@ class Actuators:
             spread = {name: figure.repeat(n) for name, figure in vars(self.motor).items()}
             object.__setattr__(self, "motor", DCMotor(**spread))
         if self.gear.n != n:
-            object.__setattr__(self, "gear", GearTrain(self.gear.ratio.repeat(n)))
+            object.__setattr__(self, "gear", replace(self.gear, ratio=self.gear.ratio.repeat(n),
+                                                     zero=self.gear.zero.repeat(n)))
 
     @property
     def n(self) -> int:
@@ -62,19 +64,19 @@ class Actuators:
 
     @cached_property
     def reflected_inertia(self) -> Array:
-        """Gamma^T J_M Gamma, the contribution of the rotors to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
+        """Gamma^T J_M Gamma, the inertia of the rotors at the outputs, (6.17), shape (n,) [kg m^2 or kg]."""
         return self.gear.reflected(self.motor.rotor_inertia)
 
     @cached_property
     def damping(self) -> Array:
-        """Gamma^T K_M R_M^-1 K_e Gamma, the joint damping by back-EMF, (6.17), shape (n,) [N m s/rad, N s/m]."""
+        """Gamma^T K_M R_M^-1 K_e Gamma, damping by back-EMF at the outputs, (6.17), shape (n,) [N m s/rad, N s/m]."""
         motor = self.motor
         return self.gear.reflected(motor.torque_constant / motor.resistance * motor.back_emf_constant)
 
     @cached_property
     def voltage_gain(self) -> Array:
-        """K = Gamma^T K_M R_M^-1: joint effort per voltage at rest, (6.17), shape (n,) [N m/V or N/V]."""
-        return self.gear.joint_effort(self.motor.torque_constant / self.motor.resistance)
+        """K = Gamma^T K_M R_M^-1: effort at the outputs per voltage at rest, (6.17), shape (n,) [N m/V or N/V]."""
+        return self.gear.ratio * (self.motor.torque_constant / self.motor.resistance)
 
     def effort_gain(self, gain: ArrayLike) -> Array:
         """Convert a feedback gain in volts, of (6.18) or (6.28), to joint efforts: K times the gain.
@@ -86,8 +88,9 @@ class Actuators:
             Shape (n,) [N m or N per unit of the joint's error].
 
         Raises:
-            InputError: The array has another shape.
+            InputError: The array has another shape, or motors drive several joints together.
         """
+        self.check_uncoupled("a gain of each joint")
         return self.voltage_gain * as_array(gain, (self.n,), "Actuators: gain")
 
     def generated_torque(self, voltage: ArrayLike, v: ArrayLike) -> NDArray[Any]:
@@ -135,3 +138,16 @@ class Actuators:
         """
         generated = self.motor.rotor_inertia * self.gear.motor_motion(a) + self.gear.motor_torque(effort)
         return self.motor.voltage(generated / self.motor.torque_constant, self.gear.motor_motion(v))
+
+    def check_uncoupled(self, what: str) -> None:
+        """Check that each motor drives one joint.
+
+        Args:
+            what: What there is then, for the message.
+
+        Raises:
+            InputError: Motors drive several joints together.
+        """
+        if self.gear.coupling is not None:
+            raise InputError(f"Actuators: expected motors that drive one joint each, for {what}, received the coupling "
+                             f"{self.gear.coupling.tolist()}")

@@ -24,6 +24,7 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
 from robodyn_ros.bounded_files import expand, read_yaml
+from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, shown, unknown
 from robodyn_ros.fields import Unit, declare, section
@@ -38,10 +39,11 @@ class ActuatorSettings:
     gear_ratio: float | None = declare(
         None, unit=Unit("-", "rad/m"), not_zero=True,
         description="Motor turns per joint turn, or motor angle per metre; negative where the motor turns the other "
-        "way; none: of the transmission of the robot's description")
+        "way; none: of the transmission of the robot's description; not for coupled joints")
     gear_efficiency: float = declare(1.0, minimum=0.0, above=True, maximum=1.0, description="Efficiency of the gear")
     motor_damping: float = declare(0.0, unit="N m s/rad", minimum=0.0,
                                    description="Viscous friction at the motor's shaft")
+    motor_friction: float = declare(0.0, unit="N m", minimum=0.0, description="Coulomb friction at the motor's shaft")
     inductance: bool = declare(True, description="Whether the inductance of the motor is modelled")
     voltage_limit: float | None = declare(None, unit="V", minimum=0.0, above=True, description="Voltage limit of the "
                                           "amplifier; none: the motor's nominal voltage")
@@ -62,17 +64,25 @@ class _JointSection:
 
 
 @dataclass(frozen=True)
+class _CouplingSection:
+    joints: Any
+    matrix: Any
+
+
+@dataclass(frozen=True)
 class HardwareSettings:
     """Actuators and friction by joint; joints without an actuator have an ideal source of effort.
 
     Attributes:
         actuators: By name of a joint.
         friction: Settings of a friction model, the same one for all joints, by name of a joint.
+        couplings: Joints that several motors drive together, besides those of the robot's description.
         where: Source of the settings, for messages.
     """
 
     actuators: Mapping[str, ActuatorSettings] = field(default_factory=dict)
     friction: Mapping[str, Any] = field(default_factory=dict)
+    couplings: tuple[Coupling, ...] = ()
     where: str = "hardware"
 
     @classmethod
@@ -80,7 +90,8 @@ class HardwareSettings:
         """Read the settings in a file.
 
         Args:
-            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator`` and ``friction``.
+            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator`` and ``friction``;
+                and perhaps ``couplings``, a list of ``joints`` and ``matrix``, see `Coupling`.
 
         Raises:
             InputError: The file cannot be read, or its content is not valid.
@@ -98,7 +109,8 @@ class HardwareSettings:
         Raises:
             InputError: The content is not valid.
         """
-        if not isinstance(content, Mapping) or set(content) != {"joints"} or not isinstance(content["joints"], Mapping):
+        if (not isinstance(content, Mapping) or not {"joints"} <= set(content) <= {"joints", "couplings"}
+                or not isinstance(content["joints"], Mapping)):
             raise InputError(f"{where}: expected the key 'joints' with a section for each joint, "
                              f"received {shown(content)}")
         actuators, friction = {}, {}
@@ -109,7 +121,7 @@ class HardwareSettings:
                 actuators[joint] = section(ActuatorSettings, f"{place}: actuator", found.actuator)
             if found.friction is not None:
                 friction[joint] = _friction(f"{place}: friction", found.friction)
-        return cls(actuators, friction, where)
+        return cls(actuators, friction, _couplings(f"{where}: couplings", content.get("couplings")), where)
 
     def joint_actuators(self, model: RobotModel) -> JointActuators:
         """The actuators of a robot's joints.
@@ -121,12 +133,37 @@ class HardwareSettings:
             InputError: A joint or motor is not known, or a figure is out of its range.
         """
         self._check_joints(model, self.actuators)
-        rows = [self._row(model, joint, reduction) for joint, reduction in zip(model.joint_names, model.reduction,
-                                                                              strict=True)]
+        couplings = self._couplings(model)
+        coupled = {joint: ratio for each in couplings for joint, ratio in zip(each.joints, each.ratio, strict=True)}
+        rows = [self._row(model, joint, coupled.get(joint, reduction), joint in coupled)
+                for joint, reduction in zip(model.joint_names, model.reduction, strict=True)]
         columns = {name: np.array([row[name] for row in rows]) for name in _IDEAL}
         motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
                                                          "inductance", "back_emf_constant")))
-        return JointActuators(Actuators(motor, GearTrain(columns.pop("gear_ratio"))), **columns)
+        gear = GearTrain(columns.pop("gear_ratio"), output_shares(couplings, model.joint_names), model.motor_zero)
+        return JointActuators(Actuators(motor, gear), **columns)
+
+    def _couplings(self, model: RobotModel) -> tuple[Coupling, ...]:
+        """Return the couplings of joints with motors: of the settings, or else of the description.
+
+        Raises:
+            InputError: A joint is not known, is in two couplings, or some but not all joints of one have motors.
+        """
+        for coupling in self.couplings:
+            self._check_joints(model, dict.fromkeys(coupling.joints))
+        own = [joint for coupling in self.couplings for joint in coupling.joints]
+        found = (*self.couplings, *(each for each in model.couplings if not set(each.joints) & set(own)))
+        if twice := next((joint for joint in own if own.count(joint) > 1), None):
+            raise InputError(f"{self.where}: couplings: expected each joint in one of them, received '{twice}' in two")
+        kept = []
+        for coupling in found:
+            without = [joint for joint in coupling.joints if joint not in self.actuators]
+            if without and len(without) < len(coupling.joints):
+                raise InputError(f"{self.where}: joint '{without[0]}': expected an actuator, since motors drive it "
+                                 f"together with {', '.join(each for each in coupling.joints if each != without[0])}")
+            if not without:
+                kept.append(coupling)
+        return tuple(kept)
 
     def joint_friction(self, model: RobotModel) -> FrictionModel:
         """Return the friction of a robot's joints: from the settings, or else from the description.
@@ -164,7 +201,7 @@ class HardwareSettings:
         return (f"{self.where}: joint '{joint}' of robot '{model.name}' moves no inertia and is held as if fixed: "
                 f"write the rotor of its motor into its description, for all programs: <dynamics armature={what}/>")
 
-    def _row(self, model: RobotModel, joint: str, reduction: float) -> dict[str, Any]:
+    def _row(self, model: RobotModel, joint: str, reduction: float, coupled: bool = False) -> dict[str, Any]:
         """Return the values of the actuator of one joint."""
         found = self.actuators.get(joint)
         if found is None:
@@ -173,6 +210,9 @@ class HardwareSettings:
         motor = (section(MotorFigures, f"{place}: motor", {"name": joint, "source": self.where} | dict(found.motor))
                  if isinstance(found.motor, Mapping) else load_motor(str(found.motor), f"{place}: motor"))
         ratio = reduction if found.gear_ratio is None else found.gear_ratio
+        if coupled and found.gear_ratio is not None:
+            raise InputError(f"{place}: gear_ratio: expected none, since the coupling of this joint has the ratio, "
+                             f"received {found.gear_ratio:g}; leave it out")
         warms = found.thermal and motor.thermal_resistance is not None and motor.thermal_time_constant is not None
         return {
             "resistance": motor.resistance,
@@ -184,6 +224,7 @@ class HardwareSettings:
             "is_motor": True,
             "efficiency": found.gear_efficiency,
             "motor_damping": found.motor_damping,
+            "motor_friction": found.motor_friction,
             "voltage_limit": found.voltage_limit or motor.nominal_voltage,
             "current_limit": found.current_limit or np.inf,
             "torque_limit": found.torque_limit or np.inf,
@@ -195,11 +236,28 @@ class HardwareSettings:
 
 _IDEAL: dict[str, Any] = {
     "resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0,
-    "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "motor_damping": 0.0, "voltage_limit": np.inf,
-    "current_limit": np.inf, "torque_limit": np.inf, "thermal_resistance": 0.0, "thermal_time_constant": 1.0,
-    "ambient_temperature": AMBIENT_TEMPERATURE,
+    "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "motor_damping": 0.0, "motor_friction": 0.0,
+    "voltage_limit": np.inf, "current_limit": np.inf, "torque_limit": np.inf, "thermal_resistance": 0.0,
+    "thermal_time_constant": 1.0, "ambient_temperature": AMBIENT_TEMPERATURE,
 }
 """An ideal source of effort, with harmless values for its unused motor."""
+
+
+def _couplings(where: str, values: Any) -> tuple[Coupling, ...]:
+    if values is None:
+        return ()
+    if not isinstance(values, list):
+        raise InputError(f"{where}: expected a list of sections with joints and matrix, received {shown(values)}")
+    couplings = []
+    for index, each in enumerate(values):
+        found = section(_CouplingSection, f"{where}: {index}", each)
+        if not isinstance(found.joints, list):
+            raise InputError(f"{where}: {index}: joints: expected a list of names, received {shown(found.joints)}")
+        try:
+            couplings.append(Coupling(tuple(map(str, found.joints)), found.matrix))
+        except InputError as error:
+            raise InputError(f"{where}: {index}: {error}") from None
+    return tuple(couplings)
 
 
 def _friction(where: str, values: Any) -> Any:

@@ -11,31 +11,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import ANY_FINITE, as_array, as_joint_array, constants
-from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.model import Array, RobotModel, joint_matrix
 from robodyn_ros.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
 class GearTrain:
-    """Rigid gears without play or loss, one for each joint: dq_M = gamma dq, tau = gamma tau_M.
+    """Rigid gears without play or loss, one for each motor: dq_M = Gamma B dq, tau = B^T Gamma tau_M.
 
-    [Yamamoto] (6.5) to (6.10). Gamma of the book is the diagonal matrix of the gear ratios.
+    [Yamamoto] (6.5) to (6.10). Gamma of the book is the diagonal matrix of the gear ratios. In the book each motor
+    drives one joint, and B is the unit matrix. Where motors drive several joints together, p = B q are the positions of
+    the gears' outputs.
 
     Attributes:
-        ratio: gamma, motor turns per joint turn, not 0, negative where the motor turns the other way; shape (n,), or
-            one number for all [- or, where the joint slides, rad/m].
+        ratio: gamma, motor turns per turn of the gear's output, not 0, negative where the motor turns the other way;
+            shape (n,), or one number for all [- or, where the joint slides, rad/m].
+        coupling: B, shape (n, n); None for the unit matrix.
+        zero: Positions of the joints at which all motors are at 0; shape (n,), or one number for all [rad or m].
 
     Raises:
-        InputError: A ratio is 0 or not finite.
+        InputError: A ratio is 0 or not finite, the shapes differ, or the coupling has no inverse.
     """
 
     ratio: Array
+    coupling: Array | None = None
+    zero: Array = 0.0  # type: ignore[assignment]  # an array once the instance is made
 
     def __post_init__(self) -> None:
         """Check the ratios and give them their shape."""
@@ -43,11 +50,17 @@ class GearTrain:
         if not constants(array, traced=1.0).all():
             raise InputError(f"GearTrain.ratio: expected ratios other than 0, received {array.tolist()}")
         object.__setattr__(self, "ratio", array)
+        object.__setattr__(self, "zero", as_joint_array(self.zero, len(array), ANY_FINITE, "GearTrain.zero"))
+        if self.coupling is not None:
+            coupling = as_array(self.coupling, (len(array), len(array)), "GearTrain.coupling")
+            object.__setattr__(self, "coupling", None if (coupling == np.eye(len(array))).all() else coupling)
+            if np.linalg.matrix_rank(coupling) < len(array):
+                raise InputError(f"GearTrain.coupling: expected a matrix with an inverse, received {coupling.tolist()}")
 
     @classmethod
     def from_model(cls, model: RobotModel) -> Self:
         """Return the gears of the transmissions in a robot description; ratio 1 where there is none."""
-        return cls(model.reduction)
+        return cls(model.reduction, model.coupling, model.motor_zero)
 
     @property
     def n(self) -> int:
@@ -60,7 +73,7 @@ class GearTrain:
         return 1.0 / self.ratio
 
     def motor_motion(self, joint_motion: ArrayLike) -> NDArray[Any]:
-        """Gamma dq: convert a displacement, velocity or acceleration from joints to motors, (6.7), (6.8).
+        """Gamma B dq: convert a displacement, velocity or acceleration from joints to motors, (6.7), (6.8).
 
         Args:
             joint_motion: Shape (n,) [rad or m, per s or s^2].
@@ -71,10 +84,37 @@ class GearTrain:
         Raises:
             InputError: The array has another shape.
         """
-        return self.ratio * as_array(joint_motion, (self.n,), "GearTrain: joint_motion")
+        return self.ratio * self.output_motion(as_array(joint_motion, (self.n,), "GearTrain: joint_motion"))
+
+    def motor_position(self, q: ArrayLike) -> NDArray[Any]:
+        """Gamma B (q - q_0): positions of the motors, shape (n,) [rad].
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+
+        Raises:
+            InputError: The array has another shape.
+        """
+        return self.motor_motion(as_array(q, (self.n,), "GearTrain: q") - self.zero)
+
+    def output_motion(self, joint_motion: NDArray[Any]) -> NDArray[Any]:
+        """B dq: convert a motion of the joints to one of the gears' outputs, shape (n,)."""
+        return joint_motion if self.coupling is None else self.coupling @ joint_motion
+
+    def effort_of_outputs(self, output_effort: NDArray[Any]) -> NDArray[Any]:
+        """B^T u: efforts on the joints of efforts u at the gears' outputs, shape (n,) [N m or N]."""
+        return output_effort if self.coupling is None else self.coupling.T @ output_effort
+
+    def output_effort(self, joint_effort: NDArray[Any]) -> NDArray[Any]:
+        """B^-T tau: efforts at the gears' outputs that give efforts on the joints, shape (n,) [N m or N]."""
+        return joint_effort if self._inverse is None else self._inverse.T @ joint_effort
+
+    @cached_property
+    def _inverse(self) -> Array | None:
+        return None if self.coupling is None else np.linalg.inv(self.coupling).astype(np.float64)
 
     def joint_effort(self, motor_torque: ArrayLike) -> NDArray[Any]:
-        """tau = Gamma^T tau_M: the joint efforts of the shaft torques of the motors, (6.10).
+        """tau = B^T Gamma tau_M: the joint efforts of the shaft torques of the motors, (6.10).
 
         Args:
             motor_torque: tau_M, shape (n,) [N m].
@@ -85,10 +125,10 @@ class GearTrain:
         Raises:
             InputError: The array has another shape.
         """
-        return self.ratio * as_array(motor_torque, (self.n,), "GearTrain: motor_torque")
+        return self.effort_of_outputs(self.ratio * as_array(motor_torque, (self.n,), "GearTrain: motor_torque"))
 
     def motor_torque(self, joint_effort: ArrayLike) -> NDArray[Any]:
-        """tau_M = Gamma^-T tau, the inverse of (6.10).
+        """tau_M = Gamma^-1 B^-T tau, the inverse of (6.10).
 
         Args:
             joint_effort: tau, shape (n,) [N m or N].
@@ -99,10 +139,10 @@ class GearTrain:
         Raises:
             InputError: The array has another shape.
         """
-        return as_array(joint_effort, (self.n,), "GearTrain: joint_effort") / self.ratio
+        return self.output_effort(as_array(joint_effort, (self.n,), "GearTrain: joint_effort")) / self.ratio
 
     def reflected(self, motor_side: ArrayLike) -> NDArray[np.float64]:
-        """Gamma^T X Gamma: an inertia or viscous friction of the motor shaft, reflected to the joint, (6.17).
+        """Gamma^T X Gamma: an inertia or viscous friction of the motor shaft, reflected to the gear's output, (6.17).
 
         Args:
             motor_side: The diagonal of X, shape (n,) [kg m^2 or N m s/rad].
@@ -114,3 +154,14 @@ class GearTrain:
             InputError: The array has another shape.
         """
         return self.ratio**2 * as_array(motor_side, (self.n,), "GearTrain: motor_side")
+
+    def joint_matrix(self, at_outputs: NDArray[Any]) -> NDArray[Any]:
+        """B^T X B: inertias or viscous frictions at the gears' outputs, seen from the joints.
+
+        Args:
+            at_outputs: The diagonal of X, shape (n,), may be traced.
+
+        Returns:
+            Shape (n, n).
+        """
+        return joint_matrix(self.coupling, at_outputs)

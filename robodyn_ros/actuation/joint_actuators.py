@@ -39,12 +39,15 @@ AMBIENT_TEMPERATURE = 25.0
 
 _LIMIT = Range(0.0, above=True, or_infinite=True)
 _RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LIMIT, "motor_damping": NOT_NEGATIVE,
+           "motor_friction": NOT_NEGATIVE,
            "thermal_resistance": NOT_NEGATIVE, "thermal_time_constant": POSITIVE,
            "efficiency": Range(0.0, 1.0, above=True)}
 
 
 class EffortLine(NamedTuple):
-    """The mean effort of the motors over a step, before the limit of their current: effort - damping v'.
+    """The mean effort of the motors at their gears' outputs over a step, before the limit of their current.
+
+    It is effort - damping p' for the velocity p' of the output.
 
     Attributes:
         effort: At velocity 0, shape (n,) [N m or N].
@@ -75,6 +78,9 @@ class Electrical(NamedTuple):
 class JointActuators:
     """One actuator for each joint: a DC motor with gear, or an ideal source of effort.
 
+    Where motors drive several joints together, values of "a joint" here are those of its motor, at the output of the
+    motor's gear; ``motors.gear`` takes them to the joints.
+
     Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,). Values of motors
     are ignored for ideal sources. Infinity stands for no limit.
 
@@ -83,6 +89,7 @@ class JointActuators:
         is_motor: Which joints have a motor, shape (n,).
         efficiency: Of the gear, in (0, 1]: see :meth:`gear_friction`.
         motor_damping: Viscous friction at the motor's shaft [N m s/rad].
+        motor_friction: Coulomb friction at the motor's shaft [N m].
         voltage_limit: Of the amplifier [V].
         current_limit: Of the amplifier [A].
         torque_limit: Of the motor's shaft, held by limiting the current [N m].
@@ -98,6 +105,7 @@ class JointActuators:
     is_motor: NDArray[np.bool_] = True  # type: ignore[assignment]  # arrays once the instance is made
     efficiency: Array = 1.0  # type: ignore[assignment]
     motor_damping: Array = 0.0  # type: ignore[assignment]
+    motor_friction: Array = 0.0  # type: ignore[assignment]
     voltage_limit: Array = np.inf  # type: ignore[assignment]
     current_limit: Array = np.inf  # type: ignore[assignment]
     torque_limit: Array = np.inf  # type: ignore[assignment]
@@ -116,6 +124,10 @@ class JointActuators:
         if len(self.efficiency) != self.motors.n:
             raise InputError(f"JointActuators: expected figures of {self.motors.n} actuators, received "
                              f"{len(self.efficiency)}")
+        apart = 0.0 * np.eye(self.n) if (given := self.motors.gear.coupling) is None else given - np.eye(self.n)
+        if apart[~self.is_motor].any() or apart[:, ~self.is_motor].any():
+            raise InputError("JointActuators: expected a motor for each of the joints that motors drive together, "
+                             "received ideal sources among them")
 
     @classmethod
     def ideal_sources(cls, n: int) -> Self:
@@ -145,8 +157,15 @@ class JointActuators:
 
     @cached_property
     def has_gear_friction(self) -> NDArray[np.bool_]:
-        """Whether a joint has a gear with losses, shape (n,)."""
-        return self.is_motor & (constants(self.efficiency, traced=0.0) < 1.0)
+        """Whether a joint has a motor with friction or a gear with losses, shape (n,)."""
+        return self.is_motor & ((constants(self.efficiency, traced=0.0) < 1.0) | (self.motor_friction > 0.0))
+
+    @cached_property
+    def is_coupled(self) -> NDArray[np.bool_]:
+        """Whether the motor of a joint drives other joints than this one too, or instead, shape (n,)."""
+        coupling = self.motors.gear.coupling
+        apart = False if coupling is None else (coupling != np.eye(self.n)).any(axis=1)
+        return self.is_motor & apart
 
     @cached_property
     def has_heat(self) -> NDArray[np.bool_]:
@@ -155,18 +174,23 @@ class JointActuators:
 
     @cached_property
     def reflected_inertia(self) -> Array:
-        """Gamma^T J_M Gamma, the contribution of the rotors to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
+        """Gamma^T J_M Gamma, the inertia of the rotors at their gears' outputs, (6.17), shape (n,) [kg m^2 or kg]."""
         return np.where(self.is_motor, self.motors.reflected_inertia, 0.0)
 
     @cached_property
+    def rotor_inertia(self) -> Array:
+        """B^T Gamma^T J_M Gamma B, the part of the rotors in the mass matrix, (6.17), shape (n, n)."""
+        return self.motors.gear.joint_matrix(self.reflected_inertia)
+
+    @cached_property
     def reflected_damping(self) -> Array:
-        """Viscous friction of the motor shafts, reflected to the joints, shape (n,) [N m s/rad or N s/m]."""
+        """Viscous friction of the motor shafts at their gears' outputs, shape (n,) [N m s/rad or N s/m]."""
         return np.where(self.is_motor, self.motors.gear.reflected(self.motor_damping), 0.0)
 
     @cached_property
     def effort_per_current(self) -> Array:
-        """Gamma^T K_M, shape (n,) [N m/A or N/A]."""
-        return self.motors.gear.joint_effort(self.motors.motor.torque_constant)
+        """Gamma^T K_M, at the gears' outputs, shape (n,) [N m/A or N/A]."""
+        return self.motors.gear.ratio * self.motors.motor.torque_constant
 
     @cached_property
     def greatest_current(self) -> Array:
@@ -188,7 +212,7 @@ class JointActuators:
         return within(effort, self.effort_limit)
 
     def back_emf(self, v: NDArray[Any]) -> NDArray[Any]:
-        """K_e gamma dq/dt, (6.1), (6.7), shape (n,) [V]."""
+        """K_e Gamma B dq/dt, (6.1), (6.7), shape (n,) [V]."""
         return self.motors.motor.back_emf_constant * self.motors.gear.motor_motion(v)
 
     def wanted_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
@@ -203,7 +227,8 @@ class JointActuators:
         Returns:
             Before the limits, shape (n,) [V].
         """
-        return self.motors.motor.voltage(effort / self.effort_per_current, self.motors.gear.motor_motion(v))
+        gear = self.motors.gear
+        return self.motors.motor.voltage(gear.output_effort(effort) / self.effort_per_current, gear.motor_motion(v))
 
     def limited_voltage(self, voltage: NDArray[Any]) -> NDArray[Any]:
         """Limit voltages by the limits of the amplifiers, shape (n,) [V]."""
@@ -223,7 +248,7 @@ class JointActuators:
         motor = self.motors.motor
         _, mean = motor.current_step(current, voltage, np.zeros(self.n), step)
         damping = (1.0 - motor.current_shares(step).mean) * self.motors.damping
-        return EffortLine(self.effort_of(mean), np.where(self.is_motor, damping, 0.0))
+        return EffortLine(self.output_effort_of(mean), np.where(self.is_motor, damping, 0.0))
 
     def electrical_step(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any], saturation: NDArray[Any],
                         step: float) -> Electrical:
@@ -258,7 +283,7 @@ class JointActuators:
                             for value in (end, mean, heat, heat + stored + step * back_emf * mean)))
 
     def gear_friction(self, effort: NDArray[Any]) -> NDArray[Any]:
-        """Return the dry friction of the gears under load: (1 - eta) |gamma tau_M|.
+        """Return the dry friction of the gears under load, (1 - eta) |gamma tau_M|, and of the motors' shafts.
 
         A driving motor delivers eta gamma tau_M, a driven motor resists with (2 - eta) gamma tau_M, and in between the
         gear sticks.
@@ -267,9 +292,12 @@ class JointActuators:
             effort: gamma tau_M, of the motors before the gears' losses, shape (n,) [N m or N].
 
         Returns:
-            The greatest friction, shape (n,) [N m or N].
+            The greatest friction at the gears' outputs, shape (n,) [N m or N].
         """
-        return np.where(self.has_gear_friction, (1.0 - self.efficiency) * abs(effort), 0.0)
+        losses = (1.0 - self.efficiency) * abs(effort)
+        if self.motor_friction.any():
+            losses = losses + abs(self.motors.gear.ratio) * self.motor_friction
+        return np.where(self.has_gear_friction, losses, 0.0)
 
     def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
         """Return the winding temperatures after a step: T_th dT/dt = T_ambient + R_th P - T at constant power.
@@ -286,9 +314,13 @@ class JointActuators:
         settled = self.ambient_temperature + self.thermal_resistance * heat / step
         return np.where(self.has_heat, settled + left * (temperature - settled), temperature)
 
-    def effort_of(self, current: NDArray[Any]) -> NDArray[Any]:
-        """gamma K_M i_M, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""
+    def output_effort_of(self, current: NDArray[Any]) -> NDArray[Any]:
+        """gamma K_M i_M at the gears' outputs, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""
         return np.where(self.is_motor, self.effort_per_current * current, 0.0)
+
+    def effort_of(self, current: NDArray[Any]) -> NDArray[Any]:
+        """B^T Gamma K_M i_M, on the joints; 0 for ideal sources, shape (n,) [N m or N]."""
+        return self.motors.gear.effort_of_outputs(self.output_effort_of(current))
 
     def heating(self, current: NDArray[Any]) -> NDArray[Any]:
         """R_M i_M^2, 0 for ideal sources, shape (n,) [W]."""

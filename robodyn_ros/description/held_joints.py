@@ -91,7 +91,9 @@ def with_joints_held(model: RobotModel, positions: dict[str, float]) -> RobotMod
             places.append((len(joints), np.eye(4)))
             joints.append(dataclasses.replace(joint, parent=carrier, pose_parent_link=pose, dof=names.index(leader)))
     frames = {name: _moved(frame, places) for name, frame in model.frames.items()}
-    return dataclasses.replace(model, joints=tuple(joints), joint_names=names, frames=frames, held=held)
+    couplings = tuple(kept for each in model.couplings if (kept := each.among(names)) is not None)
+    return dataclasses.replace(model, joints=tuple(joints), joint_names=names, frames=frames, held=held,
+                               couplings=couplings)
 
 
 def _moved(frame: Frame, places: list[tuple[int, Array]]) -> Frame:

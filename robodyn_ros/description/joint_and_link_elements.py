@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Reads and checks the values of single joints and links: axes, limits, friction, gear reductions, inertias."""
+"""Reads and checks the values of single joints and links: axes, limits, friction, inertias."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.model import NO_INERTIA, Array, Inertia, Limits
-from robodyn_ros.description.ranges import NO_LIMIT, REDUCTION
+from robodyn_ros.description.ranges import NO_LIMIT
 from robodyn_ros.description.report import Report
 
 _UNIT_TOLERANCE = 1e-3
@@ -28,8 +28,6 @@ _INERTIA_TOLERANCE = 1e-6
 
 _DEGREES = (8 * math.pi, 720.0)
 """Limits in this range look like degrees: more than four turns in radians, at most two turns in degrees."""
-
-_REDUCTIONS = ("mechanicalReduction", "mechanical_reduction")
 
 _ROUNDING = 1e-15
 
@@ -199,49 +197,6 @@ def read_armature(element: etree._Element, report: Report) -> float:
         report.warn(element, f"the armature {armature:g} is negative, as no rotor's inertia is",
                     "taken as 0; make it positive")
     return max(armature, 0.0)
-
-
-def read_reductions(root: etree._Element, joints: dict[str, etree._Element], report: Report) -> dict[str, float]:
-    """Return the gear reductions of the transmissions by joint.
-
-    They are in elements ``<transmission>`` of ROS and of ``<ros2_control>``. Motors that drive one joint side by side
-    have one reduction; a reduction at the joint, unless it repeats that of the motors, is a second stage and multiplies
-    it. Transmissions that couple several joints are not modelled.
-    """
-    reductions: dict[str, float] = {}
-    first: dict[str, etree._Element] = {}
-    for transmission in root.iter("transmission"):
-        elements = list(transmission.iter(*_REDUCTIONS))
-        if not elements:
-            continue
-        names = [joint.get("name") for joint in transmission.findall("joint")]
-        if len(names) != 1:
-            report.warn(transmission, f"it couples {len(names)} joints", "its reduction is ignored; name one joint")
-            continue
-        name = names[0]
-        if name not in joints:
-            report.warn(transmission, f"its joint '{name}' does not exist", "its reduction is ignored; rename it")
-            continue
-        if name in first:
-            report.warn(transmission, f"the joint '{name}' has another transmission, in line {first[name].sourceline}",
-                        f"that one counts, with reduction {reductions.get(name, 1.0):g}; remove one")
-            continue
-        first[name] = transmission
-        values = {each: as_number(each.text or "") for each in elements}
-        wrong = [each for each, value in values.items() if not (REDUCTION.holds(value) and value != 0.0)]
-        motors = {value for each, value in values.items() if each.getparent().tag == "actuator"}
-        others = {value for each, value in values.items() if each.getparent().tag != "actuator"}
-        if wrong:
-            received = ", ".join(repr(each.text) for each in wrong)
-            report.warn(transmission, f"its mechanical reduction {received} is not a finite number other than 0 up to "
-                        f"{REDUCTION.maximum:g}", "taken as 1; correct it")
-        elif len(motors) > 1 or len(others) > 1:
-            listed = ", ".join(f"{value:g}" for value in values.values())
-            report.warn(transmission, f"its reductions {listed} differ, for one joint",
-                        "taken as 1; write the same reduction for each motor")
-        else:
-            reductions[name] = math.prod(motors | others)
-    return reductions
 
 
 def read_mass(inertial: etree._Element) -> float:

@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.errors import DescriptionError, InputError, list_names, suggest
 
 Array = NDArray[np.float64]
@@ -168,9 +169,10 @@ class Joint:
         limits: Limits of this joint.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
-        armature: Inertia of the drive's rotor, reflected to the joint: gear ratio squared times rotor inertia
-            [kg m^2 or kg].
+        armature: Inertia of the drive's rotor, reflected to the output of its gear: gear ratio squared times rotor
+            inertia [kg m^2 or kg].
         reduction: Gear reduction of the transmission, motor turns per joint turn.
+        motor_zero: Position of the joint at which its motor is at 0, as transmissions have it [rad or m].
     """
 
     name: str
@@ -188,6 +190,7 @@ class Joint:
     friction: float = 0.0
     armature: float = 0.0
     reduction: float = 1.0
+    motor_zero: float = 0.0
 
     def __post_init__(self) -> None:
         _protect(self, "pose_parent_link", "axis")
@@ -227,6 +230,7 @@ class RobotModel:
         source: What the model was read from, for messages: the path of a file; empty if there is none.
         held: Positions of the joints that the description has as moving and this model as fixed, by name; see
             ``held_joints`` [rad or m].
+        couplings: Joints that several motors drive together; the armature of such a joint moves as its motor does.
 
     All arrays are read-only. Those per degree of freedom (``position_lower`` and so on) have shape (n,) and include
     the mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
@@ -245,6 +249,7 @@ class RobotModel:
     description: str = field(default="", repr=False)
     source: str = field(default="", repr=False)
     held: Mapping[str, float] = field(default_factory=dict, repr=False)
+    couplings: tuple[Coupling, ...] = ()
 
     def __post_init__(self) -> None:
         _protect(self, "gravity")
@@ -316,13 +321,39 @@ class RobotModel:
 
     @cached_property
     def armature(self) -> Array:
-        """Reflected rotor inertia per degree of freedom, a part of the mass matrix [kg m^2 or kg]."""
+        """Rotor inertia at the output of each gear; see ``rotor_inertia`` [kg m^2 or kg]."""
         return self._sum_per_dof(lambda joint: joint.multiplier**2 * joint.armature)
 
     @cached_property
+    def coupling(self) -> Array | None:
+        """B, positions of the gears' outputs per joint position, shape (n, n); None where B is the unit matrix."""
+        shares = output_shares(self.couplings, self.joint_names)
+        return None if shares is None else read_only(shares)
+
+    @cached_property
+    def rotor_inertia(self) -> Array:
+        """B^T J B, the part of the rotors of ``armature`` in the mass matrix, shape (n, n) [kg m^2, kg m or kg]."""
+        return joint_matrix(self.coupling, self.armature)
+
+    @cached_property
+    def has_tree_mass_matrix(self) -> bool:
+        """Whether only joints that carry each other share an inertia, each with a degree of freedom of its own."""
+        return len(self.joints) == self.n and self.has_diagonal_rotors
+
+    @property
+    def has_diagonal_rotors(self) -> bool:
+        """Whether no rotor of ``armature`` is turned by several joints."""
+        return self.coupling is None or not np.any(self.rotor_inertia - np.diag(np.diag(self.rotor_inertia)))
+
+    @cached_property
     def reduction(self) -> Array:
-        """Gear reduction per degree of freedom, motor turns per joint turn."""
+        """Gear reduction per degree of freedom, motor turns per turn of the gear's output."""
         return read_only(np.array([joint.reduction for joint in self.leaders]))
+
+    @cached_property
+    def motor_zero(self) -> Array:
+        """Positions of the joints at which the motors are at 0, shape (n,) [rad or m]."""
+        return read_only(np.array([joint.motor_zero for joint in self.leaders]))
 
     def with_scaled_armature(self, factors: Array) -> RobotModel:
         """Return the robot with the armature of each joint times a factor.
@@ -447,6 +478,19 @@ class RobotModel:
         for joint in self.joints:
             total[joint.dof] += value(joint)
         return read_only(total)
+
+
+def joint_matrix(coupling: Array | None, diagonal: NDArray[Any]) -> NDArray[Any]:
+    """Return B^T X B, seen from the joints, of a diagonal X at the outputs of the gears.
+
+    Args:
+        coupling: B, shape (n, n); None for the unit matrix.
+        diagonal: Of X, shape (n,), may be traced.
+
+    Returns:
+        Shape (n, n).
+    """
+    return np.diag(diagonal) if coupling is None else coupling.T @ (diagonal[:, None] * coupling)
 
 
 def position_range_of_dof(joint: Joint) -> tuple[float, float]:

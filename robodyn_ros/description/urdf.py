@@ -28,12 +28,12 @@ from robodyn_ros.description.joint_and_link_elements import (
     read_axis,
     read_friction,
     read_limits,
-    read_reductions,
 )
 from robodyn_ros.description.mimic import resolve_mimics
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
 from robodyn_ros.description.ranges import MOST_JOINTS
 from robodyn_ros.description.report import Report
+from robodyn_ros.description.transmissions import read_transmissions
 from robodyn_ros.description.tree import lay_out
 
 
@@ -130,7 +130,7 @@ def _build_model(document: Document, report: Report, gravity: Array, hold_massle
     if not joint_names:
         report.warn(document.root, "nothing moves: no joint is revolute, continuous or prismatic",
                     "it is read as a rigid body, for transforms and views")
-    reductions = read_reductions(document.root, document.joints, report)
+    transmissions = read_transmissions(document.root, document.joints, joint_names, report)
     joints: list[Joint] = []
     for element, parent, pose, inertia in zip(tree.joints, tree.parents, tree.poses, tree.inertias, strict=True):
         name = element.get("name")
@@ -152,7 +152,8 @@ def _build_model(document: Document, report: Report, gravity: Array, hold_massle
                 damping=damping,
                 friction=friction,
                 armature=read_armature(element, report),
-                reduction=reductions.get(name, 1.0),
+                reduction=transmissions.reductions.get(name, 1.0),
+                motor_zero=transmissions.zeros.get(name, 0.0),
             )
         )
     model = RobotModel(
@@ -165,6 +166,7 @@ def _build_model(document: Document, report: Report, gravity: Array, hold_massle
         gravity=gravity,
         description=document.text,
         source=report.file,
+        couplings=tuple(transmissions.couplings),
     )
     return hold_massless_joints(model, report, document.joints) if hold_massless else model
 

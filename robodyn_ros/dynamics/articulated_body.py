@@ -37,7 +37,7 @@ a fifth less.
 def is_faster(model: RobotModel) -> bool:
     """Whether articulated bodies are faster than the mass matrix for this robot."""
     squares = [len(path_to(model, index)) ** 2 for index in range(len(model.joints))]
-    return len(squares) == model.n and sum(squares) > MEAN_SQUARE_DEPTH * model.n
+    return model.has_tree_mass_matrix and sum(squares) > MEAN_SQUARE_DEPTH * model.n
 
 
 class ArticulatedInertia(NamedTuple):
@@ -132,13 +132,8 @@ def articulated_body_forward_dynamics(
         InputError: An array has another shape; joints share a degree of freedom (mimic joints); a joint moves
             no inertia; or no link has a name of ``exerted``.
     """
+    _check_tree(model)
     joints = model.joints
-    if len(joints) != model.n:
-        mimics = ", ".join(f"'{joint.name}'" for joint in joints if joint.name not in model.joint_names)
-        raise InputError(
-            f"articulated bodies: each joint must be free of the others, but {mimics} of robot '{model.name}' mimic "
-            "others; forward_dynamics takes them"
-        )
     poses = joint_poses(model, q)
     twists: list[Array] = []
     drifts: list[Array] = []  # c, acceleration of the link relative to its parent at constant joint velocity
@@ -182,6 +177,18 @@ def articulated_body_forward_dynamics(
     return result
 
 
+def _check_tree(model: RobotModel) -> None:
+    mimics = ", ".join(f"'{joint.name}'" for joint in model.joints if joint.name not in model.joint_names)
+    if mimics:
+        raise InputError(
+            f"articulated bodies: each joint must be free of the others, but {mimics} of robot '{model.name}' mimic "
+            "others; forward_dynamics takes them"
+        )
+    if not model.has_tree_mass_matrix:
+        raise InputError(f"articulated bodies: robot '{model.name}' has rotors that several joints turn; "
+                         "forward_dynamics takes them")
+
+
 def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
     """The factors of M = L^T D L for `TreeSystem`, in O(n): they make M^-1 B cost O(n) a column.
 
@@ -196,8 +203,9 @@ def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
         (S_i, U_i / d_i, 1 / d_i) in the row of joint i's degree of freedom, shape (n, 13).
 
     Raises:
-        InputError: A joint moves no inertia.
+        InputError: A joint moves no inertia, or shares a degree of freedom or a rotor with others.
     """
+    _check_tree(model)
     joints, poses = model.joints, common_frame(model, q).poses
     inertias = [
         ArticulatedInertia.from_body(body.in_parent(pose))

@@ -37,7 +37,7 @@ def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
 
     Args:
         model: The robot.
-        rotors: Reflected inertia of motors, which is added to the diagonal, shape (n,) or () [kg m^2 or kg].
+        rotors: Inertia of motors, which is added, shape (n, n) or () [kg m^2 or kg].
 
     Raises:
         DescriptionError: It has no inertia at all; or the message names the joint and its inertia.
@@ -46,18 +46,19 @@ def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
     inertias = [joint.inertia for joint in model.joints]
     if is_traced(np.asarray(rotors), *(np.asarray(value) for each in inertias for value in vars(each).values())):
         return
-    if problem := _problem_of(model, tuple(np.broadcast_to(np.asarray(rotors, dtype=np.float64), model.n))):
+    added = np.broadcast_to(np.asarray(rotors, dtype=np.float64), (model.n, model.n))
+    if problem := _problem_of(model, tuple(map(tuple, added))):
         raise DescriptionError(f"robot '{model.name}': {problem}; correct the masses, inertias and lengths of the "
                                "links that this joint moves, or make the joint fixed")
 
 
 @lru_cache(maxsize=8)
-def _problem_of(model: RobotModel, rotors: tuple[float, ...]) -> str:
+def _problem_of(model: RobotModel, rotors: tuple[tuple[float, ...], ...]) -> str:
     """Why the mass matrix is positive definite at none of a few configurations; empty if it is at one."""
     problem = ""
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, model.n)):
         with np.errstate(all="ignore"):
-            problem = _problem(mass_matrix(model, q) + np.diag(rotors), model)
+            problem = _problem(mass_matrix(model, q) + np.array(rotors), model)
         if not problem:
             break
     return problem

@@ -176,9 +176,9 @@ def base_acceleration_of(model: RobotModel, q: Array) -> Array:
 
 
 def _mass_of(model: RobotModel, motions: list[JointMotion], kind: DTypeLike) -> Array:
-    """M, shape (n, n): S_i^T G S_j of joints one behind the other, and the rotors' inertia on the diagonal."""
+    """M, shape (n, n): S_i^T G S_j of joints one behind the other, and the rotors' inertia."""
     joints = model.joints
-    matrix = np.diag(model.armature).astype(kind)
+    matrix = model.rotor_inertia.astype(kind)
     for joint, motion in zip(joints, motions, strict=True):
         wrench = motion.body.inertia.momentum(motion.axis)
         matrix[joint.dof, joint.dof] += motion.axis @ wrench

@@ -43,8 +43,8 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
         InputError: An array has another shape.
     """
     energy: Any = np.float64(0.0)
-    for dof in np.flatnonzero(model.armature):
-        energy = energy + 0.5 * model.armature[dof] * (v[dof] * v[dof])
+    for dof, other in np.argwhere(model.rotor_inertia):
+        energy = energy + 0.5 * model.rotor_inertia[dof, other] * (v[dof] * v[other])
     motions = link_motions(model, joint_poses(model, q), v, np.zeros(model.n), np.zeros(6))
     for joint, (twist, _) in zip(model.joints, motions, strict=True):
         omega, inertia = twist[:3], joint.inertia

@@ -56,8 +56,8 @@ def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], 
     """
     passed_on = list(wrenches)
     tau = np.zeros(model.n, dtype=kind)
-    for dof in np.flatnonzero(model.armature):
-        tau[dof] = model.armature[dof] * a[dof]
+    for dof, other in np.argwhere(model.rotor_inertia):
+        tau[dof] = tau[dof] + model.rotor_inertia[dof, other] * a[other]
     for index in reversed(range(len(model.joints))):
         joint = model.joints[index]
         tau[joint.dof] += joint.multiplier * (passed_on[index] @ joint_twist(joint))

@@ -19,7 +19,7 @@ from robodyn_ros.kinematics.twists import wrench_in_parent
 
 
 def mass_matrix(model: RobotModel, q: Array) -> Array:
-    """M(q) by composite rigid bodies, [Featherstone] 6.2, with the rotors of ``model.armature`` on its diagonal.
+    """M(q) by composite rigid bodies, [Featherstone] 6.2, with ``model.rotor_inertia``.
 
     Column i holds the joint efforts when joint i alone accelerates by one: all links that it carries are then one rigid
     body, whose wrench every joint towards the base passes on. Bodies are as ``regrouped_bodies`` has them.
@@ -29,12 +29,12 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        Symmetric and positive definite, shape (n, n); exactly 0 where two joints carry no common link.
+        Symmetric and positive definite, shape (n, n); exactly 0 where two joints carry no common link and no rotor.
     """
     joints = model.joints
     poses = joint_poses(model, q)
     composites = regrouped_bodies(model)
-    matrix = np.diag(model.armature).astype(np.result_type(q, float))
+    matrix = model.rotor_inertia.astype(np.result_type(q, float))
     for index in reversed(range(len(joints))):
         joint = joints[index]
         if joint.parent >= 0:

@@ -38,7 +38,7 @@ out: a chain of 23 joints has as many, a humanoid with hands 279."""
 def is_large(model: RobotModel) -> bool:
     """Whether the matrices of this robot are better computed by loops; not where joints share a degree of freedom."""
     pairs = sum(len(path_to(model, index)) - 1 for index in range(len(model.joints)))
-    return len(model.joints) == model.n and pairs >= LARGE
+    return model.has_tree_mass_matrix and pairs >= LARGE
 
 
 class _Tree(NamedTuple):

@@ -79,7 +79,7 @@ def with_inertial_parameters(model: RobotModel, parameters: ArrayLike) -> RobotM
 def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
     """Y(q, v, a) with Y pi = tau of inverse dynamics: what identification and adaptive control start from.
 
-    Of the links alone: rotors (``model.armature``) need ``armature * a`` besides.
+    Of the links alone: rotors need ``model.rotor_inertia @ a`` besides.
 
     Each link's wrench (9.33) is linear in its parameters; the body Jacobian takes it to the joints, as it takes G in
     [LynchPark] (9.61).

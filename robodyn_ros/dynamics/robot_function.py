@@ -233,9 +233,9 @@ class Kernels:
 
     @cached_property
     def mass_system(self) -> TreeSystem | None:
-        """Solves systems with the robot's mass matrix, by its factors; none where joints share a degree of freedom."""
+        """Solves systems with the robot's mass matrix, by its factors; none without a tree's mass matrix."""
         joints, n = self.model.joints, self.model.n
-        if len(joints) != n:
+        if not self.model.has_tree_mass_matrix:
             return None
         parents = [-1] * n
         for joint in joints:

@@ -24,6 +24,10 @@ The impulses determine the velocities after the step through the inertia matrix.
 exactly one choice of modes is consistent [Stewart]. Pivoting finds it: solve for a choice, move each joint that
 contradicts its mode to the neighbouring mode, repeat. After a few pivot steps only one joint moves at a time, which
 cannot cycle [CottlePangStone]. The choice of the previous time step is nearly always right and costs one solve.
+
+A motor that drives several joints acts along its row of B, the velocity of its gear's output. Dry friction of its shaft
+and gear does so, too, besides that of the joints. It is steep viscous friction up to its limit there, so that a motor
+that sticks creeps by at most `CREEP`: three more modes for each such motor.
 """
 
 from __future__ import annotations
@@ -34,14 +38,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import is_limit
-from robodyn_ros.compile import clip, equal, greater, less, maximum, where
-from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given
+from robodyn_ros.compile import clip, equal, greater, greater_equal, less, maximum, sign, where
+from robodyn_ros.description.model import Array, joint_matrix
+from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given, solve_positive_definite
 
 LOWER, NEGATIVE, STICKING, POSITIVE, UPPER = range(5)
 
 BLOCK_STEPS = 10
 """Pivot steps in which all joints move at once."""
+
+CREEP = 1e-9
+"""Speed of a coupled motor's output at which its dry friction reaches its limit [rad/s or m/s]; see `_COMPLIANCE`."""
+
+_COMPLIANCE = 1e-10
+"""Share of the speed that this friction would stop in a step, which is added: two motors may stick on one joint."""
 
 _VELOCITY_TOLERANCE = 1e-12  # [rad/s or m/s]
 _STOP_TOLERANCE = 1e-10  # likewise; of the velocity that reaches a stop
@@ -57,8 +67,9 @@ class Problem(NamedTuple):
         friction: Greatest impulse of dry friction, infinite for a brake that always holds, shape (n,) [N m s or N s].
         slowest: Velocity of a joint that has reached its lower stop, -infinite where it cannot, shape (n,).
         fastest: Likewise for the upper stop, infinite where it cannot.
-        drive: The motors' impulse at velocity 0, shape (n,) [N m s or N s].
-        drive_damping: By how much it falls per velocity, shape (n,) [N m s^2/rad or N s^2/m].
+        drive: The motors' impulse on their gears' outputs at velocity 0, shape (n,) [N m s or N s].
+        drive_damping: By how much it falls per velocity of the output, shape (n,) [N m s^2/rad or N s^2/m].
+        motor_friction: Greatest impulse of dry friction of coupled motors, shape (coupled,) [N m s or N s].
     """
 
     matrix: NDArray[Any]
@@ -68,6 +79,7 @@ class Problem(NamedTuple):
     fastest: NDArray[Any]
     drive: NDArray[Any]
     drive_damping: NDArray[Any]
+    motor_friction: NDArray[Any]
 
 
 class PivotStep(NamedTuple):
@@ -78,6 +90,8 @@ class PivotStep(NamedTuple):
         impulse: Of friction and stops, shape (n,) [N m s or N s].
         contact_mode: Next choice, shape (n,).
         saturation: Next choice: 1 or -1 where the motor's impulse is at its limit of that sign, else 0, shape (n,).
+        motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
+        motor_mode: Next choice: 1 or -1 where such a motor slides that way, 0 where it sticks, shape (coupled,).
         moved: Positive if the next choice is another one, 0 if the solution is consistent.
     """
 
@@ -85,11 +99,13 @@ class PivotStep(NamedTuple):
     impulse: NDArray[Any]
     contact_mode: NDArray[Any]
     saturation: NDArray[Any]
+    motor_impulse: NDArray[Any]
+    motor_mode: NDArray[Any]
     moved: Any
 
 
 class ConstraintSolution(NamedTuple):
-    """The solution of a problem, as integrators use it; each array has shape (n,).
+    """The solution of a problem, as integrators use it; each array has shape (n,), the last one (coupled,).
 
     Attributes:
         velocity: After the step [rad/s or m/s].
@@ -97,6 +113,7 @@ class ConstraintSolution(NamedTuple):
         friction: Greatest impulse of dry friction [N m s or N s].
         contact_mode: Mode of friction and stops.
         saturation: Mode of the motors.
+        motor_impulse: Of the dry friction of coupled motors [N m s or N s].
     """
 
     velocity: NDArray[Any]
@@ -104,6 +121,7 @@ class ConstraintSolution(NamedTuple):
     friction: NDArray[Any]
     contact_mode: NDArray[Any]
     saturation: NDArray[Any]
+    motor_impulse: NDArray[Any]
 
     @property
     def friction_part(self) -> NDArray[Any]:
@@ -118,15 +136,32 @@ class ConstraintLimits(NamedTuple):
         lower: Positions of the lower stops, -infinite where there is none, shape (n,) [rad or m].
         upper: Likewise.
         drive: Greatest impulse of the motors, infinite where there is no limit, shape (n,) [N m s or N s].
+        coupling: B, velocities of the gears' outputs per joint velocity, shape (n, n); None for the unit matrix.
+        sliding: Its rows of the motors that drive several joints and have dry friction, shape (coupled, n).
     """
 
     lower: Array
     upper: Array
     drive: Array
+    coupling: Array | None
+    sliding: Array
+
+    def motor_modes(self, v: NDArray[Any]) -> NDArray[Any]:
+        """Modes of the dry friction of coupled motors to start from, by the joint velocities, shape (coupled,)."""
+        speed = self.sliding @ v
+        return where(greater(abs(speed), 2.0 * CREEP), sign(speed), 0.0)
+
+    def of_motors(self, v: NDArray[Any]) -> NDArray[Any]:
+        """B v: velocities of the gears' outputs, shape (n,)."""
+        return v if self.coupling is None else self.coupling @ v
+
+    def on_joints(self, drive: NDArray[Any]) -> NDArray[Any]:
+        """B^T u: impulses on the joints of impulses at the gears' outputs, shape (n,)."""
+        return drive if self.coupling is None else self.coupling.T @ drive
 
 
 def most_pivot_steps(n: int) -> int:
-    """Return more pivot steps than n joints can need; the bound only guards against rounding."""
+    """Return more pivot steps than n joints and coupled motors can need; the bound only guards against rounding."""
     return BLOCK_STEPS + 60 * n
 
 
@@ -143,7 +178,7 @@ def within_reach(contact_mode: NDArray[Any], problem: Problem) -> NDArray[Any]:
 
 
 def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray[Any], saturation: NDArray[Any],
-               number: Any) -> PivotStep:
+               motor_mode: NDArray[Any], number: Any) -> PivotStep:
     """Solve for a choice of modes, and choose again.
 
     Args:
@@ -151,6 +186,7 @@ def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray
         problem: The problem of this time step.
         contact_mode: Mode of friction and stops of each joint, shape (n,).
         saturation: Mode of the motor of each joint: -1, 0 or 1, shape (n,).
+        motor_mode: Mode of the dry friction of coupled motors: -1, 0 or 1, shape (coupled,).
         number: Pivot steps before this one.
 
     Returns:
@@ -159,30 +195,68 @@ def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray
     limited = is_limit(limits.drive)
     drive_limit = np.where(limited, limits.drive, 0.0)
     linear = np.where(limited, 1.0 - saturation * saturation, 1.0)
-    matrix = problem.matrix + np.diag(linear * problem.drive_damping)
+    matrix = problem.matrix + joint_matrix(limits.coupling, linear * problem.drive_damping)
     drive = np.where(limited, where(linear, problem.drive, saturation * drive_limit), problem.drive)
     now = _ContactModes.from_choice(limits, contact_mode)
     free = now.negative + now.positive
     dry = where(now.negative, problem.friction, where(now.positive, -problem.friction, 0.0))
     held = where(now.lower, problem.slowest, where(now.upper, problem.fastest, 0.0))
-    velocity, reaction = solve_mass_partly_given(matrix, problem.momentum + drive + dry, free, held)
+    velocity, reaction = solve_mass_partly_given(matrix, problem.momentum + limits.on_joints(drive) + dry, free, held)
+    motor_impulse = slowest = np.zeros(0)
+    if len(limits.sliding):
+        slowest = CREEP + _COMPLIANCE * problem.motor_friction * (limits.sliding**2 @ (1.0 / problem.matrix.diagonal()))
+        solved = [solve_mass_partly_given(matrix, row, free, np.zeros(len(row))) for row in limits.sliding]
+        velocities, reactions = (np.array(each).T for each in zip(*solved, strict=True))
+        motor_impulse = _motor_impulses(problem.motor_friction, slowest, motor_mode, limits.sliding @ velocities,
+                                        limits.sliding @ velocity)
+        velocity, reaction = velocity + velocities @ motor_impulse, reaction + reactions @ motor_impulse
     impulse = dry + reaction
 
-    line = problem.drive - problem.drive_damping * velocity
+    line = problem.drive - problem.drive_damping * limits.of_motors(velocity)
     slack = _IMPULSE_TOLERANCE * drive_limit
     beyond = greater(line, drive_limit + slack) - less(line, -drive_limit - slack)
     within = less(saturation * line, drive_limit - slack)
+    most = (1.0 + _IMPULSE_TOLERANCE) * problem.motor_friction
+    slides = where(greater(abs(motor_impulse), most), -sign(motor_impulse), 0.0)
+    stays = greater_equal(motor_mode * (limits.sliding @ velocity), slowest - _VELOCITY_TOLERANCE)
     change = _choice(
-        np.concatenate([contact_mode, saturation[limited]]),
+        np.concatenate([contact_mode, saturation[limited], motor_mode]),
         np.concatenate([_next_contact_mode(problem, contact_mode, now, velocity, impulse),
-                        where(linear, beyond, where(within, 0.0, saturation))[limited]]), number)
-    next_saturation = np.zeros(len(contact_mode), dtype=np.result_type(change.choice, float))
-    next_saturation[limited] = change.choice[len(contact_mode):]
-    return PivotStep(velocity, impulse, change.choice[:len(contact_mode)], next_saturation, change.moved)
+                        where(linear, beyond, where(within, 0.0, saturation))[limited],
+                        where(motor_mode, where(stays, motor_mode, 0.0), slides)]), number)
+    n, ends = len(contact_mode), len(contact_mode) + int(np.sum(limited))
+    next_saturation = np.zeros(n, dtype=np.result_type(change.choice, float))
+    next_saturation[limited] = change.choice[n:ends]
+    return PivotStep(velocity, impulse, change.choice[:n], next_saturation, motor_impulse, change.choice[ends:],
+                     change.moved)
+
+
+def _motor_impulses(friction: NDArray[Any], slowest: NDArray[Any], mode: NDArray[Any], response: NDArray[Any],
+                    speed: NDArray[Any]) -> NDArray[Any]:
+    """Return the impulses of the dry friction of coupled motors, shape (coupled,).
+
+    Args:
+        friction: The greatest ones.
+        slowest: Speed of an output at which they are reached.
+        mode: 1 or -1 where a motor slides that way, 0 where it sticks.
+        response: Velocity of each output by an impulse on each one, shape (coupled, coupled).
+        speed: Velocity of the outputs without these impulses.
+    """
+    sticks = where(mode, 0.0, greater(friction, 0.0))
+    known = -mode * friction
+    unknown = np.outer(sticks, sticks)
+    compliance = slowest / where(greater(friction, 0.0), friction, 1.0)
+    matrix = where(unknown, response + np.diag(compliance), np.eye(len(mode)))
+    right = where(sticks, -speed - response @ known, known)
+    impulses: NDArray[Any] = solve_positive_definite(matrix, right, _STUCK)
+    return impulses
+
+
+_STUCK = "the friction of coupled motor {}, counted from 0, cannot be solved for"
 
 
 def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
-    """Solve a problem without friction under the assumption that no joint is at a stop and no motor at its limit.
+    """Solve a problem without dry friction under the assumption that no joint is at a stop and no motor at its limit.
 
     This costs less than half of a pivot step. Since there is only one solution, a consistent result is the right one.
 
@@ -194,8 +268,9 @@ def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
         The solution and its modes; ``moved`` is positive where the assumption does not hold.
     """
     limited = is_limit(limits.drive)
-    velocity = solve_mass(problem.matrix + np.diag(problem.drive_damping), problem.momentum + problem.drive)
-    line = problem.drive - problem.drive_damping * velocity
+    velocity = solve_mass(problem.matrix + joint_matrix(limits.coupling, problem.drive_damping),
+                          problem.momentum + limits.on_joints(problem.drive))
+    line = problem.drive - problem.drive_damping * limits.of_motors(velocity)
     hindered = [
         *less(velocity, problem.slowest - _STOP_TOLERANCE)[np.isfinite(limits.lower)],
         *greater(velocity, problem.fastest + _STOP_TOLERANCE)[np.isfinite(limits.upper)],
@@ -203,7 +278,8 @@ def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
     ]
     nothing = np.zeros(len(velocity))
     modes = np.full(len(velocity), float(NEGATIVE))
-    return PivotStep(velocity, nothing, modes, nothing, sum(hindered, np.float64(0.0)))
+    none = np.zeros(len(limits.sliding))
+    return PivotStep(velocity, nothing, modes, nothing, none, none, sum(hindered, np.float64(0.0)))
 
 
 class _ContactModes(NamedTuple):

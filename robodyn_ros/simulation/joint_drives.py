@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.simulation.motion import demand, viscous
@@ -19,15 +20,16 @@ from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantSt
 
 
 class JointDrives(NamedTuple):
-    """Efforts on the joints in one step, as far as they do not depend on the rigid bodies; each of shape (n,).
+    """Efforts in one step, as far as they do not depend on the rigid bodies; each of shape (n,), the last (coupled,).
 
     Attributes:
         effort: Of ideal sources; 0 for motors [N m or N].
-        motor_effort: Of motors at velocity 0, before the limit of their current [N m or N].
-        motor_damping: Decrease of the motors' efforts per velocity [N m s/rad or N s/m].
-        viscous: Viscous friction of joints, motors' shafts and passive drives [N m s/rad or N s/m].
-        friction: Greatest dry friction of joints, gears and brakes [N m or N].
+        motor_effort: Of motors on their gears' outputs at velocity 0, before the limit of their current [N m or N].
+        motor_damping: Decrease of the motors' efforts per velocity of the output [N m s/rad or N s/m].
+        viscous: Viscous friction of joints, shafts of uncoupled motors and passive drives [N m s/rad or N s/m].
+        friction: Greatest dry friction of joints, uncoupled motors and gears, and brakes [N m or N].
         voltage: Of the motors [V].
+        motor_friction: Greatest dry friction of coupled motors and their gears, at the outputs [N m or N].
     """
 
     effort: NDArray[Any]
@@ -36,6 +38,7 @@ class JointDrives(NamedTuple):
     viscous: NDArray[Any]
     friction: NDArray[Any]
     voltage: NDArray[Any]
+    motor_friction: NDArray[Any]
 
 
 def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) -> JointDrives:
@@ -49,6 +52,8 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     v, actuators = state.v, plant.actuators
     asked = demand(plant, command, v)
     line = actuators.effort_line(asked.voltage, state.current, plant.step)
-    at_start = actuators.limited_effort(line.effort - line.damping * v)
-    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command.brake
-    return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), level, asked.voltage)
+    at_start = actuators.limited_effort(line.effort - line.damping * plant.limits.of_motors(v))
+    losses = actuators.gear_friction(at_start)
+    level = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses) + command.brake
+    return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), level, asked.voltage,
+                       losses[plant.sliding_motors])

@@ -80,14 +80,44 @@ def ideal_effort(plant: PlantModel, command: PlantCommand) -> NDArray[Any]:
 
 
 def viscous(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
-    """D of joints, motors' shafts and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m].
+    """D of joints, shafts of uncoupled motors and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m].
 
     Args:
         plant: The simulated model.
         command: The commands.
         v: Joint velocities, shape (n,) [rad/s or m/s].
     """
-    return plant.friction.viscous + plant.actuators.reflected_damping + passive(plant, command, v)
+    shafts = np.where(plant.actuators.is_coupled, 0.0, plant.actuators.reflected_damping)
+    return plant.friction.viscous + shafts + passive(plant, command, v)
+
+
+def shaft_damping(plant: PlantModel) -> NDArray[Any] | float:
+    """B^T D B, viscous friction of coupled motors' shafts, shape (n, n) [N m s/rad or N s/m]; 0 without them."""
+    return 0.0 if plant.limits.coupling is None else plant.actuators.motors.gear.joint_matrix(plant.coupled_damping)
+
+
+def shaft_friction(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any] | float:
+    """Return the efforts of the viscous friction of coupled motors' shafts on the joints, shape (n,); 0 without them.
+
+    Args:
+        plant: The simulated model.
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+    """
+    return 0.0 if plant.limits.coupling is None else -(shaft_damping(plant) @ v)
+
+
+def shaft_losses(plant: PlantModel, v: NDArray[Any], other: NDArray[Any]) -> NDArray[Any] | float:
+    """Return the power that viscous friction of coupled motors' shafts takes, shape (n,) [W]; 0 without them.
+
+    Args:
+        plant: The simulated model.
+        v: Joint velocities that the friction belongs to, shape (n,) [rad/s or m/s].
+        other: Joint velocities during which it acts, shape (n,) [rad/s or m/s].
+    """
+    limits = plant.limits
+    if limits.coupling is None:
+        return 0.0
+    return plant.coupled_damping * limits.of_motors(v) * limits.of_motors(other)
 
 
 def passive(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
@@ -100,8 +130,14 @@ def passive(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArra
 
 
 def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
-    """M(q) + Gamma^T J_M Gamma, (6.17), shape (n, n)."""
-    return mass_matrix(plant.model, q) + np.diag(plant.actuators.reflected_inertia)
+    """M(q) + B^T Gamma^T J_M Gamma B, (6.17), shape (n, n)."""
+    return mass_matrix(plant.model, q) + plant.actuators.rotor_inertia
+
+
+def rotor_momentum(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any]:
+    """B^T Gamma^T J_M Gamma B v, shape (n,) [N m s or N s]."""
+    actuators = plant.actuators
+    return actuators.reflected_inertia * v if plant.limits.coupling is None else actuators.rotor_inertia @ v
 
 
 def derivative(plant: PlantModel, x: SmoothState, asked: Demand, command: PlantCommand) -> SmoothState:
@@ -120,7 +156,8 @@ def derivative(plant: PlantModel, x: SmoothState, asked: Demand, command: PlantC
     actuators, external, damping = plant.actuators, command.external, viscous(plant, command, v)
     flowing = actuators.instant_current(asked.voltage, current, v)
     current_rate = actuators.current_rate(asked.voltage, current, v)
-    effort = asked.effort + actuators.effort_of(flowing)
+    effort = asked.effort + actuators.effort_of(flowing) + shaft_friction(plant, v)
     a = solve_mass(inertia(plant, q), effort + external - bias(plant.model, q, v) - damping * v)
     work = asked.effort * v + actuators.power(flowing, current_rate, v)
-    return SmoothState(v, a, current_rate, work, external * v, damping * v * v, actuators.heating(flowing))
+    loss = damping * v * v + shaft_losses(plant, v, v)
+    return SmoothState(v, a, current_rate, work, external * v, loss, actuators.heating(flowing))

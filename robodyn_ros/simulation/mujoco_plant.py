@@ -72,6 +72,10 @@ class MujocoPlant(SimulatedRobot):
         if model.integrator not in (Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA):
             raise InputError(f"engine mujoco: integrator: expected {Integrator.SEMI_IMPLICIT_EULER} or "
                              f"{Integrator.RUNGE_KUTTA}, received {model.integrator}")
+        if model.actuators.is_coupled.any() or not model.model.has_diagonal_rotors:
+            raise InputError("engine mujoco: expected motors that drive one joint each, received motors of "
+                             f"'{robot.name}' that drive several together; choose the engine robodyn, or leave their "
+                             "actuators out")
         self.step, self.steps = step, 0
         self.joint_names = robot.joint_names
         self._file, self._scene = scene, load_scene(model, scene)
@@ -98,8 +102,9 @@ class MujocoPlant(SimulatedRobot):
         self._command, self._report = PlantCommand(*np.zeros((6, n))), PlantReport(*np.zeros((8, n)))
         given: dict[str, Any] = {"state": self._state, "command": self._command}
         self._drives = compile_function(partial(joint_drives, model), given, "joint drives").call
-        given |= {"drives": JointDrives(*np.zeros((6, n))), "q": (n,),
-                  "solution": ConstraintSolution(*np.zeros((5, n)))}
+        none = np.zeros(0)
+        given |= {"drives": JointDrives(*(*np.zeros((6, n)), none)), "q": (n,),
+                  "solution": ConstraintSolution(*(*np.zeros((5, n)), none))}
         self._commit = compile_function(partial(_commit, model), given, "end of a step").call
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         self.q: Array
@@ -277,7 +282,7 @@ class MujocoPlant(SimulatedRobot):
         friction, stops = self._constraint_efforts()
         command.external[:] += data.qfrc_constraint[dofs] - friction - stops
         solution = ConstraintSolution(v, self.step * (friction + stops), self.step * drives.friction, self._sticking,
-                                      saturation)
+                                      saturation, drives.motor_friction)
         self._state, self._report = self._commit(state, command, drives, data.qpos[self._scene.positions], solution)
         self.q, self.v = self._state.q, self._state.v
         self._snapshot = data.qpos.copy(), data.qvel.copy()
@@ -371,4 +376,5 @@ def _commit(plant: PlantModel, state: PlantState, command: PlantCommand, drives:
         solution: Velocities after the step, and impulses of friction and stops.
     """
     after = semi_implicit_euler.integrate(plant, state, command, drives.voltage, solution)._replace(q=q)
-    return _End(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse))
+    return _End(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse,
+                              solution.motor_impulse))

@@ -141,7 +141,7 @@ class Plant(SimulatedRobot):
 
     def joint_inertia(self) -> Array:
         """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
-        return self._dynamics.mass_matrix(self.q).diagonal() + self.model.actuators.reflected_inertia
+        return self._dynamics.mass_matrix(self.q).diagonal() + self.model.actuators.rotor_inertia.diagonal()
 
     def reset(self) -> None:
         """Return to the initial position at rest, without current, at ambient temperature; time continues."""

@@ -145,7 +145,8 @@ class PlantModel:
     """A robot with its actuators and friction, and the method of simulation.
 
     Attributes:
-        model: The rigid bodies, limits, and the rotors of the joints without motors; its friction is ignored.
+        model: The rigid bodies, limits, and the rotors of the joints without motors; its friction is ignored. Its
+            couplings count for these rotors alone: those of motors are in ``actuators``.
         actuators: One for each joint.
         friction: Of the joints.
         step: h [s].
@@ -176,7 +177,7 @@ class PlantModel:
         if (self.model.armature[self.actuators.is_motor] != 0.0).any():  # the motors have rotors of their own
             kept = np.where(self.actuators.is_motor, 0.0, 1.0)
             object.__setattr__(self, "model", self.model.with_scaled_armature(kept))
-        check_mass_matrix(self.model, self.actuators.reflected_inertia)
+        check_mass_matrix(self.model, self.actuators.rotor_inertia)
         if self.friction.n != self.model.n:
             raise InputError(f"robot '{self.model.name}': expected friction of {self.model.n} joints, received "
                              f"{self.friction.n}")
@@ -251,14 +252,39 @@ class PlantModel:
 
     @cached_property
     def has_dry_friction(self) -> NDArray[np.bool_]:
-        """Whether joint or gear have dry friction, shape (n,)."""
+        """Whether joint, motor or gear have dry friction, shape (n,)."""
         return self.friction.has_dry | self.actuators.has_gear_friction
 
     @cached_property
     def limits(self) -> ConstraintLimits:
-        """Stops, and the greatest impulse of the motors in a step."""
-        drive = self.step * self.actuators.effort_limit
-        return ConstraintLimits(self.model.position_lower, self.model.position_upper, drive)
+        """Stops, the greatest impulse of the motors in a step, and the joints that they drive."""
+        drive, coupling = self.step * self.actuators.effort_limit, self.actuators.motors.gear.coupling
+        sliding = np.zeros((0, self.n)) if coupling is None else coupling[self.sliding_motors]
+        return ConstraintLimits(self.model.position_lower, self.model.position_upper, drive, coupling, sliding)
+
+    @cached_property
+    def sliding_motors(self) -> NDArray[np.intp]:
+        """Indices of the motors that drive several joints and have dry friction, shape (coupled,)."""
+        return np.flatnonzero(self.actuators.is_coupled & self.actuators.has_gear_friction)
+
+    @cached_property
+    def coupled_damping(self) -> Array:
+        """Viscous friction of the shafts of coupled motors at their gears' outputs, 0 for others, shape (n,)."""
+        return np.where(self.actuators.is_coupled, self.actuators.reflected_damping, 0.0)
+
+    def friction_work(self, motor_impulse: NDArray[Any], v: NDArray[Any]) -> NDArray[Any] | float:
+        """Return the work of the dry friction of coupled motors, shape (n,) [J]; 0 where there is none.
+
+        Args:
+            motor_impulse: Shape (coupled,) [N m s or N s].
+            v: Joint velocities meanwhile, shape (n,) [rad/s or m/s].
+        """
+        if not len(self.sliding_motors):
+            return 0.0
+        work = motor_impulse * (self.limits.sliding @ v)
+        spread = np.zeros(self.n, dtype=work.dtype)
+        spread[self.sliding_motors] = work
+        return spread
 
     def check_start(self, q: Array) -> None:
         """Check joint positions at the start, shape (n,) [rad or m].
@@ -272,7 +298,7 @@ class PlantModel:
     @cached_property
     def speed_weights(self) -> Array:
         """Roots of the joints' shares in the inertia, at positions 0; 0 for prismatic joints, shape (n,)."""
-        inertias = np.diag(mass_matrix(self.model, np.zeros(self.n))) + self.actuators.reflected_inertia
+        inertias = np.diag(mass_matrix(self.model, np.zeros(self.n))) + np.diag(self.actuators.rotor_inertia)
         turns = np.array([joint.kind != "prismatic" for joint in self.model.leaders])
         return np.sqrt(np.where(turns, inertias, 0.0) / max(np.max(inertias, where=turns, initial=0.0), 1e-300))
 

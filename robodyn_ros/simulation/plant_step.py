@@ -69,12 +69,14 @@ class Guess(NamedTuple):
     Attributes:
         contact_mode: Mode of friction and stops of each joint, shape (n,).
         saturation: Mode of the motor of each joint, shape (n,).
+        motor_mode: Mode of the dry friction of coupled motors, shape (coupled,).
         touching: Of the contacts.
         rounds: Number of rounds before this one.
     """
 
     contact_mode: NDArray[Any]
     saturation: NDArray[Any]
+    motor_mode: NDArray[Any]
     touching: ContactChoice
     rounds: Any
 
@@ -85,6 +87,7 @@ class Solution(NamedTuple):
     Attributes:
         velocity: After the step, shape (n,) [rad/s or m/s].
         impulse: Of friction and stops, shape (n,) [N m s or N s].
+        motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
         contact_force: Mean forces of surfaces on the robot in base axes, shape (pairs, 3) [N].
         contact_effort: The efforts that they cause, shape (n,) [N m or N].
         moved: Positive where the next guess is another one, 0 if the solution is consistent.
@@ -92,6 +95,7 @@ class Solution(NamedTuple):
 
     velocity: NDArray[Any]
     impulse: NDArray[Any]
+    motor_impulse: NDArray[Any]
     contact_force: NDArray[Any]
     contact_effort: NDArray[Any]
     moved: Any
@@ -118,7 +122,8 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     while solution.moved > 0.0 and guess.rounds < most_rounds(plant):
         solution, guess = solve(plant, posed, guess)
     after = integrate(plant, state, command, posed, solution, guess, *given)
-    return after, report(plant, after, command, posed.voltage, posed.problem.friction, solution.impulse)
+    return after, report(plant, after, command, posed.voltage, posed.problem.friction, solution.impulse,
+                         solution.motor_impulse)
 
 
 def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState) -> tuple[Posed, Guess]:
@@ -128,7 +133,8 @@ def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: S
     contact_mode, saturation = method.first_modes(state, problem)
     contacts = contact_geometry(plant.surroundings, plant.model, state.q)
     touching = first_choice(plant.surroundings, contacts, state.v, plant.step)
-    guess = Guess(admissible(contact_mode, problem.friction), saturation, touching, np.float64(0.0))
+    guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(state.v), touching,
+                  np.float64(0.0))
     return Posed(problem, voltage, contacts), guess
 
 
@@ -136,12 +142,12 @@ def solve(plant: PlantModel, posed: Posed, guess: Guess) -> tuple[Solution, Gues
     """Solve for a guess of the modes of friction, stops, motors and contacts, and guess again."""
     world, contacts, rounds = plant.surroundings, posed.contacts, guess.rounds
     problem = with_contacts(world, contacts, guess.touching, posed.problem, plant.step, rounds)
-    done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, rounds)
+    done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, guess.motor_mode, rounds)
     touch = contact_round(world, contacts, guess.touching, done.velocity, plant.step, rounds)
     effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
                  start=np.zeros(plant.n))
-    return (Solution(done.velocity, done.impulse, touch.force, effort, done.moved + touch.moved),
-            Guess(done.contact_mode, done.saturation, touch.choice, rounds + 1.0))
+    return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, done.moved + touch.moved),
+            Guess(done.contact_mode, done.saturation, done.motor_mode, touch.choice, rounds + 1.0))
 
 
 def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed: Posed, solution: Solution,
@@ -150,7 +156,7 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed
     method: Any = split_step if smooth else semi_implicit_euler
     acting = command._replace(external=command.external + solution.contact_effort)
     solved = ConstraintSolution(solution.velocity, solution.impulse, posed.problem.friction, guess.contact_mode,
-                                guess.saturation)
+                                guess.saturation, solution.motor_impulse)
     after: PlantState = method.integrate(plant, state, acting, posed.voltage, solved, *smooth)
     return after
 
@@ -167,8 +173,8 @@ def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
     contacts = contact_geometry(world, plant.model, state.q)
     touches = presses(world, contacts, free.velocity, plant.step)
     none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
-    solution = Solution(free.velocity, free.impulse, nowhere, none, free.moved + touches)
-    guess = Guess(free.contact_mode, free.saturation, _untouched(world.pairs), np.float64(0.0))
+    solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none, free.moved + touches)
+    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, _untouched(world.pairs), np.float64(0.0))
     return voltage, problem.friction, solution, guess
 
 
@@ -178,7 +184,7 @@ def _untouched(pairs: int) -> ContactChoice:
 
 def most_rounds(plant: PlantModel) -> int:
     """Return more rounds than a step needs."""
-    return most_pivot_steps(plant.n) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
+    return most_pivot_steps(plant.n + len(plant.sliding_motors)) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
 
 
 class StepProgram(NamedTuple):
@@ -207,11 +213,13 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     """
     n, pairs = plant.n, plant.surroundings.pairs
     none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
+    of_motors = np.zeros(len(plant.sliding_motors))
     contacts = ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n)))
     variables: dict[str, Any] = {
         "state": rest, "command": PlantCommand.of_effort(none),
-        "posed": Posed(Problem(np.zeros((n, n)), *np.zeros((6, n))), none, contacts),
-        "guess": Guess(none, none, _untouched(pairs), 0.0), "solution": Solution(none, none, forces, none, 0.0),
+        "posed": Posed(Problem(np.zeros((n, n)), *(*np.zeros((6, n)), of_motors)), none, contacts),
+        "guess": Guess(none, none, of_motors, _untouched(pairs), 0.0),
+        "solution": Solution(none, none, of_motors, forces, none, 0.0),
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
     statements: list[Statement] = []
@@ -242,7 +250,7 @@ def report_statement(plant: PlantModel) -> Statement:
     It follows the steps of a program.
     """
     return Compute(partial(_report, plant), ("state", "command", "posed.voltage", "posed.problem.friction",
-                                             "solution.impulse"), ("report", "health"))
+                                             "solution.impulse", "solution.motor_impulse"), ("report", "health"))
 
 
 def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.simulation.motion import ideal_effort, passive, viscous
+from robodyn_ros.simulation.motion import ideal_effort, passive, shaft_friction, viscous
 from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantReport, PlantState
 
 
@@ -78,7 +78,7 @@ class Energy(NamedTuple):
 
 
 def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-           friction: NDArray[Any], impulse: NDArray[Any]) -> PlantReport:
+           friction: NDArray[Any], impulse: NDArray[Any], motor_impulse: NDArray[Any]) -> PlantReport:
     """Compute the report at the end of a step; can be compiled.
 
     Args:
@@ -88,6 +88,7 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
         voltage: Demanded from the amplifiers, within their limits, shape (n,) [V].
         friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
         impulse: Of friction and stops, shape (n,) [N m s or N s].
+        motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
     """
     actuators, step, v, current = plant.actuators, plant.step, state.v, state.current
     damping = passive(plant, command, v)
@@ -97,7 +98,8 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
         voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),
         current=current,
         effort=ideal_effort(plant, command) + actuators.effort_of(current) - damping * v,
-        friction=dry / step - (viscous(plant, command, v) - damping) * v,
+        friction=(dry / step - (viscous(plant, command, v) - damping) * v
+                  + plant.limits.sliding.T @ (motor_impulse / step) + shaft_friction(plant, v)),
         stop=(impulse - dry) / step,
         voltage_saturated=np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
                                    greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
@@ -140,7 +142,7 @@ def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
         state: The state.
     """
     q, v = state.q, state.v
-    inertia = dynamics.mass_matrix(q) + np.diag(plant.actuators.reflected_inertia)
+    inertia = dynamics.mass_matrix(q) + plant.actuators.rotor_inertia
     return summed_energy(plant, state, float(0.5 * v @ inertia @ v), float(dynamics.potential_energy(q)))
 
 

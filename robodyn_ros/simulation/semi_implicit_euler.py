@@ -26,7 +26,7 @@ from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
-from robodyn_ros.simulation.motion import ideal_effort, inertia, viscous
+from robodyn_ros.simulation.motion import ideal_effort, inertia, rotor_momentum, shaft_damping, shaft_losses, viscous
 from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantState
 
 
@@ -47,13 +47,14 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
     tau = drives.effort + command.external
     posed = Problem(
-        matrix=inertia(plant, q) + np.diag(step * drives.viscous),
-        momentum=step * (tau - efforts) + plant.actuators.reflected_inertia * v,
+        matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * shaft_damping(plant),
+        momentum=step * (tau - efforts) + rotor_momentum(plant, v),
         friction=step * drives.friction,
         slowest=np.where(np.isfinite(limits.lower), (limits.lower - q) / step, -np.inf),
         fastest=np.where(np.isfinite(limits.upper), (limits.upper - q) / step, np.inf),
         drive=step * drives.motor_effort,
         drive_damping=step * drives.motor_damping,
+        motor_friction=step * drives.motor_friction,
     )
     return posed, drives.voltage
 
@@ -91,7 +92,8 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
         energies=EnergySums(
             drive_work=before.drive_work + work,
             external_work=before.external_work + step * command.external * middle,
-            viscous_loss=before.viscous_loss + step * viscous(plant, command, state.v) * velocity * middle,
+            viscous_loss=(before.viscous_loss + step * viscous(plant, command, state.v) * velocity * middle
+                          + step * shaft_losses(plant, velocity, middle)),
             winding_heat=before.winding_heat + electrical.heat,
-            friction_loss=before.friction_loss - dry * middle,
+            friction_loss=before.friction_loss - dry * middle - plant.friction_work(solution.motor_impulse, middle),
             stop_loss=before.stop_loss - (solution.impulse - dry) * middle))

@@ -82,8 +82,8 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
     """
     v, actuators, limits = state.v, plant.actuators, plant.limits
     voltage = demand(plant, command, v).voltage
-    motor = actuators.effort_of(actuators.instant_current(voltage, state.current, v))
-    level = plant.friction.level(v) + actuators.gear_friction(motor) + command.brake
+    losses = actuators.gear_friction(actuators.output_effort_of(actuators.instant_current(voltage, state.current, v)))
+    level = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses) + command.brake
     mass, nothing = inertia(plant, state.q), np.zeros(plant.n)
     posed = Problem(
         matrix=mass,
@@ -93,6 +93,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
         fastest=np.where(np.isfinite(limits.upper), where(greater_equal(x.q, limits.upper), 0.0, np.inf), np.inf),
         drive=nothing,
         drive_damping=nothing,
+        motor_friction=plant.step * losses[plant.sliding_motors],
     )
     return posed, voltage
 
@@ -132,5 +133,6 @@ def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, volt
         saturation=np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0),
         energies=EnergySums(
             x.drive_work, x.external_work, x.viscous_loss, x.winding_heat,
-            friction_loss=state.energies.friction_loss - dry * middle,
+            friction_loss=(state.energies.friction_loss - dry * middle
+                           - plant.friction_work(solution.motor_impulse, middle)),
             stop_loss=state.energies.stop_loss - (solution.impulse - dry) * middle))

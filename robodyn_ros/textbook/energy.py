@@ -34,7 +34,7 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Any:
         InputError: An array has another shape.
     """
     v = as_array(v, (model.n,), "v")
-    energy: Any = 0.5 * (v @ (model.armature * v))  # of the rotors
+    energy: Any = 0.5 * (v @ (model.rotor_inertia @ v))  # of the rotors
     for link in link_jacobians(model, q):
         velocity, omega = link.linear @ v, link.angular @ v
         energy = energy + 0.5 * (link.mass * (velocity @ velocity) + omega @ (link.inertia @ omega))

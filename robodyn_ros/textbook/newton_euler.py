@@ -78,7 +78,7 @@ def inverse_dynamics(
         if frame.joint >= 0:  # a wrench on a link that does not move loads no joint
             forces[frame.joint] = forces[frame.joint] + wrench_in_parent(frame.pose_link_frame, wrench)
 
-    tau = np.asarray(model.armature * a, dtype=np.result_type(q, v, a, float))  # of the rotors
+    tau = np.asarray(model.rotor_inertia @ a, dtype=np.result_type(q, v, a, float))  # of the rotors
     for index in reversed(range(len(model.joints))):
         joint = model.joints[index]
         tau[joint.dof] += joint.multiplier * (forces[index] @ joint_twist(joint))  # (9.57)
@@ -156,7 +156,7 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
     Raises:
         InputError: q has another shape.
     """
-    matrix = np.diag(model.armature).astype(np.result_type(q, float))  # of the rotors
+    matrix = model.rotor_inertia.astype(np.result_type(q, float))  # of the rotors
     for joint, jacobian in zip(model.joints, body_jacobians(model, q), strict=True):
         matrix += jacobian.T @ joint.inertia.spatial() @ jacobian
     return matrix

@@ -8,6 +8,8 @@
 
 """Settings from YAML: actuators and friction of a robot, and error messages."""
 
+import re
+
 import numpy as np
 import pytest
 import yaml
@@ -130,3 +132,50 @@ def test_a_motor_of_a_joint_that_is_held_asks_for_its_rotor_in_the_description(r
     if ratio:
         moved = hand.replace(finger, finger.replace("</joint>", f"<dynamics armature={armature}/></joint>"))
         assert settings(text).joint_actuators(Robot.from_urdf_text(moved).model).reflected_inertia[1] == 0.1
+
+
+COUPLED = """
+joints:
+  joint1: {actuator: {motor: maxon_re40_148877, motor_friction: 0.01}}
+  joint2: {actuator: {motor: maxon_re40_148877}}
+couplings:
+  - joints: [joint2, joint1]
+    matrix: [[30.0, 0.0], [20.0, -50.0]]
+"""
+
+
+def test_couplings_of_the_file_count_for_joints_with_motors():
+    actuators = settings(COUPLED).joint_actuators(MODEL)
+    gear = actuators.motors.gear
+    np.testing.assert_allclose(gear.motor_motion([1.0, 0.0]), [-50.0, 0.0])  # joint1 alone, by its own motor
+    np.testing.assert_allclose(gear.motor_motion([0.0, 1.0]), [20.0, 30.0])
+    assert actuators.is_coupled.tolist() == [True, False] and actuators.motor_friction.tolist() == [0.01, 0.0]
+    plugin = """<transmission name="t"><plugin>transmission_interface/DifferentialTransmission</plugin>
+      <actuator name="a" role="actuator1"/><actuator name="b" role="actuator2"/>
+      <joint name="joint1" role="joint1"/><joint name="joint2" role="joint2"/></transmission></robot>"""
+    described = Robot.from_urdf_text(robot_file("planar_2r").read_text().replace("</robot>", plugin)).model
+    own = settings(COUPLED[:COUPLED.index("couplings")]).joint_actuators(described).motors.gear
+    np.testing.assert_allclose(own.motor_motion([1.0, 0.25]), [1.25, 0.75])
+    assert settings(COUPLED).joint_actuators(described).motors.gear.ratio.tolist() == [-50.0, 30.0]  # the file's
+    assert settings("joints: {}").joint_actuators(described).motors.gear.coupling is None  # ideal sources
+
+
+@pytest.mark.parametrize(("old", "new", "problem"), [
+    ("joint2: {actuator: {motor: maxon_re40_148877}}", "joint2: {}",
+     "joint 'joint2': expected an actuator, since motors drive it together with joint1"),
+    ("joint2: {actuator: {", "joint2: {actuator: {gear_ratio: 3, ",
+     "gear_ratio: expected none, since the coupling of this joint has the ratio, received 3"),
+    ("[joint2, joint1]", "[joint2, joint7]", "no moving joint 'joint7'"),
+    ("[joint2, joint1]", "joint2", "couplings: 0: joints: expected a list of names, received 'joint2'"),
+    ("    matrix", "    matrices", "couplings: 0: unknown key 'matrices'"),
+    ("20.0, -50.0", "60.0, 0.0", "couplings: 0: coupling of joint2, joint1: matrix: expected one that has an inverse"),
+    ("20.0, -50.0", "20.0, .nan", "expected 2 rows, one for each motor"),
+    ("couplings:\n", "couplings:\n  - {joints: [joint1, joint2], matrix: [[1, 1], [1, -1]]}\n",
+     "couplings: expected each joint in one of them, received 'joint"),
+    ("couplings:", "couplings: 3\nextra:", "expected the key 'joints'"),
+    ("motor_friction: 0.01", "motor_friction: -1", "motor_friction: expected a finite number of 0 or more"),
+])
+def test_a_coupling_that_does_not_fit_is_refused(old, new, problem):
+    assert old in COUPLED
+    with pytest.raises(InputError, match=f"test.yaml.*{re.escape(problem)}"):
+        settings(COUPLED.replace(old, new)).joint_actuators(MODEL)

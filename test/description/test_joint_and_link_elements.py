@@ -6,34 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Axes, limits, friction, reductions and inertias: read, and judged."""
-
-import warnings
+"""Axes, limits, friction and inertias: read, and judged."""
 
 import numpy as np
 import pytest
-from urdf_parts import INERTIA, LIMIT, joint, link, one_joint, robot
+from urdf_parts import INERTIA, LIMIT, joint, link, load_with_warnings, one_joint, only, robot
 
 from robodyn_ros.description.joint_and_link_elements import snap, snap_pose
 from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import DescriptionError
-
-
-def load_with_warnings(xml: str):
-    """The model, and the messages of its warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = load_urdf_text(xml)
-    messages = [str(warning.message) for warning in caught]
-    if messages:
-        with pytest.raises(DescriptionError):
-            load_urdf_text(xml, strict=True)
-    return model, messages
-
-
-def only(messages: list[str]) -> str:
-    assert len(messages) == 1, messages
-    return messages[0]
 
 
 def refusal(xml: str) -> str:
@@ -173,57 +154,6 @@ def test_negative_friction_is_a_warning():
     model, messages = load_with_warnings(one_joint(extra='<dynamics damping="-0.5"/>'))
     assert model.joints[0].damping == -0.5
     assert "<joint name='j'>: the damping -0.5 is negative: it would feed energy in" in only(messages)
-
-
-def with_transmission(content: str) -> str:
-    return one_joint().replace("</robot>", f'<transmission name="t">{content}</transmission></robot>')
-
-
-@pytest.mark.parametrize(
-    ("content", "reduction"),
-    [
-        ('<joint name="j"/><actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>', 50),
-        ('<joint name="j"/><actuator name="m"/><mechanicalReduction> -61.5 </mechanicalReduction>', -61.5),
-        ('<joint name="j"><mechanical_reduction>2</mechanical_reduction></joint>'
-         '<actuator name="m"><mechanical_reduction>3</mechanical_reduction></actuator>', 6),
-        ('<joint name="j"/><actuator name="m1"><mechanicalReduction>50</mechanicalReduction></actuator>'
-         '<actuator name="m2"><mechanicalReduction>50.0</mechanicalReduction></actuator>', 50),
-        ('<joint name="j"><mechanicalReduction>50</mechanicalReduction></joint>'
-         '<actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>', 50),
-        ('<joint name="j"/><actuator name="m"/>', 1),
-    ],
-)  # fmt: skip
-def test_the_reduction_of_a_transmission(content, reduction):
-    assert load_urdf_text(with_transmission(content), strict=True).joints[0].reduction == reduction
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ('<joint name="k"/><mechanicalReduction>5</mechanicalReduction>', "its joint 'k' does not exist"),
-        ('<joint name="j"/><joint name="k"/><mechanicalReduction>5</mechanicalReduction>', "it couples 2 joints"),
-        ('<joint name="j"/><mechanicalReduction>0</mechanicalReduction>', "'0' is not a finite number other than 0"),
-        ('<joint name="j"/><mechanicalReduction>r</mechanicalReduction>', "'r' is not a finite number other than 0"),
-        ('<joint name="j"/><mechanicalReduction/>', "None is not a finite number other than 0"),
-        ('<joint name="j"/><mechanicalReduction>1_0</mechanicalReduction>', "'1_0' is not a finite number other than"),
-        ('<joint name="j"/><actuator name="m1"><mechanicalReduction>50</mechanicalReduction></actuator>'
-         '<actuator name="m2"><mechanicalReduction>60</mechanicalReduction></actuator>', "reductions 50, 60 differ"),
-    ],
-)
-def test_a_transmission_that_cannot_be_used_is_a_warning(content, problem):
-    model, messages = load_with_warnings(with_transmission(content))
-    assert "line 5, <transmission name='t'>" in only(messages) and problem in only(messages)
-    assert model.joints[0].reduction == 1.0
-
-
-@pytest.mark.parametrize("second", [50, 60])
-def test_of_two_transmissions_of_a_joint_the_first_counts(second):
-    one = '<transmission name="{}"><joint name="j"/><mechanicalReduction>{}</mechanicalReduction></transmission>'
-    model, messages = load_with_warnings(one_joint().replace(
-        "</robot>", f"{one.format('t', 50)}\n<ros2_control>{one.format('u', second)}</ros2_control></robot>"))
-    assert ("line 6, <transmission name='u'>: the joint 'j' has another transmission, in line 5; that one counts, with "
-            "reduction 50") in only(messages)
-    assert model.reduction[0] == 50
 
 
 def test_an_inertia_given_in_turned_axes():

@@ -8,7 +8,9 @@
 
 """Rotors of a description (``<dynamics armature>``) in every function of the dynamics, compiled and of the textbook."""
 
+import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,11 +18,18 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose
 from pin_reference import SEEDS, pin, random_state
 from random_robots import random_chain, urdf_robots
+from urdf_parts import joint as hinge
+from urdf_parts import link
 
-from robodyn_ros import DescriptionWarning, Robot
+from robodyn_ros import DescriptionWarning, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.description.coupling import Coupling
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics, mass_matrix_tree_factors
+from robodyn_ros.dynamics.articulated_body import (
+    articulated_body_forward_dynamics,
+    is_faster,
+    mass_matrix_tree_factors,
+)
 from robodyn_ros.dynamics.factorization import TreeFactors
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
@@ -82,6 +91,79 @@ def test_against_pinocchio(count):
                              (*pin.computeABADerivatives(reference, data, q, v, tau)[:2],
                               np.linalg.inv(mass_matrix(model, q))), strict=True):
         assert_allclose(found, wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
+
+
+def coupled(model: RobotModel, seed: int) -> RobotModel:
+    """The robot with motors that drive two or three joints together."""
+    rng = np.random.default_rng(seed)
+    names = tuple(map(str, rng.permutation(model.joint_names)[:rng.integers(2, 4)]))
+    matrix = rng.normal(size=(len(names), len(names))) + 3.0 * np.eye(len(names))
+    return replace(model, couplings=(Coupling(names, 40.0 * matrix),))
+
+
+FINGERS = f"""<robot name="fingers">{link('base', '')}{link('palm')}{link('left')}{link('right')}{link('tip')}
+{hinge('wrist', 'base', 'palm')}{hinge('thumb', 'palm', 'left', axis='1 0 0')}{hinge('finger', 'palm', 'right')}
+{hinge('end', 'right', 'tip', axis='0 1 0', extra='<mimic joint="finger" multiplier="0.7"/>')}</robot>"""
+
+
+@pytest.mark.parametrize("urdf", [robot_file("arm6").read_text(), FINGERS])
+def test_rotors_that_several_joints_turn(urdf):
+    model = coupled(Robot.from_urdf_text(armed(urdf, 0.4, 0.7)).model, 3)
+    robot, bare = Robot(model), Robot(rigid(model)).dynamics(compiled=False)
+    q, v, a = random_state(model, 3)
+    # The rotors as bodies of their own on the gears' outputs.
+    rotors = sum(inertia * np.outer(row, row) for inertia, row in zip(model.armature, model.coupling, strict=True))
+    mass = bare.mass_matrix(q) + rotors
+    tau = bare.inverse_dynamics(q, v, a) + rotors @ a
+    for dynamics in (robot.dynamics(compiled=False), robot.dynamics()):
+        assert_allclose(dynamics.mass_matrix(q), mass, rtol=1e-9, atol=1e-9)
+        assert_allclose(dynamics.inverse_dynamics(q, v, a), tau, rtol=1e-9, atol=1e-8)
+        assert_allclose(dynamics.bias(q, v), bare.bias(q, v), rtol=1e-9, atol=1e-8)
+        assert_allclose(dynamics.forward_dynamics(q, v, tau), a, rtol=1e-6, atol=1e-6)
+        assert_allclose(dynamics.kinetic_energy(q, v), 0.5 * v @ mass @ v, rtol=1e-9)
+        assert_allclose(dynamics.inverse_dynamics_derivatives(q, v, a)[2], mass, rtol=1e-9, atol=1e-9)
+        assert_allclose(dynamics.forward_dynamics_derivatives(q, v, tau)[2] @ mass, np.eye(model.n), atol=1e-6)
+
+
+def test_chains_whose_rotors_several_joints_turn_take_no_forms_for_trees():
+    model = Robot.from_urdf_text(armed(random_chain(13), 0.5)).model
+    assert is_faster(model)
+    model = replace(model, couplings=(Coupling(model.joint_names[3:5], [[50.0, 0.0], [-20.0, 40.0]]),))
+    assert not model.has_tree_mass_matrix and not is_faster(model)
+    q, v, tau = random_state(model, 2)
+    a = Robot(model).dynamics().forward_dynamics(q, v, tau)
+    rotors = 0.5 * model.coupling.T @ model.coupling @ a
+    assert_allclose(Robot(rigid(model)).dynamics(compiled=False).inverse_dynamics(q, v, a) + rotors, tau, atol=1e-6)
+    for refused in (articulated_body_forward_dynamics, mass_matrix_tree_factors):
+        with pytest.raises(InputError, match="has rotors that several joints turn"):
+            refused(model, q, *((v, tau) if refused is articulated_body_forward_dynamics else ()))
+
+
+def test_against_fixed_tendons_of_mujoco():
+    """A rotor on a row of B is the armature of a tendon with these coefficients."""
+    mujoco = pytest.importorskip("mujoco")
+    urdf = re.sub("<(visual|collision)>.*?</\\1>|<(dynamics|limit)[^>]*/>", "", robot_file("arm6").read_text(),
+                  flags=re.DOTALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DescriptionWarning)  # it has no limits
+        model = coupled(Robot.from_urdf_text(armed(urdf, 0.3, 0.6)).model, 4)
+    spec = mujoco.MjSpec.from_string(urdf)
+    spec.option.gravity = model.gravity
+    for row, inertia in zip(model.coupling, model.armature, strict=True):
+        tendon = spec.add_tendon(armature=inertia)
+        for name, share in zip(model.joint_names, row, strict=True):
+            if share:
+                tendon.wrap_joint(name, share)
+    engine = spec.compile()
+    data = mujoco.MjData(engine)
+    q, v, tau = random_state(model, 5)
+    data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, v, tau
+    mujoco.mj_forward(engine, data)
+    matrix = np.zeros((model.n, model.n))
+    mujoco.mj_fullM(engine, data, matrix)
+    dynamics = Robot(model).dynamics()
+    assert_allclose(dynamics.mass_matrix(q), matrix, rtol=1e-6, atol=1e-6)
+    assert_allclose(dynamics.forward_dynamics(q, v, tau), data.qacc, rtol=1e-6, atol=1e-6)
 
 
 def test_the_rotor_of_a_motor_counts_instead():

@@ -65,7 +65,7 @@ class AdaptiveParameters(Parameters):
         bound: Greatest distance of the estimates from the description's values, over `scale`.
         nominal: The description's parameters, shape (10 links + n,).
         scale: See `parameter_scales`, shape (10 links + n,).
-        armature: Of the joints, known, shape (n,) [kg m^2 or kg].
+        rotors: Inertia of the rotors, known, shape (n,), or (n, n) where motors are coupled [kg m^2 or kg].
     """
 
     rate: Array = per_joint(
@@ -83,7 +83,8 @@ class AdaptiveParameters(Parameters):
     )
     nominal: Array = derived(lambda robot, _: nominal_parameters(robot), of_inertias=True)
     scale: Array = derived(lambda robot, _: parameter_scales(robot))
-    armature: Array = derived(lambda robot, _: robot.model.armature)
+    rotors: Array = derived(lambda robot, _: robot.model.armature if robot.model.coupling is None else
+                            robot.model.rotor_inertia)
 
 
 class Estimate(NamedTuple):
@@ -118,7 +119,8 @@ class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
         s = v_r - state.v
         inertial = slotine_li_regressor(dynamics, state.q, state.v, v_r, a_r)
         split = inertial.shape[1]
-        known = parameters.armature * a_r + parameters.d * s
+        rotors = parameters.rotors * a_r if parameters.rotors.ndim == 1 else parameters.rotors @ a_r
+        known = rotors + parameters.d * s
         effort = inertial @ memory.pi[:split] + v_r * memory.pi[split:] + known
         slope = np.concatenate([inertial.T @ s, v_r * s])
         estimate = memory.pi + state.period * parameters.adaptation * parameters.scale**2 * slope
