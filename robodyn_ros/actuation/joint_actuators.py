@@ -89,13 +89,13 @@ class JointActuators:
         is_motor: Which joints have a motor, shape (n,).
         efficiency: Of the gear, in (0, 1]: see :meth:`gear_friction`.
         motor_damping: Viscous friction at the motor's shaft [N m s/rad].
-        motor_friction: Coulomb friction at the motor's shaft [N m].
         voltage_limit: Of the amplifier [V].
         current_limit: Of the amplifier [A].
         torque_limit: Of the motor's shaft, held by limiting the current [N m].
         thermal_resistance: From winding to ambient; 0: the winding stays at ambient temperature [K/W].
         thermal_time_constant: In which the winding follows [s].
         ambient_temperature: Of the surroundings [degrees Celsius].
+        motor_friction: Coulomb friction at the motor's shaft [N m].
 
     Raises:
         InputError: A value is out of its range, or the lengths differ.
@@ -105,13 +105,13 @@ class JointActuators:
     is_motor: NDArray[np.bool_] = True  # type: ignore[assignment]  # arrays once the instance is made
     efficiency: Array = 1.0  # type: ignore[assignment]
     motor_damping: Array = 0.0  # type: ignore[assignment]
-    motor_friction: Array = 0.0  # type: ignore[assignment]
     voltage_limit: Array = np.inf  # type: ignore[assignment]
     current_limit: Array = np.inf  # type: ignore[assignment]
     torque_limit: Array = np.inf  # type: ignore[assignment]
     thermal_resistance: Array = 0.0  # type: ignore[assignment]
     thermal_time_constant: Array = 1.0  # type: ignore[assignment]
     ambient_temperature: Array = AMBIENT_TEMPERATURE  # type: ignore[assignment]
+    motor_friction: Array = 0.0  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         """Check the values and give all of them one shape."""

@@ -173,7 +173,7 @@ def test_couplings_of_the_file_count_for_joints_with_motors():
     ("couplings:\n", "couplings:\n  - {joints: [joint1, joint2], matrix: [[1, 1], [1, -1]]}\n",
      "couplings: expected each joint in one of them, received 'joint"),
     ("couplings:", "couplings: 3\nextra:", "expected the key 'joints'"),
-    ("motor_friction: 0.01", "motor_friction: -1", "motor_friction: expected a finite number of 0 or more"),
+    ("motor_friction: 0.01", "motor_friction: -1", "motor_friction: expected a finite number from 0"),
 ])
 def test_a_coupling_that_does_not_fit_is_refused(old, new, problem):
     assert old in COUPLED
