@@ -164,8 +164,9 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]]) ->
             f"{name} ({use})", motion.time, motion.effort,
             *(np.where(motion.usable, values, np.nan) for values in (identified, described))))
         for whose, values in (("description", described), ("identified", identified)):
-            square = np.where(motion.usable, values - motion.effort, 0.0) ** 2
-            errors.append((f"{use}: {whose}", np.sqrt(square.sum(axis=0) / np.maximum(motion.usable.sum(axis=0), 1))))
+            square, count = np.where(motion.usable, values - motion.effort, 0.0) ** 2, motion.usable.sum(axis=0)
+            errors.append((f"{use}: {whose}", np.where(count > 0, np.sqrt(square.sum(axis=0) / np.maximum(count, 1)),
+                                                       np.nan)))
     name, _, motion = compared[0]
     lines = [f"# {robot.name}, identified from {name}", "",
              f"{motion.time[-1] - motion.time[0]:.1f} s, {len(motion.time)} samples of {robot.n} joints. "

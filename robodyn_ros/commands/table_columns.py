@@ -179,8 +179,10 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
         motor, _, joint = names.partition(":")
         try:
             place, turns = (robot.model.joint_index(motor), robot.model.joint_index(joint)), float(number)
-            if place[0] == place[1] or not np.isfinite(turns):
+            if place[0] == place[1]:
                 raise ValueError("the joint of the motor itself belongs to --ratios")
+            if motors[place] or not np.isfinite(turns):
+                raise ValueError("expected one finite number for a motor and a joint")
         except ValueError as error:  # an InputError is one
             raise InputError(f"--coupling {text}: expected MOTOR:JOINT=TURNS with the names of two joints, such as "
                              f"{robot.joint_names[-1]}:{robot.joint_names[-2]}=32; {error}") from None
@@ -200,8 +202,11 @@ def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], opti
         if use_other and other not in files:
             files[other] = Table.from_file(other)
         found, values = files[other if use_other else expand(path)].array([column if use_other else pattern])
-        names += found
+        names += [f"{table}:{name}" if use_other else name for name in found]
         arrays.append(values)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"--{option.replace('_', '-')}: expected another column for each joint, received '{twice}' "
+                         "twice")
     if len(names) != robot.n:
         raise InputError(f"--{option.replace('_', '-')}: expected {robot.n} columns, for "
                          f"{list_names(robot.joint_names)} of robot '{robot.name}' in this order, received "

@@ -214,7 +214,7 @@ def breakaways(position: Array, period: float, noise: Array) -> NDArray[np.int8]
 def _check_values(names: Sequence[str], time: Array, position: Array, effort: Array, velocity: Array | None,
                   where: str) -> None:
     if np.isnan(effort).all():
-        raise RecordingError(f"{where}: joint_states have no efforts, which identification compares with the model; "
+        raise RecordingError(f"{where}: the states have no efforts, which identification compares with the model; "
                              "record a driver that publishes measured efforts or motor currents as efforts")
     for label, values in (("position", position), ("effort", effort), ("velocity", velocity)):
         if values is None:
@@ -222,7 +222,7 @@ def _check_values(names: Sequence[str], time: Array, position: Array, effort: Ar
         bad = ~np.isfinite(values)
         for index, joint in np.argwhere(bad)[:1]:
             share = bad.any(axis=1).mean()
-            raise RecordingError(f"{where}: joint_states at {time[index]:.3f} s: {label} of joint '{names[joint]}': "
+            raise RecordingError(f"{where}: states at {time[index]:.3f} s: {label} of joint '{names[joint]}': "
                                  f"expected a finite number, received {values[index, joint]:g} ({share:.1%} of the "
                                  "states have such values); record again, with a driver that measures all joints")
 
@@ -235,8 +235,9 @@ def _check_times(time: Array, where: str, cutoff: float, shortest: float) -> flo
                              "the whole of a motion such as robodyn excite writes")
     period = float(np.median(np.diff(time)))
     if 1.0 / period < 4.0 * cutoff:
-        raise RecordingError(f"{where}: joint_states come at {1.0 / period:.3g} Hz: expected at least four times the "
-                             f"cutoff frequency of {cutoff:g} Hz; record them faster, or give a smaller --cutoff")
+        raise RecordingError(f"{where}: states come at {1.0 / period:.3g} Hz: expected at least four times the "
+                             f"cutoff frequency of {cutoff:g} Hz; record them faster, or give a smaller --cutoff"
+                             f"{'; are the stamps in seconds?' if period > 1.0 else ''}")
     return period
 
 
@@ -254,10 +255,10 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
         first = f"the first of {1e3 * steps[gaps[0]]:.3g} ms at {time[gaps[0]]:.3f} s"
         share = lost / float(time[-1] - time[0])
         if share > MOST_LOST:
-            raise RecordingError(f"{where}: {share:.0%} of the joint_states are missing in {len(gaps)} gaps, {first}: "
+            raise RecordingError(f"{where}: {share:.0%} of the states are missing in {len(gaps)} gaps, {first}: "
                                  f"expected {MOST_LOST:.0%} at most; record again with less load on computer and "
                                  "network, or a simulation with --speed-limit 1")
-        notes.append(f"{where}: joint_states are missing in {len(gaps)} gaps ({share:.2%} of the time, {first}); the "
+        notes.append(f"{where}: states are missing in {len(gaps)} gaps ({share:.2%} of the time, {first}); the "
                      "parts between them are used")
     limit = _JUMP * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _FASTEST)
     jumps = np.flatnonzero((np.abs(np.diff(position, axis=0)) / steps[:, None] > limit).any(axis=1)

@@ -29,10 +29,11 @@ def effort_table(joints: Sequence[str], scale: Array, errors: Sequence[tuple[str
     Args:
         joints: Names of the n joints.
         scale: Full scale, shape (n,) [N m or N].
-        errors: Heading and errors of each column, shape (n,) [N m or N].
+        errors: Heading and errors of each column, NaN for joints that only rest, shape (n,) [N m or N].
     """
     head = ["joint", "full scale", *(name for name, _ in errors)]
-    rows = [[joint, f"{scale[j]:g}", *(f"{one[j]:.3g} ({one[j] / scale[j]:.2%})" for _, one in errors)]
+    rows = [[joint, f"{scale[j]:g}", *(
+        f"{one[j]:.3g} ({one[j] / scale[j]:.2%})" if np.isfinite(one[j]) else "rests" for _, one in errors)]
             for j, joint in enumerate(joints)]
     return table(head, rows)
 

@@ -139,15 +139,25 @@ def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     _check_size(path, rows * len(names), len(names))
     if text.count(delimiter or " ") > 4 * MOST_NUMBERS:
         _check_size(path, 4 * MOST_NUMBERS)
+    if delimiter is not None:  # a place without a number
+        for _ in range(2):
+            text = text.replace(2 * delimiter, f"{delimiter}nan{delimiter}")
+        text = text.replace(f"\n{delimiter}", f"\nnan{delimiter}")
+        text = text.replace(f"{delimiter}\r\n", f"{delimiter}nan\n").replace(f"{delimiter}\n", f"{delimiter}nan\n")
+    data = text.split("\n", 2)[1 if has_names else 0:][:1]
+    cells = data[0].strip("\r").split(delimiter) if data else []
+    if len(cells) != len(names):
+        raise RecordingError(f"{path}: expected {len(names)} numbers in each line, as line 1 has names, received "
+                             f"{len(cells)}")
+    used = [column for column, cell in enumerate(cells) if _is_number(cell)]  # the others hold texts
+    if not used:
+        return ()
     try:
-        values = np.loadtxt(io.StringIO(text), delimiter=delimiter, skiprows=int(has_names), ndmin=2)
+        values = np.loadtxt(io.StringIO(text), delimiter=delimiter, skiprows=int(has_names), ndmin=2, usecols=used)
     except ValueError as error:
         raise RecordingError(f"{path}: expected a number in every place below the names of the columns, received: "
                              f"{str(error).split('; ')[0]}") from None
-    if values.shape[1] != len(names):
-        raise RecordingError(f"{path}: expected {len(names)} numbers in each line, as line 1 has names, received "
-                             f"{values.shape[1]}")
-    return zip(names, values.T, strict=True)
+    return zip([names[column] for column in used], values.T, strict=True)
 
 
 def _is_number(text: str) -> bool:

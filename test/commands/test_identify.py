@@ -188,10 +188,10 @@ def bad(kind, arm, states, path):
 
 
 @pytest.mark.parametrize(("kind", "message"), [
-    ("no efforts", "joint_states have no efforts, which identification compares with the model; record a driver"),
+    ("no efforts", "the states have no efforts, which identification compares with the model; record a driver"),
     ("short", "expected 5 s of motion or more, received 1.99 s; record the whole of a motion"),
-    ("gaps", "of the joint_states are missing in"),
-    ("not finite", "joint_states at 0.800 s: effort of joint 'joint2': expected a finite number, received nan"),
+    ("gaps", "of the states are missing in"),
+    ("not finite", "states at 0.800 s: effort of joint 'joint2': expected a finite number, received nan"),
     ("another robot", "it is of another robot: robot 'scara' has the joints"),
     ("joints of another robot", "of another robot: it has the joints joint1, joint2, the joint states elbow, wrist"),
     ("no adaptive", "no state of 'adaptive' with named elements was recorded"),

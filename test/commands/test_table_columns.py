@@ -78,6 +78,8 @@ WRONG = [
      "there is no column 'torque_1': did you mean 'tau_1'"),
     (["--rate", "100", "--positions", "t", "q_*", "--efforts", "tau_*"],
      "--positions: expected 2 columns, for 'joint1', 'joint2' of robot 'planar_2r' in this order, received 3"),
+    (["--rate", "100", "--positions", "q_1", "q_*", "--efforts", "tau_*"],
+     "--positions: expected another column for each joint, received 'q_1' twice"),
     (COLUMNS, "expected --time COLUMN or --rate HZ, received none"),
     ([*COLUMNS, "--time", "t", "--rate", "100"], "received both"),
     ([*COLUMNS, "--rate", "-5"], "--rate: expected a positive number of samples a second, received -5"),
@@ -86,6 +88,7 @@ WRONG = [
     ([*COLUMNS, "--time", "t", "--ratios", "1", "2", "3"], "--ratios: expected one number or shape (2,)"),
     ([*COLUMNS, "--time", "t", "--coupling", "joint2:elbow=3"], "joint2:elbow=3: expected MOTOR:JOINT=TURNS"),
     ([*COLUMNS, "--time", "t", "--coupling", "joint2:joint1=1", "joint1:joint2=1"], "tell the joints apart"),
+    ([*COLUMNS, "--time", "t", "--coupling", "joint2:joint1=1", "joint2:joint1=2"], "expected one finite number"),
     ([*COLUMNS, "--time", "t", "--hold-out", "2"], "--hold-out: expected a share between 0 and 1"),
     (["--time", "t", "--positions", "other.csv:q_*", "--efforts", "tau_*"], "other.csv"),
     (["--rate", "100", "--positions", "q_*", "--currents", "tau_*"], "expected --torque-constants [N m/A]"),
@@ -107,7 +110,7 @@ def test_without_a_robot_and_for_a_recording(table, capsys):
 UNITS = [
     ({"tau_1": 1e3 * TAU[:, 0]}, [], "efforts of joint 'joint1' reach 2e+04, its limit is 60 N m"),
     ({"tau_2": np.nan * TIME}, [], "effort of joint 'joint2': expected a finite number, received nan"),
-    ({"t": 1000.0 * TIME}, [], "come at 0.1 Hz"),
+    ({"t": 1000.0 * TIME}, [], "are the stamps in seconds?"),
     ({"q_2": np.degrees(Q[:, 1])}, [], "joint 'joint2' moves at "),
     ({"q_1": 0.0 * TIME, "q_2": 0.0 * TIME}, [], "no joint moves in this recording"),
 ]
@@ -130,3 +133,11 @@ def test_degrees_and_immense_currents(tmp_path, capsys):
     line = identify(capsys, path, "--rate", "100", "--positions", "q_*", "--currents", "tau_*", "--torque-constants",
                     "0.1")
     assert "the current of joint 'joint2' reaches 1000 A: expected at most 500 A; is the column in mA?" in line
+
+
+def test_joints_that_rest_while_they_are_held_out_have_no_errors(tmp_path, capsys):
+    still = np.minimum(TIME, 5.5)
+    path = write(tmp_path / "table.csv", q_1=0.5 * np.sin(3.0 * still), q_2=0.4 * np.cos(2.0 * still))
+    assert main(["identify", str(path), "--robot", "planar_2r", "--time", "t", *COLUMNS, "--hold-out", "0.25",
+                 "--output", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.count("| rests ") == 4

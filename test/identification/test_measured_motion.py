@@ -80,7 +80,7 @@ def test_gaps_and_jumps_split_the_recording():
     keep = np.ones(len(TIME), dtype=bool)
     keep[2000:2010] = False
     motion = prepared(TIME[keep], Q[keep], EFFORT[keep])
-    assert motion.notes == ("run_1: joint_states are missing in 1 gaps (0.20% of the time, the first of 22 ms at "
+    assert motion.notes == ("run_1: states are missing in 1 gaps (0.20% of the time, the first of 22 ms at "
                             "3.998 s); the parts between them are used",)
     assert not ((motion.time > 3.9) & (motion.time < 4.1)).any()
     jumped = Q.copy()
@@ -109,10 +109,10 @@ def nothing_at(index, joint=1):
 
 
 @pytest.mark.parametrize(("given", "message"), [
-    ({"effort": np.full_like(Q, np.nan)}, "run_1: joint_states have no efforts, .* record a driver that publishes"),
-    ({"effort": nothing_at(7)}, "run_1: joint_states at 0.014 s: effort of joint 'joint2': expected a finite number, "
+    ({"effort": np.full_like(Q, np.nan)}, "run_1: the states have no efforts, .* record a driver that publishes"),
+    ({"effort": nothing_at(7)}, "run_1: states at 0.014 s: effort of joint 'joint2': expected a finite number, "
      "received nan"),
-    ({"q": nothing_at(9, 0)}, "run_1: joint_states at 0.018 s: position of joint 'joint1': .* received nan"),
+    ({"q": nothing_at(9, 0)}, "run_1: states at 0.018 s: position of joint 'joint1': .* received nan"),
     ({"time": TIME[:1000], "q": Q[:1000], "effort": EFFORT[:1000]}, "expected 5 s of motion or more, received 2 s"),
     ({"time": TIME[::50], "q": Q[::50], "effort": EFFORT[::50]}, "come at 10 Hz: expected at least four times the"),
 ])
@@ -124,7 +124,7 @@ def test_recordings_that_cannot_be_used(given, message):
 
 def test_too_many_dropped_messages():
     kept = np.arange(len(TIME)) % 50 > 15
-    with pytest.raises(RecordingError, match=r"run_1: \d+% of the joint_states are missing in \d+ gaps, the first of "
+    with pytest.raises(RecordingError, match=r"run_1: \d+% of the states are missing in \d+ gaps, the first of "
                                              r"\S+ ms at \S+ s: expected 10% at most; record again with less load"):
         prepared(TIME[kept], Q[kept], EFFORT[kept])
 

@@ -70,6 +70,15 @@ def test_without_names_columns_have_numbers(tmp_path):
     assert list(Table.from_file(path).columns) == ["1", "2", "3"]
 
 
+def test_texts_are_left_out_and_places_without_a_number_are_nan(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text('stamp,"q [rad]",name,i,j\r\n0.0,1.5,arm,,4\r\n,2.5,,,\r\n0.2,,arm,7,8\r\n')
+    columns = Table.from_file(path).columns
+    assert list(columns) == ["stamp", "q [rad]", "i", "j"]
+    np.testing.assert_array_equal(np.stack(list(columns.values())), [[0.0, np.nan, 0.2], [1.5, 2.5, np.nan],
+                                                                     [np.nan, np.nan, 7.0], [4.0, np.nan, 8.0]])
+
+
 def zipped(path, **members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -93,7 +102,9 @@ def hostile_tables(folder):
     yield text("empty.csv", ""), "line 1"
     yield text("twice.csv", "a,a\n1,2\n1,2\n"), "line 1: expected different names"
     yield text("word.csv", "a,b\n1,2\n1,x\n"), "could not convert string 'x'"
-    yield text("short.csv", "a,b\n1,2\n1\n"), "number of columns"
+    yield text("short.csv", "a,b\n1,2\n1\n"), "short.csv: expected a number in every place"
+    yield text("texts.csv", "a,b\nx,y\nx,y\n"), "expected columns of numbers, received none"
+    yield text("one_line.csv", "a,b"), "expected 2 numbers in each line"
     yield text("wide.csv", "a,b\n1,2,3\n1,2,3\n"), "expected 2 numbers"
     yield text("names.csv", ",".join(f"c{i}" for i in range(20_000)) + "\n1\n"), "10000 columns"
     yield text("commas.csv", "a,b\n" + "," * (40 * 2**20)), "numbers in"
