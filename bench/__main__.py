@@ -23,6 +23,7 @@ SECTIONS = {
     "generated_code": "bench.generated_code:GENERATED_CODE",
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
+    "networks": "bench.networks:NETWORKS",
     "varied_plants": "bench.varied_plants:VARIED_PLANTS",
     "cluster": "bench.cluster:CLUSTER",
     "cluster_limits": "bench.cluster_limits:CLUSTER_LIMITS",

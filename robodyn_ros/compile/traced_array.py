@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NoReturn
 
@@ -29,6 +30,12 @@ from robodyn_ros.errors import CompileError
 
 Function = Callable[..., Any]
 
+
+MOST_WEIGHTS = 25_000
+"""Products of numbers with traced values beyond which a law is slower as code without loops than in NumPy."""
+
+TOO_LARGE = ("it multiplies {} constants or parameters with traced values, as large networks do. From 25,000 on a tick "
+             "takes longer as code without loops than in NumPy, and compiling takes seconds")
 
 NO_CONDITION = (
     "a traced value was used as a condition (if, while, and, or, not, min, max, a chain such as a < b < c): its value "
@@ -95,6 +102,8 @@ def record_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: d
     if options.get("dtype") is not None and np.issubdtype(options["dtype"], np.floating):
         del options["dtype"]
     own = _UFUNCS.get(ufunc.__name__, ufunc)
+    if ufunc is np.matmul:
+        _check_size(given)
     if own is not ufunc and method == "reduce":
         if ufunc in (np.logical_and, np.logical_or):
             given[0] = _UFUNCS["not_equal"](given[0], 0.0)
@@ -122,6 +131,8 @@ def _reduced(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, keep
 def record_function(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """The result of one of NumPy's functions on traced values."""
     own = _FUNCTIONS.get(function)
+    if function in _PRODUCTS:
+        _check_size(arguments)
     if function in _REFUSED:
         if not any(_has_traced(each) for each in arguments):
             return function(*map(_as_floats, arguments), **options)
@@ -133,6 +144,37 @@ def record_function(function: Function, arguments: Sequence[Any], options: Mappi
 
 def _name(function: Function) -> str:
     return f"{function.__module__.replace('numpy', 'np')}.{function.__name__}"
+
+
+@contextmanager
+def limited_weights(example: np.ndarray, parameters: np.ndarray) -> Iterator[None]:
+    """Refuse what is traced inside if it has too many products with constants or parameters.
+
+    Args:
+        example: An array of traced values, or of numbers if nothing is traced.
+        parameters: Traced parameters.
+
+    Raises:
+        CompileError: There are more than `MOST_WEIGHTS`.
+    """
+    recorder = getattr(example.flat[0], "recorder", None)
+    begin = 0 if recorder is None else len(recorder.scalars)
+    yield
+    if recorder is None or len(recorder.scalars) - begin <= MOST_WEIGHTS:
+        return
+    weights = {element.index for element in parameters.flat if is_traced(element)}
+    weights |= {scalar.index for scalar in recorder.scalars if scalar.key[0] == op.CONSTANT}
+    count = sum(key[0] == op.MULTIPLY and (key[1] in weights or key[2] in weights)
+                for key in (scalar.key for scalar in recorder.scalars[begin:]))
+    if count > MOST_WEIGHTS:
+        raise CompileError(TOO_LARGE.format(f"{count:,}"))
+
+
+def _check_size(factors: Sequence[Any]) -> None:
+    """Refuse a product that would be traced for long, only to be found too large."""
+    largest = max((factor.size for factor in factors if isinstance(factor, np.ndarray)), default=0)
+    if largest > MOST_WEIGHTS:
+        raise CompileError(TOO_LARGE.format(f"{largest:,}"))
 
 
 def _plain(value: Any) -> Any:
@@ -369,6 +411,8 @@ _FUNCTIONS: dict[Function, Function] = {
     np.isclose: lambda a, b, rtol=1e-5, atol=1e-8: np.absolute(a - b) <= atol + rtol * np.absolute(b),
     np.allclose: lambda a, b, rtol=1e-5, atol=1e-8: np.all(np.isclose(a, b, rtol, atol)),
 }
+
+_PRODUCTS = np.dot, np.inner, np.tensordot, np.einsum
 
 _DECOMPOSED = ("Its algorithm repeats until values have converged. np.linalg.solve, inv, det, cholesky and norm are "
                "compiled")

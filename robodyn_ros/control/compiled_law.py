@@ -20,6 +20,7 @@ import numpy as np
 from robodyn_ros.compile import compile_function
 from robodyn_ros.compile.records import Structure, flatten, form_of, from_numbers, to_numbers, unflatten
 from robodyn_ros.compile.tape import not_traceable
+from robodyn_ros.compile.traced_array import limited_weights
 from robodyn_ros.compile.traced_numpy import with_traced_numpy
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.state import Reference, State
@@ -107,15 +108,16 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
     example = None if follows is None else make_reference(*map(np.zeros, follows.shapes(n).values()))
     dynamics, function = InlineDynamics(law.robot.model), with_traced_numpy(law.law)
 
-    def answer(values: Array, state: State, reference: Any, memory: Any, model: RobotModel | None = None
-               ) -> tuple[Any, Any]:
+    def traced_law(values: Array, state: State, reference: Any, memory: Any, model: RobotModel | None = None
+                   ) -> tuple[Any, Any]:
         try:
             own = dynamics if model is None else InlineDynamics(model)
-            return called(law, own, packed.unpack(values), state, reference, memory, function)
+            with limited_weights(state.q, values):
+                return called(law, own, packed.unpack(values), state, reference, memory, function)
         except Exception as error:
             raise CompileError(_reason(name, error)) from error
 
-    return TraceableLaw(answer, example, first)
+    return TraceableLaw(traced_law, example, first)
 
 
 def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:

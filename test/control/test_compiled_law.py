@@ -24,7 +24,7 @@ from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pid import PID
 from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
-from robodyn_ros.control.parameters import Parameters, per_joint, scalar
+from robodyn_ros.control.parameters import Parameters, derived, per_joint, scalar
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.rollout import ClosedLoop
 
@@ -175,6 +175,36 @@ def test_a_law_compiles_as_it_stands_in_numpy_and_tells_what_does_not():
     line = InNumPy.law.__code__.co_firstlineno + 6
     place = rf"\({re.escape(__file__)}, line {line}: return np.linalg.svd"
     assert re.match(rf"InNumPy.law: np.linalg.svd of .* np.linalg.solve, .* {place}", controller.uncompiled_reason)
+
+
+@dataclass(frozen=True, eq=False)
+class Weights(Parameters):
+    """Those of a network as parameters."""
+
+    weights: np.ndarray = derived(lambda robot, _: np.random.default_rng(0).normal(size=(40, 20, 40)) / 40)
+
+
+@pytest.mark.parametrize("layers, of_parameters", [(40, True), (40, False), (1, False)])
+def test_a_law_with_a_large_network_stays_in_numpy(layers, of_parameters):
+    """By the sum over its layers, constants or parameters; or by one matrix."""
+    constants = np.random.default_rng(0).normal(size=(layers, 20, 40) if layers > 1 else (1, 200, 200)) / 200.0
+
+    class Deep(Law[Weights, JointReference, None]):
+        """A residual network."""
+
+        @staticmethod
+        def law(dynamics, parameters, state, reference):
+            x = np.tile(reference.q - state.q, constants.shape[2] // ROBOT.n)
+            for layer in parameters.weights if of_parameters else constants:
+                x = x + np.tanh(np.resize(layer @ x, x.shape))
+            return x[:ROBOT.n]
+
+    controller = Deep(ROBOT)
+    for state, reference in motion(3):
+        expected, _ = as_written(Deep, controller, state, reference, None)
+        np.testing.assert_array_equal(controller.update(state, reference), expected)
+    count = re.search(r"multiplies ([\d,]+) constants or parameters with traced values", controller.uncompiled_reason)
+    assert int(count[1].replace(",", "")) >= 25_000
 
 
 def test_a_law_compiles_before_it_has_seen_a_state_and_before_it_is_activated(compiled):
