@@ -50,7 +50,7 @@ def errors(file: Path) -> tuple[Robot, float, float, float, float]:
         true, estimated = Robot.from_urdf(file), Robot.from_urdf_text(found.text)
     density = float(found.summary.partition(" at ")[2].partition(" kg/m^3")[0])
     postures = random_postures(true.model)
-    pairs = [[(getattr(robot.dynamics(compiled=False), name)(q)) for q in postures]
+    pairs = [[(getattr(robot.dynamics(False, "textbook"), name)(q)) for q in postures]
              for name in ("gravity", "mass_matrix") for robot in (true, estimated)]
     gravity, own_gravity, matrix, own_matrix = map(np.array, pairs)
     gravity_error, matrix_error = (float(np.linalg.norm(own - given)) / max(float(np.linalg.norm(given)), 1e-12)

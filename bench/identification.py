@@ -22,7 +22,7 @@ from robodyn_ros.identification.excitation import Task, excite
 from robodyn_ros.identification.identified_files import urdf_with_inertias
 from robodyn_ros.identification.identified_model import IdentifiedModel, drive_efforts, identify
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.simulation.excursion import excursion
 
 SEEDS: dict[str, Sequence[int]] = {"planar_2r": range(10), "arm6": (5, 6, 7)}
 """Of the signs of the errors, by robot."""

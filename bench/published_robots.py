@@ -122,7 +122,7 @@ def _examine(file: Path) -> Result:
 
 def difference(robot: Robot, model: Any) -> float:
     """Return the greatest difference between a robot and its model in Pinocchio, see `SAME`."""
-    own, data, worst = robot.dynamics(compiled=False), model.createData(), 0.0
+    own, data, worst = robot.dynamics(False, "textbook"), model.createData(), 0.0
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (2, robot.n)):
         theirs, slopes = _configuration(robot, model, q)
         pinocchio.framesForwardKinematics(model, data, theirs)

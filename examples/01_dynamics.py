@@ -11,10 +11,9 @@
 import numpy as np
 
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
 
 np.set_printoptions(suppress=True, precision=3)
-robot = Robot.from_urdf(robot_file("arm7"))  # or the path of your URDF
+robot = Robot.named("arm7")  # or the path of your URDF
 dynamics = robot.dynamics()                  # each function is compiled at its first call
 
 q = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])  # joint positions [rad]

@@ -11,9 +11,8 @@
 import numpy as np
 
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
 
-robot = Robot.from_urdf(robot_file("arm6"))
+robot = Robot.named("arm6")
 dynamics = robot.dynamics()
 start = np.array([0.0, -1.2, 1.5, -1.9, -1.57, 0.0])  # [rad]
 

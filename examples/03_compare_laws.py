@@ -9,10 +9,9 @@
 """Simulate one motion under three control laws and print their errors. No ROS."""
 
 from robodyn_ros import Robot, rollout
-from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.trajectories import excursion
 
-robot = Robot.from_urdf(robot_file("arm6"))
+robot = Robot.named("arm6")
 motion = excursion(robot)  # to one side, to the other, and back, within all limits
 
 print("RMS error of each joint [mrad]")

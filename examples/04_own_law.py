@@ -17,8 +17,7 @@ import numpy as np
 
 from robodyn_ros import Robot, rollout
 from robodyn_ros.control import Array, DynamicsLike, JointReference, Law, Parameters, State, per_joint
-from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.trajectories import excursion
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class Critical(Law[Rates, JointReference, None]):
         return dynamics.mass_matrix(state.q) @ a + dynamics.gravity(state.q)
 
 
-robot = Robot.from_urdf(robot_file("arm6"))
+robot = Robot.named("arm6")
 law = Critical(robot)
 motion = excursion(robot)
 for rate in (5.0, 20.0):

@@ -8,9 +8,10 @@
 
 """Robot dynamics from a URDF, a simulated robot, and controllers swapped by a parameter, on ROS 2.
 
-``from robodyn_ros import Robot, rollout`` is all that most programs need. Both are imported when they are first used,
-so that importing this package, for an exception class or ``robodyn --help``, takes no time. Type checkers read their
-types from ``__init__.pyi``.
+``from robodyn_ros import Robot, rollout`` is all that many programs need. `robodyn_ros.trajectories` has motions to
+follow, `robodyn_ros.control` what a law of one's own needs. Names are imported when they are first used, so that
+importing this package, for an exception class or ``robodyn --help``, takes no time. Type checkers read their types from
+``__init__.pyi``.
 """
 
 import importlib
@@ -29,19 +30,30 @@ from robodyn_ros.errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "ClosedLoop",
     "CompileError",
     "DescriptionError",
     "DescriptionWarning",
     "InputError",
+    "Plant",
+    "PlantModel",
     "PluginError",
     "RobodynError",
     "Robot",
     "SimulationError",
     "__version__",
     "rollout",
+    "rollout_scores",
 ]
 
-_IMPORTED_WHEN_USED = {"Robot": "robodyn_ros.robot", "rollout": "robodyn_ros.simulation.rollout"}
+_IMPORTED_WHEN_USED = {
+    "ClosedLoop": "robodyn_ros.simulation.rollout",
+    "Plant": "robodyn_ros.simulation.plant",
+    "PlantModel": "robodyn_ros.simulation.plant_model",
+    "Robot": "robodyn_ros.robot",
+    "rollout": "robodyn_ros.simulation.rollout",
+    "rollout_scores": "robodyn_ros.simulation.rollout",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,10 @@ from robodyn_ros.errors import PluginError as PluginError
 from robodyn_ros.errors import RobodynError as RobodynError
 from robodyn_ros.errors import SimulationError as SimulationError
 from robodyn_ros.robot import Robot as Robot
+from robodyn_ros.simulation.plant import Plant as Plant
+from robodyn_ros.simulation.plant_model import PlantModel as PlantModel
+from robodyn_ros.simulation.rollout import ClosedLoop as ClosedLoop
 from robodyn_ros.simulation.rollout import rollout as rollout
+from robodyn_ros.simulation.rollout import rollout_scores as rollout_scores
 
 __version__: str

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
 
@@ -26,9 +26,11 @@ from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
+from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError, unknown
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
 from robodyn_ros.timing import LoopTiming
+
+Formulas = Literal["efficient", "textbook"]
 
 
 class Robot:
@@ -40,13 +42,34 @@ class Robot:
     Attributes:
         model: The robot as data: joints, limits, links.
         timing: Of its control loop; default gains are computed for it.
+        formulas: Which formulas `dynamics`, and laws in rollouts, take; see `with_formulas`.
     """
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
         self.timing = LoopTiming()
-        self._dynamics: dict[bool, Dynamics] = {}
+        self.formulas: Formulas = "efficient"
+        self._dynamics: dict[tuple[bool, Formulas], Dynamics] = {}
         self._lock = threading.Lock()
+
+    @classmethod
+    def named(cls, name: str, tip_link: str | None = None) -> Robot:
+        """A robot by the name that the command line takes: a shipped one, or one of the package robot_descriptions.
+
+        Args:
+            name: Such as ``"arm6"`` or ``"ur5e"``; a path of a file will do, too.
+            tip_link: As for `from_urdf`.
+
+        Returns:
+            The robot.
+
+        Raises:
+            DescriptionError: As for `from_urdf`.
+            InputError: There is no such robot, or as for `from_urdf`.
+        """
+        from robodyn_ros.resources import robot_file
+
+        return cls.from_urdf(robot_file(name), tip_link=tip_link)
 
     @classmethod
     def from_urdf(
@@ -180,6 +203,16 @@ class Robot:
         """
         return cls(load_dh(table, name=name, strict=strict, gravity=gravity))
 
+    def denavit_hartenberg(self) -> DHTable:
+        """The table of modified Denavit-Hartenberg parameters, by the book's steps; `from_dh` is the way back.
+
+        Raises:
+            DescriptionError: The robot is no chain, or as in `description.find_denavit_hartenberg`.
+        """
+        from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
+
+        return find_denavit_hartenberg(self.model)
+
     def with_timing(self, period: float, delay: int = 0) -> Robot:
         """The same robot, its compiled dynamics included, in a control loop of another timing.
 
@@ -196,6 +229,31 @@ class Robot:
         timed = copy(self)
         timed.timing = LoopTiming(float(period), int(delay))
         return timed
+
+    def with_formulas(self, formulas: Formulas) -> Robot:
+        """The same robot, whose dynamics take other formulas: those of `dynamics()`, and of laws in rollouts.
+
+        Args:
+            formulas: ``"efficient"``, those of ``robodyn_ros.dynamics``, which need the fewest operations; or
+                ``"textbook"``, those of ``robodyn_ros.textbook``, as the books have them.
+
+        Raises:
+            InputError: There are no such formulas.
+        """
+        if formulas not in get_args(Formulas):
+            raise InputError(unknown("formulas", formulas, get_args(Formulas)))
+        other = copy(self)
+        other.formulas = formulas
+        return other
+
+    @property
+    def formula_module(self) -> ModuleType:
+        """The module with the formulas."""
+        if self.formulas == "efficient":
+            return compiled_formulas
+        from robodyn_ros.textbook import formulas  # 13 modules, which nodes start without
+
+        return formulas
 
     @property
     def name(self) -> str:
@@ -237,24 +295,27 @@ class Robot:
         """Name of the link meant where none is named."""
         return self.model.tip_link
 
-    def dynamics(self, compiled: bool = True) -> Dynamics:
+    def dynamics(self, compiled: bool = True, formulas: Formulas | None = None) -> Dynamics:
         """The robot's dynamics; the same object at every call, so that nothing is compiled twice.
 
         Args:
-            compiled: True to compile each function when it is first used; False to run the books' formulas of
-                ``robodyn_ros.textbook`` on floats, to read and to debug.
+            compiled: True to compile each function when it is first used; False to run it on floats, to read and to
+                debug.
+            formulas: ``"efficient"`` or ``"textbook"``, see `with_formulas`; None: those of the robot.
 
         Returns:
             The dynamics. Of a robot without inertia only kinematics works; its other functions raise a
             `DescriptionError` that names the links.
+
+        Raises:
+            InputError: There are no such formulas.
         """
+        chosen = self if formulas is None else self.with_formulas(formulas)
         with self._lock:
-            if compiled not in self._dynamics:
-                formulas: ModuleType = compiled_formulas
-                if not compiled:
-                    from robodyn_ros.textbook import formulas  # 13 modules, which nodes start without
-                self._dynamics[compiled] = Dynamics(self.model, formulas=formulas, compiled=compiled)
-            return self._dynamics[compiled]
+            key = (compiled, chosen.formulas)
+            if key not in self._dynamics:
+                self._dynamics[key] = Dynamics(self.model, formulas=chosen.formula_module, compiled=compiled)
+            return self._dynamics[key]
 
     def check_accelerations(self) -> None:
         """Check that efforts determine the robot's accelerations: simulation and laws with a model need that.

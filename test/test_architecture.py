@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "robodyn_ros"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-ENTRANCES = ("__init__", "__main__", "entry_points")
+ENTRANCES = ("__init__", "__main__", "entry_points", "trajectories")
 """They stand outside of the house: they may import from every room, and no room may import them."""
 
 

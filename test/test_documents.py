@@ -25,7 +25,7 @@ from robodyn_ros.control.registry import controller_names, load_controller, make
 from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.study.run import run_study
 
 ROOT = Path(__file__).parents[1]
@@ -153,3 +153,15 @@ def test_pages_build_without_a_warning(tmp_path):
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-5000:]
     assert (tmp_path / "pages" / "reference" / "generated" / "robodyn_ros.robot.html").is_file()
+
+
+USER_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+              *sorted((ROOT / "examples").glob("*.py")), *sorted((ROOT / "examples").glob("*.ipynb"))]
+
+
+def test_users_import_from_few_modules():
+    """README, tutorials and examples need four modules of this package, and those of messages."""
+    found = {name for page in USER_PAGES for name in re.findall(
+        r"^[ \"$]*(?:from|import) (robodyn_ros[\w.]*)", page.read_text(encoding="utf-8"), re.MULTILINE)}
+    assert found <= {"robodyn_ros", "robodyn_ros.control", "robodyn_ros.trajectories",
+                     "robodyn_ros.dynamics.regressor"}

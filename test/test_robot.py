@@ -53,8 +53,21 @@ def test_its_errors_are_the_loaders():
 def test_dynamics_are_made_once():
     robot = Robot.from_urdf(robot_file("planar_2r"))
     assert robot.dynamics() is robot.dynamics()
-    assert robot.dynamics(compiled=False) is robot.dynamics(compiled=False)
-    assert robot.dynamics() is not robot.dynamics(compiled=False)
+    assert robot.dynamics(False, "textbook") is robot.dynamics(False, "textbook")
+    forms = {robot.dynamics(compiled, form) for compiled in (True, False) for form in ("efficient", "textbook")}
+    assert len(forms) == 4 and robot.dynamics() is robot.with_formulas("efficient").dynamics()
+    q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 2))
+    for form in forms:
+        np.testing.assert_allclose(form.inverse_dynamics(q, v, a), robot.dynamics().inverse_dynamics(q, v, a))
+    with pytest.raises(InputError, match="unknown formulas 'textbok': did you mean 'textbook'"):
+        robot.with_formulas("textbok")
+
+
+def test_a_robot_has_a_name():
+    robot = Robot.named("arm6", tip_link="forearm_link")
+    assert (robot.name, robot.tip_link) == ("arm6", "forearm_link")
+    with pytest.raises(InputError, match="arm66"):
+        Robot.named("arm66")
 
 
 def test_importing_the_package_imports_little():
@@ -95,6 +108,6 @@ def test_compiled_dynamics_do_without_the_textbook():
     program = ("import sys; from robodyn_ros import Robot; from robodyn_ros.resources import robot_file; "
                "robot = Robot.from_urdf(robot_file('planar_2r')); robot.dynamics().gravity([0.0, 0.0]); "
                "print(any(name.startswith('robodyn_ros.textbook') for name in sys.modules)); "
-               "robot.dynamics(compiled=False); print('robodyn_ros.textbook.formulas' in sys.modules)")
+               "robot.dynamics(False, 'textbook'); print('robodyn_ros.textbook.formulas' in sys.modules)")
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", "True"]

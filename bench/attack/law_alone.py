@@ -28,7 +28,7 @@ class LawsAlone:
     """
 
     def __init__(self, robot: Robot, *names: str) -> None:
-        self._dynamics = robot.dynamics(compiled=False)
+        self._dynamics = robot.dynamics(False, "textbook")
         self._limit = robot.model.effort_limit
         self._laws: dict[str, Law] = {}
         for name in names:

@@ -32,11 +32,11 @@ from robodyn_ros.optional_packages import is_installed, missing
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
+from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.test_motion import excursion, tip_references
 from robodyn_ros.simulation.world_file import read_world
 from robodyn_ros.timing import DEFAULT_PERIOD
 

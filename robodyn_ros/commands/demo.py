@@ -37,8 +37,8 @@ from robodyn_ros.plots.motion import Curves, MotionCurves, energies, joint_units
 from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.excursion import excursion_points
 from robodyn_ros.simulation.plant import default_position
-from robodyn_ros.simulation.test_motion import excursion_points
 from robodyn_ros.simulation.tracking import SETTLING, TrackingRecord, TrackingSample
 
 START = {"shoulder_pan_joint": 0.0, "shoulder_lift_joint": -1.2, "elbow_joint": 1.4, "wrist_1_joint": -1.6,

@@ -64,13 +64,12 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot, rollout
-from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.trajectories import excursion
 
 
 @pytest.fixture(scope="module")
 def robot():
-    return Robot.from_urdf(robot_file("arm6"))
+    return Robot.named("arm6")
 
 
 def test_it_follows_a_motion(robot):

@@ -31,16 +31,16 @@ from robodyn_ros.errors import InputError, shown, unknown
 from robodyn_ros.fields import declare, declare_as, section
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import JOINT, LINK, QUANTITIES
-from robodyn_ros.simulation.test_motion import excursion
 from robodyn_ros.study.design import Design
 from robodyn_ros.study.distributions import Distribution, read_distribution
 from robodyn_ros.study.metrics import METRICS
 from robodyn_ros.study.study import Axis, StudiedLaw, Study, common_range, element_ranges
 
 TEST_MOTION = "test_motion"
-"""Name of the motion that any robot can follow, see `test_motion.excursion`."""
+"""Name of the motion that any robot can follow, see `excursion.excursion`."""
 
 SHARED = "shared"
 """Key of a distribution of one number for all elements of a quantity."""

@@ -33,9 +33,9 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.optional_packages import is_installed, missing
 from robodyn_ros.plots.motion import Curves, MotionCurves, energies
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.excursion import beside_motion, excursion, offset_start
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
-from robodyn_ros.simulation.test_motion import beside_motion, excursion, offset_start
 from robodyn_ros.simulation.tracking import TrackingRecord
 from robodyn_ros.study.gain_space import Tuning, searched_fields
 

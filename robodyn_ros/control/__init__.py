@@ -8,6 +8,7 @@
 
 """Control laws, their contract, the registry that finds them by name, and the references that they follow."""
 
+from robodyn_ros.compile import clip, where
 from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import (
@@ -22,6 +23,7 @@ from robodyn_ros.control.parameters import (
     per_joint,
     scalar,
 )
+from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
@@ -42,7 +44,11 @@ __all__ = [
     "Parameters",
     "State",
     "Unit",
+    "clip",
+    "controller_names",
     "derived",
+    "make_controller",
     "per_joint",
     "scalar",
+    "where",
 ]

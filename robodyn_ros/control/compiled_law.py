@@ -106,12 +106,13 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
         raise CompileError(_reason(name, error)) from error
     make_reference: Any = follows
     example = None if follows is None else make_reference(*map(np.zeros, follows.shapes(n).values()))
-    dynamics, function = InlineDynamics(law.robot.model), with_traced_numpy(law.law)
+    formulas, function = law.robot.formula_module, with_traced_numpy(law.law)
+    dynamics = InlineDynamics(law.robot.model, formulas)
 
     def traced_law(values: Array, state: State, reference: Any, memory: Any, model: RobotModel | None = None
                    ) -> tuple[Any, Any]:
         try:
-            own = dynamics if model is None else InlineDynamics(model)
+            own = dynamics if model is None else InlineDynamics(model, formulas)
             with limited_weights(state.q, values):
                 return called(law, own, packed.unpack(values), state, reference, memory, function)
         except Exception as error:

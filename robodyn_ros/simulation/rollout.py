@@ -14,13 +14,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Protocol, overload
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.friction import FrictionModel
-from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import Procedure
 from robodyn_ros.compile.records import flatten, form_of, unflatten
 from robodyn_ros.control.compiled_law import PackedParameters, initial_memory
@@ -32,7 +30,6 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import CompileError, InputError, PluginError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput, closed_loop_procedure
-from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
@@ -53,7 +50,7 @@ from robodyn_ros.simulation.quantities import (
 )
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
-from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
+from robodyn_ros.timing import DEFAULT_PERIOD, to_nanoseconds
 
 _logger = logging.getLogger(__name__)
 
@@ -110,6 +107,9 @@ class ClosedLoop:
         if engine is not None:
             plant = engine.model
         self.plant = PlantModel.from_description(self.robot.model) if plant is None else plant
+        if not isinstance(self.plant, PlantModel):
+            raise InputError(f"rollout: plant: expected a PlantModel, received {type(plant).__name__}; "
+                             "PlantModel.from_description makes one of a robot's model")
         if self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period_ns, self._steps = _control_period(period, self.plant.step)
@@ -443,88 +443,78 @@ def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None
             "logarithm of a negative number or a singular matrix in the law")
 
 
-@overload
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
-            duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
-            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: FrictionModel | None = None,
-            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
-            samples: None = None) -> Rollout: ...
+            duration: float | None = None, *, parameters: Parameters | None = None, plant: PlantModel | None = None,
+            q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
+    """Simulate a robot under a controller.
 
-
-@overload
-def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
-            duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
-            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: FrictionModel | None = None,
-            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
-            samples: Mapping[str, ArrayLike], threads: int | None = None, client: RolloutClient | None = None
-            ) -> Score: ...
-
-
-def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
-            duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
-            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: FrictionModel | None = None,
-            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
-            samples: Mapping[str, ArrayLike] | None = None, threads: int | None = None,
-            client: RolloutClient | None = None) -> Rollout | Score:
-    """Simulate a robot under a controller, or many that differ.
-
-    `ClosedLoop` does so any number of times for the price of one compilation.
+    `ClosedLoop` does so any number of times for the price of one compilation, `rollout_scores` for robots that differ.
 
     A controller that cannot be compiled runs as Python code; one warning in the log says why and how long a tick takes.
 
     Args:
-        robot: The robot.
+        robot: The robot; its ``timing`` has the control period.
         controller: Name of an installed controller, ``package.module:Class``, or a controller.
         trajectory: Trajectory to follow; None: hold the start.
         duration: How long [s]; None: until the trajectory ends.
         parameters: Parameters of the controller; None: the defaults, or those that the controller has.
-        period: Control period, a multiple of the step [s].
-        step: Time step of the plant [s].
-        actuators: One for each joint; None: ideal sources of effort.
-        friction: Friction of the joints; None: that of the robot's description.
-        world: Surfaces that the robot can touch; None: there are none.
+        plant: The simulated robot, with its step, motors, friction and surfaces; None: the robot as it is described,
+            with ideal sources of effort. ``PlantModel.from_description(robot.model, friction=...)`` makes one.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
-        samples: Values of `QUANTITIES` in which N robots differ, by name, each with an axis of the robots first; None:
-            one robot is simulated.
-        threads: With samples: threads of this machine that share the robots; None: one.
-        client: With samples: computes them on other machines, for example a `study.cluster.Cluster`.
-
-    Returns:
-        The motion of one robot; with samples, the scores of all.
 
     Raises:
         InputError: An argument does not fit the others.
         PluginError: No controller has that name; or the controller fails.
-        SimulationError: The state of the one robot became infinite or NaN.
-        ClusterError: The cluster cannot be used any more.
+        SimulationError: The state of the robot became infinite or NaN.
     """
-    varied = () if samples is None else tuple(by_name(samples))
-    for name, start in (("q", q), ("v", v)):
-        if start is not None and f"start.{name}" in varied:
-            raise InputError(f"rollout: expected the start in {name} or in samples, received both")
-    for name, option in (("threads", threads), ("client", client)):
-        if option is not None and samples is None:
-            raise InputError(f"rollout: {name} has no effect without samples, on one robot; leave it out")
-    _check_client(client, threads)
-    _control_period(period, step)  # raises before the robot does
-    timed = robot.with_timing(period, robot.timing.delay)
-    made = make_controller(controller, timed, parameters) if isinstance(controller, str) else controller
-    loop = ClosedLoop(made, PlantModel.from_description(robot.model, step, actuators, friction, world=world),
-                      period, varied=varied)
-    scenario = loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v)
-    result: Rollout | Score
-    if samples is None:
-        result = loop.run(scenario, parameters)
-    else:
-        result = loop.scores(scenario, None if parameters is None else loop.packed(parameters), threads=threads,
-                             samples=samples, client=client)
+    loop = _loop(robot, controller, parameters, plant)
+    result = loop.run(loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v), parameters)
     if loop.note:
         _logger.warning(loop.note)
     return result
 
 
-def _check_client(client: Any, threads: int | None) -> None:
+def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[str, ArrayLike],
+                   trajectory: Trajectory | None = None, duration: float | None = None, *,
+                   parameters: Parameters | None = None, plant: PlantModel | None = None,
+                   workers: int | RolloutClient | None = None) -> Score:
+    """Simulate many robots that differ under a controller, and score them.
+
+    Args:
+        robot: As for `rollout`, as the arguments that are not named here.
+        controller: Likewise.
+        samples: Values of `QUANTITIES` in which N robots differ, by name, each with an axis of the robots first.
+        trajectory: As for `rollout`.
+        duration: Likewise.
+        parameters: Likewise.
+        plant: Likewise.
+        workers: Number of threads of this machine that share the robots; or other machines, for example a
+            `study.cluster.Cluster`; None: one thread.
+
+    Raises:
+        InputError: As for `rollout`.
+        PluginError: As for `rollout`.
+        ClusterError: The cluster cannot be used any more.
+    """
+    threads, client = (workers, None) if workers is None or isinstance(workers, int) else (None, workers)
+    _check_client(client)
+    loop = _loop(robot, controller, parameters, plant, tuple(by_name(samples)))
+    scenario = loop.scenario([] if trajectory is None else [trajectory], duration)
+    score = loop.scores(scenario, None if parameters is None else loop.packed(parameters), threads=threads,
+                        samples=samples, client=client)
+    if loop.note:
+        _logger.warning(loop.note)
+    return score
+
+
+def _loop(robot: Robot, controller: str | Controller, parameters: Parameters | None, plant: PlantModel | None,
+          varied: tuple[str, ...] = ()) -> ClosedLoop:
+    made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
+    return ClosedLoop(made, plant, robot.timing.period, varied=varied)
+
+
+def _check_client(client: Any, threads: int | None = None) -> None:
     if client is None:
         return
     if not callable(getattr(client, "scores", None)):

@@ -25,11 +25,11 @@ from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.excursion import beside_motion
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import NOISES, OFFSET, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
-from robodyn_ros.simulation.test_motion import beside_motion
 from robodyn_ros.study.design import Design
 from robodyn_ros.study.distributions import Distribution
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription

@@ -34,7 +34,7 @@ def test_shipped_example_holds_its_robot():
     actuators, friction = found.joint_actuators(MODEL), found.joint_friction(MODEL)
     assert actuators.is_motor.all() and actuators.has_inductance.all() and actuators.has_heat.all()
     currents = [load_motor(found.actuators[name].motor).continuous_current for name in MODEL.joint_names]
-    needed = np.abs(Robot(MODEL).dynamics(compiled=False).gravity(np.zeros(2)))
+    needed = np.abs(Robot(MODEL).dynamics(False, "textbook").gravity(np.zeros(2)))
     continuous = actuators.efficiency * actuators.effort_per_current * currents
     np.testing.assert_allclose(needed, [18.6, 3.9], atol=0.1)  # as the file says
     np.testing.assert_allclose(continuous, [29.9, 6.6], atol=0.05)

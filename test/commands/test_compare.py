@@ -22,9 +22,9 @@ from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.compare import Failure, Performance, comparable, compare, joint_table, perform, plot, table
 from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.test_motion import excursion
 from robodyn_ros.simulation.world_file import read_world
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
@@ -205,7 +205,8 @@ def test_laws_meet_the_surfaces_of_a_world(tmp_path, capsys):
     assert main(["compare", "pd_gravity", "--robot", "planar_2r", "--output", str(picture), "--world", str(file)]) == 0
     title, *_, row = capsys.readouterr().out.splitlines()[:-1]
     assert title.endswith("world wall.yaml")
-    free, pressed = (rollout(robot, "pd_gravity", motion, motion.end_time + 0.3, world=world)
+    free, pressed = (rollout(robot, "pd_gravity", motion, motion.end_time + 0.3,
+                             plant=PlantModel.from_description(robot.model, world=world))
                      for world in (None, read_world(file, robot.model)))
     tip = robot.dynamics().batch.forward_kinematics
     far, near = (1e3 * np.linalg.norm(tip(one.q)[:, :3, 3] - tip(one.reference.q)[:, :3, 3], axis=1).max()

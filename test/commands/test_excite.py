@@ -50,7 +50,7 @@ def test_accelerations_by_joint(tmp_path):
     (["--duration", "7"], "duration: expected a multiple of the period 10 s, received 7 s"),
     (["--acceleration", "joint9=1"], "unknown joint 'joint9'"),
     (["--acceleration", "joint1=-1"], "excite: acceleration of joint 'joint1'"),
-    (["--share", "0"], "excite: share"),
+    (["--share", "0"], "argument --share"),
     (["--floor", "3"], "keeps to the limit of floor"),
 ])
 def test_options_that_cannot_be_used(words, message, capsys, tmp_path, monkeypatch):

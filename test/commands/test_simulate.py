@@ -128,7 +128,7 @@ def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win
     (("--ros-args", "-p", "update_rate:=1000.0"),
      "parameter 'update_rate': expected a whole number from 1 to 10000 [Hz], received 1000.0 (command line)"),
     (("--ros-args", "-p", "payload.mass:=two"),
-     "parameter 'payload.mass': expected float, received str 'two' (command line)"),
+     "parameter 'payload.mass': expected a finite number from 0 to 100000 [kg], received 'two' (command line)"),
     (("--ros-args", "-p", "hardwre:step:=0.002"),
      "'hardwre:step' is given a value on the command line, but there is no node 'hardwre' here: did you mean "),
     (("--namespace", "a", "--ros-args", "-r", "__ns:=/b"), "namespace: expected one, received '/a' and '/b'"),

@@ -21,8 +21,8 @@ from robodyn_ros.commands.gain_search import tune
 from robodyn_ros.commands.tune import curves_of
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.excursion import excursion, offset_start
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.test_motion import excursion, offset_start
 from robodyn_ros.study.gain_space import GAINS, searched_fields
 
 

@@ -39,5 +39,5 @@ def random_reference(robot, kind, state, seed=0):
 
 def as_written(controller, state, reference, memory):
     """Efforts and memory of the law in plain Python with the textbook's dynamics."""
-    dynamics = controller.robot.dynamics(compiled=False)
+    dynamics = controller.robot.dynamics(False, "textbook")
     return called(controller, dynamics, controller.parameters, state, reference, memory)

@@ -41,7 +41,7 @@ def motion(ticks=20, period=0.002):
 
 def as_written(law, controller, state, reference, memory):
     """Efforts and memory of the law in plain Python, with the textbook's dynamics."""
-    return called(controller, ROBOT.dynamics(compiled=False), controller.parameters, state, reference, memory)
+    return called(controller, ROBOT.dynamics(False, "textbook"), controller.parameters, state, reference, memory)
 
 
 @pytest.mark.parametrize("law", [ComputedTorque, Damping, PID])

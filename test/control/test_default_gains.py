@@ -31,7 +31,7 @@ from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.sampled_loop import stable_factor
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import robot_file, shipped_robots
-from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
 from robodyn_ros.timing import LoopTiming
 

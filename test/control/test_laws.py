@@ -50,7 +50,7 @@ def test_computed_torque_is_the_books_formula(name):
     state, reference = random_input(robot.n)
     p, d, friction = np.random.default_rng(1).uniform(1.0, 100.0, (3, robot.n))
     effort = ComputedTorque(robot, ComputedTorqueParameters(p, d, friction)).update(state, reference)
-    book = robot.dynamics(compiled=False)
+    book = robot.dynamics(False, "textbook")
     a = reference.a + d * (reference.v - state.v) + p * (reference.q - state.q)
     expected = (book.mass_matrix(state.q) @ a + book.coriolis_matrix(state.q, state.v) @ state.v
                 + book.gravity(state.q) + friction * state.v)

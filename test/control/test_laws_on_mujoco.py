@@ -18,9 +18,9 @@ from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.test_motion import excursion, tip_references
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant  # noqa: E402  # after the skip

@@ -67,7 +67,7 @@ def test_massless_fingers_are_held_at_the_limit_next_to_zero_with_one_warning():
     assert held.model.held == {"g1": 0.01, "g2": 0.02}
     assert held.model.tip_link == "pad"
     for link_name, x in (("f1", 0.01), ("f2", -0.02), ("pad", 0.01)):
-        pose = held.dynamics(compiled=False).forward_kinematics([0.0], link_name)
+        pose = held.dynamics(False, "textbook").forward_kinematics([0.0], link_name)
         np.testing.assert_allclose(pose[:3, 3], [x, 0, 1.5 if link_name == "pad" else 1.0])
     with pytest.raises(InputError, match="joint 'g1' .* moves no inertia and is held at 0.01"):
         held.model.joint_index("g1")
@@ -102,7 +102,7 @@ def test_a_robot_with_held_joints_is_the_robot_with_these_joints_at_rest(name):
         part = Robot(with_joints_held(whole.model, {held_name: q[index]}))
         left = np.delete(np.arange(whole.n), index)
         assert part.joint_names == tuple(np.delete(whole.joint_names, index))
-        one, other = whole.dynamics(compiled=False), part.dynamics(compiled=False)
+        one, other = whole.dynamics(False, "textbook"), part.dynamics(False, "textbook")
         for link_name in whole.model.frames:
             np.testing.assert_allclose(other.forward_kinematics(q[left], link_name),
                                        one.forward_kinematics(q, link_name), atol=1e-12)

@@ -54,13 +54,13 @@ def rigid(model: RobotModel) -> RobotModel:
 def test_every_function_counts_them(urdf, seed):
     robot = Robot.from_urdf_text(urdf.replace('<dynamics ', '<dynamics armature="0.7" '))
     q, v, a = random_state(robot.model, seed)
-    bare, rotors = Robot(rigid(robot.model)).dynamics(compiled=False), robot.model.armature
+    bare, rotors = Robot(rigid(robot.model)).dynamics(False, "textbook"), robot.model.armature
     multipliers = np.zeros(robot.n)
     for joint in robot.model.joints:
         multipliers[joint.dof] += joint.multiplier**2
     assert_allclose(rotors, 0.7 * multipliers)
     mass = bare.mass_matrix(q) + np.diag(rotors)
-    for dynamics in (robot.dynamics(compiled=False), robot.dynamics()):
+    for dynamics in (robot.dynamics(False, "textbook"), robot.dynamics()):
         assert_allclose(dynamics.mass_matrix(q), mass, rtol=1e-9, atol=1e-9)
         tau = bare.inverse_dynamics(q, v, a) + rotors * a
         assert_allclose(dynamics.inverse_dynamics(q, v, a), tau, rtol=1e-9, atol=1e-8)
@@ -109,13 +109,13 @@ FINGERS = f"""<robot name="fingers">{link('base', '')}{link('palm')}{link('left'
 @pytest.mark.parametrize("urdf", [robot_file("arm6").read_text(), FINGERS])
 def test_rotors_that_several_joints_turn(urdf):
     model = coupled(Robot.from_urdf_text(armed(urdf, 0.4, 0.7)).model, 3)
-    robot, bare = Robot(model), Robot(rigid(model)).dynamics(compiled=False)
+    robot, bare = Robot(model), Robot(rigid(model)).dynamics(False, "textbook")
     q, v, a = random_state(model, 3)
     # The rotors as bodies of their own on the gears' outputs.
     rotors = sum(inertia * np.outer(row, row) for inertia, row in zip(model.armature, model.coupling, strict=True))
     mass = bare.mass_matrix(q) + rotors
     tau = bare.inverse_dynamics(q, v, a) + rotors @ a
-    for dynamics in (robot.dynamics(compiled=False), robot.dynamics()):
+    for dynamics in (robot.dynamics(False, "textbook"), robot.dynamics()):
         assert_allclose(dynamics.mass_matrix(q), mass, rtol=1e-9, atol=1e-9)
         assert_allclose(dynamics.inverse_dynamics(q, v, a), tau, rtol=1e-9, atol=1e-8)
         assert_allclose(dynamics.bias(q, v), bare.bias(q, v), rtol=1e-9, atol=1e-8)
@@ -133,7 +133,7 @@ def test_chains_whose_rotors_several_joints_turn_take_no_forms_for_trees():
     q, v, tau = random_state(model, 2)
     a = Robot(model).dynamics().forward_dynamics(q, v, tau)
     rotors = 0.5 * model.coupling.T @ model.coupling @ a
-    assert_allclose(Robot(rigid(model)).dynamics(compiled=False).inverse_dynamics(q, v, a) + rotors, tau, atol=1e-6)
+    assert_allclose(Robot(rigid(model)).dynamics(False, "textbook").inverse_dynamics(q, v, a) + rotors, tau, atol=1e-6)
     for refused in (articulated_body_forward_dynamics, mass_matrix_tree_factors):
         with pytest.raises(InputError, match="has rotors that several joints turn"):
             refused(model, q, *((v, tau) if refused is articulated_body_forward_dynamics else ()))

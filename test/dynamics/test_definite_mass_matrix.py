@@ -98,7 +98,7 @@ def test_a_robot_that_is_singular_at_single_configurations_is_accepted():
     """A point mass on two crossed axes: pointing along the first, it resists no turn about it."""
     urdf = robot(link("a", ""), link("b", ""), link("c", POINT.replace("<mass", '<origin xyz="1 0 0"/><mass')),
                  joint("j1", "a", "b"), joint("j2", "b", "c", axis="0 1 0"))
-    dynamics = Robot.from_urdf_text(urdf).dynamics(compiled=False)
+    dynamics = Robot.from_urdf_text(urdf).dynamics(False, "textbook")
     assert dynamics.mass_matrix([0.0, 0.0]) == pytest.approx(np.diag([2.0, 2.0]))
 
 

@@ -54,7 +54,7 @@ def test_gravity_is_the_slope_of_the_potential_energy():
 def test_a_robot_without_mass_has_no_centre_of_mass():
     with pytest.warns(match="inertia"):
         robot = Robot.from_dh([(0.0, 0.0, 0.0, 0.0)], name="weightless")
-    for dyn in (robot.dynamics(), robot.dynamics(compiled=False)):
+    for dyn in (robot.dynamics(), robot.dynamics(False, "textbook")):
         for function, values in ((dyn.center_of_mass, [[0.0]]), (dyn.kinetic_energy, [[0.0], [1.0]]),
                                  (dyn.potential_energy, [[0.0]])):
             with pytest.raises(DescriptionError, match="'weightless': .* need inertias, which no moving link has"):

@@ -187,7 +187,7 @@ for parent, other in (("l19", "l8"), ("l27", "l0")):
                          ids=["arm7", "branched"])
 def test_task_space_in_all_forms(robot, links):
     robot = PinReference(robot).robot
-    compiled, textbook = Dynamics(robot), Robot(robot).dynamics(compiled=False)
+    compiled, textbook = Dynamics(robot), Robot(robot).dynamics(False, "textbook")
     arrays = np.random.default_rng(7).normal(size=(2, 3, robot.n))
     rows = [True, False, True, True, False, False]
     for name in sorted(TASK_SPACE):
@@ -322,7 +322,7 @@ def test_without_compilation_the_textbook_runs():
                   "definite_mass_matrix")}
     for name, function in FUNCTIONS.items():
         robot = arm if name in TASK_SPACE else small
-        dyn = robot.dynamics(compiled=False)
+        dyn = robot.dynamics(False, "textbook")
         robot.check_accelerations()  # which the first call of some functions does, before the formula
         files, arrays = set(), np.random.default_rng(1).normal(size=(len(function.arrays), robot.n))
         sys.setprofile(lambda frame, event, _, files=files: files.add(Path(frame.f_code.co_filename)))

@@ -97,7 +97,7 @@ def test_what_a_robot_cannot_move_is_said():
     planar = PinReference("planar_2r").robot
     with pytest.raises(InputError, match="2, or fewer, received 6.*rows"):
         InlineDynamics(planar).task_space_inertia(np.zeros(2))
-    for dyn in (Dynamics(planar), Robot(planar).dynamics(compiled=False)):
+    for dyn in (Dynamics(planar), Robot(planar).dynamics(False, "textbook")):
         with pytest.raises(InputError, match=r"row \d .*zero or depends.*choose rows"):
             dyn.task_space_inertia(
                 np.ones(2), rows=[True, True, False, False, False, False]

@@ -25,7 +25,7 @@ from robodyn_ros.control.state import State
 from robodyn_ros.export.c_law import law_source, settable
 from robodyn_ros.export.c_source import write_new
 from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.test_motion import excursion, tip_references
+from robodyn_ros.simulation.excursion import excursion, tip_references
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O3", "-march=native", "-fPIC", "-shared")
 SOME = ("computed_torque", "pid", "operational_space")

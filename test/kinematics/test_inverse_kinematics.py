@@ -176,7 +176,7 @@ def test_the_same_seed_gives_the_same_result(robots):
 @given(urdf_robots(max_joints=6))
 def test_random_robots_reach_where_they_have_been(xml):
     robot = Robot.from_urdf_text(xml)
-    textbook = robot.dynamics(compiled=False)
+    textbook = robot.dynamics(False, "textbook")
     target = textbook.forward_kinematics(random_positions(robot, 1)[0])
     result = inverse_kinematics(robot.model, textbook, target, position_tolerance=1e-6, orientation_tolerance=1e-6)
     assert result.success, result.reason

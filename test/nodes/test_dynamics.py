@@ -30,7 +30,7 @@ from robodyn_ros import Robot
 from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
-BOOK = ROBOT.dynamics(compiled=False)
+BOOK = ROBOT.dynamics(False, "textbook")
 NAMES = list(ROBOT.joint_names)
 Q, V, A = np.random.default_rng(3).uniform(-1.0, 1.0, (3, ROBOT.n))
 WRENCH = np.array([1.0, -2.0, 3.0, 0.4, -0.5, 0.6])

@@ -77,7 +77,7 @@ def test_messages_of_one_driver_that_are_no_states_are_not_taken_for_lost_states
 
 @KNOWS_SENDERS
 def test_states_of_three_drivers_are_one_state_and_a_driver_that_dies_is_named():
-    dynamics = Robot.from_urdf(robot_file("planar_2r")).dynamics(compiled=False)
+    dynamics = Robot.from_urdf(robot_file("planar_2r")).dynamics(False, "textbook")
     with RosProcess("controller", {"robot": "planar_2r", "controller": "gravity_compensation", "state_timeout": 1.0},
                     "three") as node, RosTest(namespace="three") as ros, Driver("three", "joint1") as shoulder, \
             Driver("three", "finger", "thumb") as gripper:
@@ -151,7 +151,7 @@ def test_transforms_have_the_stamps_of_their_joints(first):
 
 
 def test_gravity_efforts_have_the_oldest_stamp_and_miss_no_state():
-    dynamics = Robot.from_urdf(robot_file("planar_2r")).dynamics(compiled=False)
+    dynamics = Robot.from_urdf(robot_file("planar_2r")).dynamics(False, "textbook")
     with RosProcess("dynamics", {"robot": "planar_2r", "publish_frequency": 1000}, "weight") as node, \
             RosTest(namespace="weight") as ros:
         heard = ros.record(JointState, "dynamics/gravity_effort", 100)

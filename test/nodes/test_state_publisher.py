@@ -91,7 +91,7 @@ def test_every_joint_is_one_transform_and_the_tree_is_forward_kinematics(source)
         assert set(movable) == {joint.link for joint in robot.model.joints}
         assert fixed.keys() | movable.keys() | {robot.model.base_link} == set(robot.model.frames)
         tree = {**fixed, **movable}
-        book = robot.dynamics(compiled=False)
+        book = robot.dynamics(False, "textbook")
         for link in robot.model.frames:
             np.testing.assert_allclose(pose_in_root(link, tree), book.forward_kinematics(q, link), atol=1e-12)
         if "robot_description" in source:
@@ -113,7 +113,7 @@ def test_partial_unknown_and_bad_joint_states():
         rest = JointState(name=["joint2"], position=[-0.5])
         publish_until(ros, states, rest, lambda: moving and len(moving[-1].transforms) == 2, "both transforms")
         first, second = (matrix(t.transform) for t in moving[-1].transforms)
-        book = Robot.from_urdf(robot_file("planar_2r")).dynamics(compiled=False)
+        book = Robot.from_urdf(robot_file("planar_2r")).dynamics(False, "textbook")
         np.testing.assert_allclose(first @ second, book.forward_kinematics([0.5, -0.5], "link2"), atol=1e-12)
         node.stop(signal.SIGTERM)
 

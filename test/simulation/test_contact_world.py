@@ -57,7 +57,7 @@ def test_nothing_starts_inside_a_surface():
     with pytest.raises(InputError, match=inside):
         Plant(ROBOT, position=q, world=world(5.0))
     with pytest.raises(InputError, match=inside):
-        rollout(ROBOT, "pd", duration=0.1, q=q, world=world(5.0))
+        rollout(ROBOT, "pd", duration=0.1, q=q, plant=PlantModel.from_description(ROBOT.model, world=world(5.0)))
     height = ROBOT.dynamics().forward_kinematics(q)[2, 3]
     plant = Plant(ROBOT, position=q, world=world(height - 0.03))
     below = next(p for p in np.random.default_rng(0).uniform(-1.0, 1.0, (1000, 2))

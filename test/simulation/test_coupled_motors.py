@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
-from robodyn_ros import InputError, Robot, rollout
+from robodyn_ros import InputError, PlantModel, Robot, rollout, rollout_scores
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference
@@ -50,7 +50,7 @@ def motor_motion(robot, matrix, voltage, seconds, damping=0.0, friction=0.0):
 
         (C^-T M C^-1 + J) x'' = K (V - K x') / R - d x' - f sign(x') - C^-T (b + D q'),    x = C q
     """
-    dynamics, back = robot.dynamics(compiled=False), np.linalg.inv(matrix)
+    dynamics, back = robot.dynamics(False, "textbook"), np.linalg.inv(matrix)
     inertia, constant, resistance = MOTOR["rotor_inertia"], MOTOR["torque_constant"], MOTOR["resistance"]
 
     def rate(_, state):
@@ -160,16 +160,17 @@ def test_rollouts_and_varied_quantities():
     found = actuators(motor_friction=0.02, gear_efficiency=0.9)
     rest = np.zeros(2)
     trajectory = JointTrajectory(JointReference(rest, rest, rest), 0.0, Points.from_arrays([0.3], [[0.4, -0.2]]))
-    whole = rollout(ROBOT, "computed_torque", trajectory, actuators=found)
+    coupled = PlantModel.from_description(ROBOT.model, actuators=found)
+    whole = rollout(ROBOT, "computed_torque", trajectory, plant=coupled)
     plant = Plant(ROBOT, actuators=found)
     plant.set_state(whole.q[0], whole.v[0])
     for effort in whole.effort[:100]:
         plant.advance(by_effort(*effort), 2)
     assert_array_equal(plant.q, whole.q[100])
     ratios = np.array([found.motors.gear.ratio, 1.1 * found.motors.gear.ratio])
-    score = rollout(ROBOT, "computed_torque", trajectory, actuators=found, samples={"gear.ratio": ratios})
-    again = rollout(ROBOT, "computed_torque", trajectory, actuators=actuators(
-        matrix=1.1 * MATRIX, motor_friction=0.02, gear_efficiency=0.9))
+    score = rollout_scores(ROBOT, "computed_torque", {"gear.ratio": ratios}, trajectory, plant=coupled)
+    again = rollout(ROBOT, "computed_torque", trajectory, plant=PlantModel.from_description(
+        ROBOT.model, actuators=actuators(matrix=1.1 * MATRIX, motor_friction=0.02, gear_efficiency=0.9)))
     assert_allclose(score.rms_error[1], again.score.rms_error, rtol=1e-6)
 
 

@@ -33,8 +33,8 @@ def test_payload_is_a_link_welded_to_the_tip():
     assert robot.tip_link == "tool0"
     welded = Robot.from_urdf_text(text.replace("</robot>", PAYLOAD_URDF), tip_link="tool0")
     q, v, a = state(robot)
-    expected = welded.dynamics(compiled=False).inverse_dynamics(q, v, a)
-    np.testing.assert_allclose(loaded.dynamics(compiled=False).inverse_dynamics(q, v, a), expected, rtol=1e-10)
+    expected = welded.dynamics(False, "textbook").inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(loaded.dynamics(False, "textbook").inverse_dynamics(q, v, a), expected, rtol=1e-10)
     np.testing.assert_allclose(loaded.dynamics().inverse_dynamics(q, v, a), expected, rtol=1e-9)
     assert loaded.model.description == ""
 
@@ -44,9 +44,9 @@ def test_point_mass_on_a_link_in_between_weighs_what_its_jacobian_says():
     link = robot.model.joints[3].link
     loaded = Robot(with_payload(robot.model, 2.5, link=link))
     q = state(robot)[0]
-    dynamics = robot.dynamics(compiled=False)
+    dynamics = robot.dynamics(False, "textbook")
     weight = dynamics.jacobian(q, link)[:3].T @ (2.5 * robot.model.gravity)
-    np.testing.assert_allclose(loaded.dynamics(compiled=False).gravity(q), dynamics.gravity(q) - weight, atol=1e-10)
+    np.testing.assert_allclose(loaded.dynamics(False, "textbook").gravity(q), dynamics.gravity(q) - weight, atol=1e-10)
 
 
 @pytest.mark.parametrize("percent", [20.0, -20.0])
@@ -54,8 +54,8 @@ def test_mass_error_of_all_links_scales_the_dynamics(percent):
     robot = Robot.from_urdf(robot_file("scara"))
     wrong = Robot(with_mass_error(robot.model, percent))
     q, v, a = state(robot)
-    np.testing.assert_allclose(wrong.dynamics(compiled=False).inverse_dynamics(q, v, a),
-                               (1 + percent / 100) * robot.dynamics(compiled=False).inverse_dynamics(q, v, a),
+    np.testing.assert_allclose(wrong.dynamics(False, "textbook").inverse_dynamics(q, v, a),
+                               (1 + percent / 100) * robot.dynamics(False, "textbook").inverse_dynamics(q, v, a),
                                rtol=1e-10)
 
 
@@ -65,7 +65,7 @@ def test_mass_errors_of_single_links_add_up():
     q, v, a = state(robot)
 
     def effort(errors):
-        return Robot(with_mass_error(robot.model, errors)).dynamics(compiled=False).inverse_dynamics(q, v, a)
+        return Robot(with_mass_error(robot.model, errors)).dynamics(False, "textbook").inverse_dynamics(q, v, a)
 
     none = effort({})
     both = effort({"joint1": 10.0, "joint2": -30.0})
@@ -76,9 +76,9 @@ def test_mass_errors_of_single_links_add_up():
 def test_gravity_turns_with_the_mounting():
     robot = Robot.from_urdf(robot_file("planar_2r"))
     q = state(robot)[0]
-    assert not Robot(with_gravity(robot.model, [0, 0, 0])).dynamics(compiled=False).gravity(q).any()
-    hanging = Robot(with_gravity(robot.model, [0, 0, 9.81])).dynamics(compiled=False)
-    np.testing.assert_allclose(hanging.gravity(q), -robot.dynamics(compiled=False).gravity(q), rtol=1e-12)
+    assert not Robot(with_gravity(robot.model, [0, 0, 0])).dynamics(False, "textbook").gravity(q).any()
+    hanging = Robot(with_gravity(robot.model, [0, 0, 9.81])).dynamics(False, "textbook")
+    np.testing.assert_allclose(hanging.gravity(q), -robot.dynamics(False, "textbook").gravity(q), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("change", "message"), [

@@ -69,6 +69,6 @@ def test_demand_turns_efforts_into_voltages_within_limits():
 def test_inertia_and_damping_have_the_motors_in_them():
     model = plant(0.0, motor_damping=1e-4)
     q = np.array([0.3, 0.7])
-    added = inertia(model, q) - Robot(MODEL).dynamics(compiled=False).mass_matrix(q)
+    added = inertia(model, q) - Robot(MODEL).dynamics(False, "textbook").mass_matrix(q)
     np.testing.assert_allclose(added, np.diag([1.4e-5 * 2500, 8e-6 * 6400]), atol=1e-12)
     np.testing.assert_allclose(viscous(model, command(damping=[0.5, 0.0]), np.ones(2)), MODEL.damping + [0.75, 0.64])

@@ -30,7 +30,7 @@ def test_reported_efforts_are_all_that_acts_on_the_joints(motor):
     upper = robot.model.position_upper[2]
     start = np.array([0.3, -0.5, upper - 1e-4, 0.2, 0.4, 0.1])
     plant.set_state(start, [0.4, -0.3, 1.0, 0.2, 0.0, 0.0])
-    v, dynamics, none = plant.v, robot.dynamics(compiled=False), np.zeros(6)
+    v, dynamics, none = plant.v, robot.dynamics(False, "textbook"), np.zeros(6)
     wrench = np.array([3.0, -5.0, 8.0, 0.1, 0.2, 0.3])
     plant.set_wrench_tip(wrench)
     plant.advance(Drive(np.array([5.0, -80.0, 10.0, 1.0, 0.5, 0.1]), np.full(6, 0.2), none))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros import InputError, Robot, rollout
+from robodyn_ros import InputError, Robot, rollout, rollout_scores
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -75,7 +75,8 @@ def tick_by_tick(robot, law, trajectory, ticks, period, step, **options):
 def test_what_the_graph_does_in_lockstep(name):
     robot = rubbing(robot_called("arm6"), 0.4)
     trajectory = motion(robot)
-    result = rollout(robot, name, trajectory, period=0.004, step=0.002)
+    result = rollout(robot.with_timing(0.004), name, trajectory,
+                     plant=PlantModel.from_description(robot.model, 0.002))
     plant, (q, v, effort, reference) = tick_by_tick(
         robot, make_controller(name, robot.with_timing(0.004)), trajectory, len(result.time), 0.004, 0.002)
     assert len(result.time) == round(trajectory.end_time / 0.004)
@@ -83,6 +84,17 @@ def test_what_the_graph_does_in_lockstep(name):
                          (result.score.v, plant.v)):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(result.reference.q, reference)
+
+
+def test_laws_compute_with_the_textbooks_formulas_too():
+    robot = robot_called("planar_2r")
+    book = robot.with_formulas("textbook")
+    law = make_controller("computed_torque", book)
+    assert "textbook" not in ClosedLoop(law).note and law.robot.formulas == "textbook"
+    ours, theirs = (rollout(each, "computed_torque", motion(robot)) for each in (robot, book))
+    assert not np.array_equal(ours.effort, theirs.effort)
+    np.testing.assert_allclose(ours.q, theirs.q, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.effort, theirs.effort, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", controller_names())
@@ -111,7 +123,8 @@ def test_with_motors_and_limits():
     motors = DCMotor(np.full(7, 0.1), np.full(7, 1.2), np.full(7, 2e-5), inductance=np.full(7, 1e-3))
     actuators = JointActuators(Actuators(motors, GearTrain(np.full(7, 50.0))), current_limit=4.0, efficiency=0.9)
     trajectory = motion(robot, amplitude=0.8)
-    result = rollout(robot, "pd", trajectory, actuators=actuators)
+    result = rollout(robot, "pd", trajectory,
+                     plant=PlantModel.from_description(robot.model, actuators=actuators))
     _, (q, _, effort, _) = tick_by_tick(robot, make_controller("pd", robot), trajectory, len(result.time), 0.002, 0.001,
                                         actuators=actuators)
     np.testing.assert_allclose(result.q, q, rtol=1e-9, atol=1e-9)
@@ -385,11 +398,12 @@ def test_many_robots_by_one_call_are_those_of_a_closed_loop():
     samples = {"payload.mass": np.array([0.0, 0.5, 1.0]), "start.v": np.full((3, 2), 0.1)}
     loop = ClosedLoop(make_controller("pd", robot), varied=tuple(samples))
     expected = loop.scores(loop.scenario([motion(robot)]), samples=samples)
-    for options in ({}, {"threads": 2}, {"client": client}, {"parameters": PDParameters(), "client": client}):
-        for ours, theirs in zip(rollout(robot, "pd", motion(robot), samples=samples, **options), expected, strict=True):
+    for options in ({}, {"workers": 2}, {"workers": client}, {"parameters": PDParameters(), "workers": client}):
+        score = rollout_scores(robot, "pd", samples, motion(robot), **options)
+        for ours, theirs in zip(score, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
     assert client.arrays.keys() == samples.keys()
-    soft = rollout(robot, make_controller("pd", robot), motion(robot), samples=samples, parameters=PDParameters(p=9.0))
+    soft = rollout_scores(robot, make_controller("pd", robot), samples, motion(robot), parameters=PDParameters(p=9.0))
     assert (soft.rms_error > expected.rms_error).all()
 
 
@@ -397,8 +411,7 @@ def test_many_robots_by_one_call_are_those_of_a_closed_loop():
     ("call", "message"),
     [
         (lambda r, t: rollout(r, object(), t), "expected a Controller, received object"),
-        (lambda r, t: rollout(r, "pd", t, period=0.0015), "control period of a whole number of steps of 0.001 s"),
-        (lambda r, t: rollout(r, "pd", t, period=np.nan), "control period of a whole number of steps"),
+        (lambda r, t: rollout(r.with_timing(0.0015), "pd", t), "control period of a whole number of steps of 0.001 s"),
         (lambda r, t: rollout(r, "pd"), "expected a duration, or a trajectory to follow"),
         (lambda r, t: rollout(r, "pd", t, duration=0.0), "expected a duration of a control period or more"),
         (lambda r, t: rollout(r, "damping", t), "follows no reference, received one of JointReference"),
@@ -407,7 +420,7 @@ def test_many_robots_by_one_call_are_those_of_a_closed_loop():
         (lambda r, t: rollout(r, "pd", t, q=[9.0, 0.0]), "position of joint '.*': expected .* its limits"),
         (lambda r, t: rollout(r, "pd", t, v=[np.nan, 0.0]), "velocities at the start: expected finite numbers"),
         (lambda r, t: rollout(r, "pd", np.zeros((9, 2))), "follows trajectories of JointReference, received ndarray"),
-        (lambda r, t: rollout(r, "pd", t, actuators="hardware_dc_motors"), "expected JointActuators, received str"),
+        (lambda r, t: rollout(r, "pd", t, plant="hardware_dc_motors"), "plant: expected a PlantModel, received str"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).scenario(t), "list of trajectories, received JointTraj"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).scenario([t], velocity_noise=-0.1),
          "velocity_noise of joint .*: expected a finite number of 0 or more, received -0.1"),
@@ -419,15 +432,10 @@ def test_many_robots_by_one_call_are_those_of_a_closed_loop():
          "expected PDParameters that differ from the controller's in numbers only"),
         (lambda r, t: ClosedLoop(make_controller("pd", r), PlantModel.from_description(r.model, integrator="adaptive")),
          "expected an integrator of fixed steps, received adaptive"),
-        (lambda r, t: rollout(r, "pd", t, threads=2), "rollout: threads has no effect without samples"),
-        (lambda r, t: rollout(r, "pd", t, client=Elsewhere()), "rollout: client has no effect without samples"),
-        (lambda r, t: rollout(r, "pd", t, samples=[1.0]), "samples: expected values by the name of the quantity"),
-        (lambda r, t: rollout(r, "pd", t, samples={}), "expected an axis of samples"),
-        (lambda r, t: rollout(r, "pd", t, samples={"payload.mass": [-1.0]}), "payload.mass, sample 0: expected a fin"),
-        (lambda r, t: rollout(r, "pd", t, samples={"start.q": np.zeros((2, 2))}, q=np.zeros(2)), "start in q or in sa"),
-        (lambda r, t: rollout(r, "pd", t, samples={"payload.mass": [1.0]}, client=Elsewhere(), threads=2),
-         "threads has no effect with client"),
-        (lambda r, t: rollout(r, "pd", t, samples={"payload.mass": [1.0]}, client="tcp://10.0.0.1:8786"),
+        (lambda r, t: rollout_scores(r, "pd", [1.0], t), "samples: expected values by the name of the quantity"),
+        (lambda r, t: rollout_scores(r, "pd", {}, t), "expected an axis of samples"),
+        (lambda r, t: rollout_scores(r, "pd", {"payload.mass": [-1.0]}, t), "payload.mass, sample 0: expected a fin"),
+        (lambda r, t: rollout_scores(r, "pd", {"payload.mass": [1.0]}, t, workers="tcp://10.0.0.1:8786"),
          r"client: expected a robodyn_ros.study.cluster.Cluster, received str; Cluster.from_client\(client\) makes"),
     ],
 )

@@ -42,7 +42,7 @@ def test_free_step_is_the_forward_dynamics(urdf, seed):
     posed, _ = problem(plant, state, command)
     q, v = state.q, state.v
     effort = np.clip(command.effort, -robot.model.effort_limit, robot.model.effort_limit)
-    expected = v + STEP * robot.dynamics(compiled=False).forward_dynamics(q, v, effort)
+    expected = v + STEP * robot.dynamics(False, "textbook").forward_dynamics(q, v, effort)
     np.testing.assert_allclose(np.linalg.solve(posed.matrix, posed.momentum), expected, rtol=1e-8,
                                atol=1e-9 * np.abs(expected).max())
 
@@ -51,7 +51,7 @@ def test_free_step_is_the_forward_dynamics(urdf, seed):
 def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     """(M + Gamma^T J Gamma + h D') v' = (M + Gamma^T J Gamma) v + h (K v_M - h - g), (6.17) at the new velocity."""
     robot = Robot.from_urdf(robot_file(name))
-    n, dynamics = robot.n, robot.dynamics(compiled=False)
+    n, dynamics = robot.n, robot.dynamics(False, "textbook")
     motors = Actuators(DCMotor(0.5, 0.03, 2e-5), GearTrain(np.linspace(50.0, -120.0, n)))
     friction = Friction(np.linspace(1.0, 1e5, n), 0.3)
     plant = PlantModel(robot.model, JointActuators(motors, motor_damping=1e-5), friction, STEP)

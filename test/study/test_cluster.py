@@ -27,14 +27,14 @@ from test_loop_description import described, numbers, same
 
 from bench.cluster_processes import ClusterProcesses, free_port, wait_for
 from bench.two_machines.network import ADDRESSES, Network
-from robodyn_ros import InputError, Robot, rollout
+from robodyn_ros import InputError, Robot, rollout_scores
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.errors import ClusterError, RobodynError
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import joined
-from robodyn_ros.simulation.test_motion import excursion
 from robodyn_ros.study import block as block_module
 from robodyn_ros.study import cluster_connection, cluster_run
 from robodyn_ros.study.blocks import all_scores, map_blocks
@@ -119,10 +119,10 @@ def test_rollouts_on_a_cluster_have_the_bits_of_this_machine(cluster):
     robot = Robot.from_urdf(robot_file("planar_2r"))
     random, motion = np.random.default_rng(0), excursion(robot)
     samples = {"payload.mass": random.uniform(0.0, 1.0, 50), "start.q": random.uniform(-0.1, 0.1, (50, 2))}
-    here = rollout(robot, "computed_torque", motion, samples=samples, threads=2)
-    assert same(rollout(robot, "computed_torque", motion, samples=samples, client=cluster), here)
+    here = rollout_scores(robot, "computed_torque", samples, motion, workers=2)
+    assert same(rollout_scores(robot, "computed_torque", samples, motion, workers=cluster), here)
     soft = PDParameters(p=50.0)
-    soft_here, soft_there = (rollout(robot, PD(robot), motion, parameters=soft, samples=samples, client=client)
+    soft_here, soft_there = (rollout_scores(robot, PD(robot), samples, motion, parameters=soft, workers=client)
                              for client in (None, cluster))
     assert same(soft_there, soft_here) and not np.array_equal(soft_here.q, here.q)
     loop = ClosedLoop(make_controller("pid", robot), varied=("payload.mass",))

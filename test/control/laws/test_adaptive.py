@@ -37,7 +37,7 @@ def test_the_regressor_has_the_coriolis_matrix_of_christoffel_symbols(xml):
     """Y pi = M a_r + C(q, v) v_r + g with matrices of their own; C v_r is not c(q, v) for v_r other than v."""
     robot = Robot.from_urdf_text(xml)
     q, v, v_r, a_r = np.random.default_rng(0).normal(size=(4, robot.n))
-    dynamics = robot.dynamics(compiled=False)
+    dynamics = robot.dynamics(False, "textbook")
     found = slotine_li_regressor(dynamics, q, v, v_r, a_r) @ inertial_parameters(robot.model)
     expected = dynamics.mass_matrix(q) @ a_r + dynamics.coriolis_matrix(q, v) @ v_r + dynamics.gravity(q)
     np.testing.assert_allclose(found, expected, atol=1e-9 * (1.0 + np.abs(expected).max()))

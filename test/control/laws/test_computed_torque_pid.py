@@ -28,7 +28,7 @@ def test_it_is_6_41_with_an_integral(name):
     rng, n = np.random.default_rng(0), robot.n
     p, d, i, friction = rng.uniform(1.0, 20.0, (4, n))
     controller = ComputedTorquePID(robot, ComputedTorquePIDParameters(p, d, friction, i, 1e9, 1e9))
-    book, total = robot.dynamics(compiled=False), np.zeros(n)
+    book, total = robot.dynamics(False, "textbook"), np.zeros(n)
     controller.activate(State(0.0, 0.0, np.zeros(n), np.zeros(n)))
     for period in (0.0, 0.002, 0.004, 0.001):
         q, v, q_d, v_d, a_d = rng.normal(size=(5, n))

@@ -43,7 +43,7 @@ def test_it_is_feedforward_plus_the_gain(name):
     state = random_state(robot)
     reference = random_reference(robot, JointReference, state)
     controller = LQR(robot)
-    gain, book, (q_d, v_d, a_d) = controller.parameters.gain, robot.dynamics(compiled=False), reference
+    gain, book, (q_d, v_d, a_d) = controller.parameters.gain, robot.dynamics(False, "textbook"), reference
     expected = (book.mass_matrix(q_d) @ a_d + book.coriolis_matrix(q_d, v_d) @ v_d + book.gravity(q_d)
                 + robot.model.damping * v_d
                 + gain[:, : robot.n] @ (q_d - state.q) + gain[:, robot.n :] @ (v_d - state.v))

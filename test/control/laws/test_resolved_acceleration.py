@@ -28,7 +28,7 @@ LAWS = [ResolvedAcceleration, OperationalSpace]
 
 def wanted(robot, parameters, state, reference):
     """r''* of (6.49) along the robot's axes, and J, J'v there."""
-    rows, dynamics = axis_rows(task_axes(robot)), robot.dynamics(compiled=False)
+    rows, dynamics = axis_rows(task_axes(robot)), robot.dynamics(False, "textbook")
     jacobian = dynamics.jacobian(state.q)
     error = pose_error(dynamics.forward_kinematics(state.q), reference)
     asked = reference.acceleration + parameters.d * (reference.twist - jacobian @ state.v) + parameters.p * error
@@ -60,7 +60,7 @@ def test_as_many_joints_as_axes_it_is_6_48(name):
     reference = random_reference(robot, TipReference, state)
     controller.activate(state)
     asked, jacobian, drift = wanted(robot, controller.parameters, state, reference)
-    book = robot.dynamics(compiled=False)
+    book = robot.dynamics(False, "textbook")
     expected = (book.mass_matrix(state.q) @ np.linalg.inv(jacobian) @ (asked - drift)
                 + book.bias(state.q, state.v) + robot.model.damping * state.v)
     np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-8, atol=1e-7)

@@ -463,7 +463,7 @@ def test_an_empty_trajectory_stops_the_motion(rig):
         (PLUGINS + "np", ["expected a subclass of robodyn_ros.control.Controller"]),
         (PLUGINS + "FailsToConstruct", ["cannot be constructed", "no licence found"]),
         (PLUGINS + "FailsAtOnce", ["ZeroDivisionError: at once"]),
-        (7, ["expected str", "received int 7"]),
+        (7, ["expected text, received 7"]),
     ],
 )
 def test_bad_controllers_are_refused_and_the_running_one_goes_on(rig, name, words):

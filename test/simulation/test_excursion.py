@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros import Robot
 from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.simulation.excursion import excursion, offset_start, tip_references
 from robodyn_ros.simulation.plant import default_position
-from robodyn_ros.simulation.test_motion import excursion, offset_start, tip_references
 
 
 def check(robot):
