@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
@@ -151,3 +152,14 @@ class SimulatedRobot(ABC):
         Raises:
             SimulationError: The state is no longer finite; the last good one is kept.
         """
+
+
+@dataclass
+class PlantInForce:
+    """The one place that holds the simulated robot: whoever reads it at each use, sees it replaced.
+
+    Attributes:
+        plant: The simulated robot; can be replaced by another one with the same joints and links.
+    """
+
+    plant: SimulatedRobot

@@ -31,7 +31,7 @@ from robodyn_ros.nodes.common.messages import EFFORT, VOLTAGE, JointOrder, Messa
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.hardware.joint_owners import JointOwners
 from robodyn_ros.simulation.commands import JointCommands
-from robodyn_ros.simulation.engine import SimulatedRobot
+from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.timing import to_seconds
 
 
@@ -165,17 +165,16 @@ class ExternalWrenches:
     origin of the link, in the axes of the link, and turn with it; the plant takes base axes.
 
     Args:
-        plant: The simulated robot.
+        simulated: Holds the simulated robot.
 
     Attributes:
-        plant: The simulated robot; can be replaced by another one with the same links.
         timeout: Age at which a wrench ends, in control periods; 0: never.
     """
 
-    def __init__(self, plant: SimulatedRobot) -> None:
+    def __init__(self, simulated: PlantInForce) -> None:
         self.timeout = 0
-        self.plant = plant
-        self._dynamics = plant.robot.dynamics()
+        self._simulated = simulated
+        self._dynamics = simulated.plant.robot.dynamics()
         self._now = 0
         self._in_force: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, when it came
 
@@ -190,12 +189,12 @@ class ExternalWrenches:
         """
         link = message.header.frame_id
         try:
-            self.plant.check_link(link)
+            self._simulated.plant.check_link(link)
         except InputError as error:
             raise MessageError("unknown link", f"external_wrench: header.frame_id: {error}") from None
         wrench = read_wrench(message.wrench, f"external_wrench on '{link}'")
         if wrench.any():  # compiles here, not on the control path
-            self._base_axes(self.plant.initial_position, link, wrench)
+            self._base_axes(self._simulated.plant.initial_position, link, wrench)
         return link, wrench
 
     def put_in_force(self, link: str, wrench: Array) -> None:
@@ -208,7 +207,7 @@ class ExternalWrenches:
         if wrench.any():
             self._in_force[link] = wrench, self._now
         elif self._in_force.pop(link, None) is not None:
-            self.plant.set_wrench(link, np.zeros(6))
+            self._simulated.plant.set_wrench(link, np.zeros(6))
 
     def advance(self) -> None:
         """Set the wrenches of the plant for the next control period."""
@@ -217,7 +216,7 @@ class ExternalWrenches:
             if self.timeout and self._now - since > self.timeout:
                 self.put_in_force(link, np.zeros(6))
             else:
-                self.plant.set_wrench(link, self._base_axes(self.plant.q, link, wrench))
+                self._simulated.plant.set_wrench(link, self._base_axes(self._simulated.plant.q, link, wrench))
 
     def in_force(self) -> dict[str, Array]:
         """Return (force, torque) by link, each as it was put in force; from any thread."""

@@ -58,6 +58,7 @@ from robodyn_ros.nodes.hardware.refused_commands import RefusedCommands
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
+from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
@@ -84,17 +85,18 @@ class HardwareNode(RobodynNode):
         self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
-        outputs = StateOutputs(self, plant, self._period_ns,
+        simulated = PlantInForce(plant)
+        outputs = StateOutputs(self, simulated, self._period_ns,
                                0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"],
                                parameters["frame_prefix"] + robot.model.base_link)
 
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
-        self._loop = PlantLoop(plant, time_mode, self._period_ns, settings, outputs, self.diagnostics)
+        self._loop = PlantLoop(simulated, time_mode, self._period_ns, settings, outputs, self.diagnostics)
         carrier = parameters[f"{SENSOR}.frame"] or (robot.tip_link if plant.has_surroundings else "")
         if carrier:
-            self._loop.force_torque = WrenchOutput(self, plant, carrier, parameters["frame_prefix"],
+            self._loop.force_torque = WrenchOutput(self, simulated, carrier, parameters["frame_prefix"],
                                                    force_torque_sensing(parameters.__getitem__), self._period_ns,
                                                    self._random)
             self._loop.force_torque.payload = payload(parameters.__getitem__)

@@ -23,7 +23,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
-from robodyn_ros.simulation.engine import SimulatedRobot
+from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 REPEAT_SECONDS = 0.1
@@ -35,19 +35,18 @@ class StateOutputs:
 
     Args:
         node: The node that publishes.
-        plant: The simulated robot.
+        simulated: Holds the simulated robot.
         period_ns: Control period [ns].
         clock_rate: Messages on /clock per simulated second [Hz], at most one per control period; 0: no /clock.
         frame: tf frame of the base link, for displays that need a frame in joint states.
 
     Attributes:
-        plant: The simulated robot; can be replaced by another one with the same joints.
         clock_held: Whether /clock is left to another node; any thread may replace it.
     """
 
-    def __init__(self, node: Node, plant: SimulatedRobot, period_ns: int, clock_rate: float,
+    def __init__(self, node: Node, simulated: PlantInForce, period_ns: int, clock_rate: float,
                  frame: str = "") -> None:
-        self.plant, self._period_ns = plant, period_ns
+        self._simulated, self._period_ns = simulated, period_ns
         self._joint_states = node.create_publisher(JointState, topic_names.JOINT_STATES, CONTROL_QOS)
         self._actuator_states = node.create_publisher(ActuatorStates, topic_names.own(topic_names.ACTUATOR_STATES), 10)
         self._display_states = DisplayPublisher(node, JointState, topic_names.DISPLAY_JOINT_STATES, DISPLAY_STATES_RATE)
@@ -58,7 +57,7 @@ class StateOutputs:
         self.clock_held = False
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
-        names = list(plant.joint_names)
+        names = list(simulated.plant.joint_names)
         self._wire, self._new_start_wire = JointWire(names, frame=frame), JointWire(names, frame=NEW_START)
         self._actuators, self._now = ActuatorStates(name=names), Clock()
         self._state = b""  # the last one published
@@ -85,7 +84,7 @@ class StateOutputs:
         """
         set_stamp(self._now.clock, stamp)
         wire = self._new_start_wire if new_start else self._wire
-        self._state = wire.encode(stamp, position, velocity, self.plant.effort)
+        self._state = wire.encode(stamp, position, velocity, self._simulated.plant.effort)
         self._joint_states.publish(self._state)
         if self._clock is not None and tick >= self._next_clock and not self.clock_held:
             self._next_clock = tick + self._clock_periods
@@ -127,6 +126,6 @@ class StateOutputs:
     def _actuator_message(self) -> ActuatorStates:
         message = self._actuators
         message.header.stamp = self._now.clock
-        for name, values in self.plant.actuator_state._asdict().items():
+        for name, values in self._simulated.plant.actuator_state._asdict().items():
             setattr(message, name, values.tolist() if values.dtype == bool else to_field(values))
         return message

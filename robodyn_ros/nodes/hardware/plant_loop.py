@@ -37,7 +37,7 @@ from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.step_requests import StepRequests, check_periods
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.simulation.commands import LATE, JointCommands
-from robodyn_ros.simulation.engine import SimulatedRobot
+from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
@@ -52,7 +52,7 @@ class PlantLoop:
     """Runs a plant in one of the time modes.
 
     Args:
-        plant: The simulated robot.
+        simulated: Holds the simulated robot.
         time_mode: The mode.
         period_ns: Control period [ns].
         settings: Settings at the start.
@@ -73,9 +73,9 @@ class PlantLoop:
         held: Why the plant stands still and nothing is published; empty if it does not. See :meth:`hold`.
     """
 
-    def __init__(self, plant: SimulatedRobot, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
+    def __init__(self, simulated: PlantInForce, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
                  outputs: StateOutputs, diagnostics: Diagnostics) -> None:
-        self.plant = plant
+        self._simulated, plant = simulated, simulated.plant
         self.time_mode = time_mode
         self._period_ns = period_ns
         self.settings = settings
@@ -83,7 +83,7 @@ class PlantLoop:
         self.budget: int | None = None
         self.stamp = 0
         self.timing = PlantTiming(time_mode, period_ns)
-        self.wrenches = ExternalWrenches(plant)
+        self.wrenches = ExternalWrenches(simulated)
         self._steps = round(to_seconds(period_ns) / plant.step)
         self._outputs, self._diagnostics = outputs, diagnostics
         self._joints = JointOrder(plant.joint_names)
@@ -103,6 +103,11 @@ class PlantLoop:
         self._unsafe_text = ""
         self._sped_up: NDArray[np.bool_] | None = None  # by a late command, when it was last looked at
         self._diverged = False
+
+    @property
+    def plant(self) -> SimulatedRobot:
+        """The simulated robot."""
+        return self._simulated.plant
 
     def begin(self) -> None:
         """Publish the first state, before the first cycle."""
@@ -204,9 +209,7 @@ class PlantLoop:
     def replace_plant(self, plant: SimulatedRobot) -> None:
         """Continue in the same state with a plant that differs only in its payload, masses, friction or gravity."""
         plant.continue_from(self.plant)
-        self.plant = self.wrenches.plant = self._outputs.plant = plant
-        if self.force_torque is not None:
-            self.force_torque.plant = plant
+        self._simulated.plant = plant
 
     # One cycle of each kind of loop.
 

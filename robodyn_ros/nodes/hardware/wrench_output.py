@@ -18,7 +18,7 @@ from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import set_vector
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
-from robodyn_ros.simulation.engine import SimulatedRobot
+from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing, ForceTorqueSensor, tool_weight
 from robodyn_ros.timing import to_seconds
 
@@ -30,7 +30,7 @@ class WrenchOutput:
 
     Args:
         node: The node that publishes.
-        plant: The simulated robot.
+        simulated: Holds the simulated robot.
         link: Link that carries the sensor.
         frame_prefix: Prefix of tf frames.
         sensing: Settings of the sensor.
@@ -38,7 +38,6 @@ class WrenchOutput:
         random: Source of the noise.
 
     Attributes:
-        plant: The simulated robot; can be replaced by another one with the same links.
         payload: Mass [kg] and centre of mass in the frame of the tip link, shape (3,) [m], of the plant's payload.
         sensor: The sensor; any thread may replace it.
 
@@ -46,9 +45,9 @@ class WrenchOutput:
         InputError: No link has that name.
     """
 
-    def __init__(self, node: Node, plant: SimulatedRobot, link: str, frame_prefix: str, sensing: ForceTorqueSensing,
+    def __init__(self, node: Node, simulated: PlantInForce, link: str, frame_prefix: str, sensing: ForceTorqueSensing,
                  period_ns: int, random: np.random.Generator) -> None:
-        self.plant, self._link = plant, link
+        plant, self._simulated, self._link = simulated.plant, simulated, link
         plant.check_link(link)
         self.payload = 0.0, np.zeros(3)
         self._pose = plant.robot.dynamics().forward_kinematics
@@ -72,7 +71,7 @@ class WrenchOutput:
 
     def measure(self) -> None:
         """Measure at the end of a control period."""
-        plant = self.plant
+        plant = self._simulated.plant
         pose, gravity = self._pose(plant.q, self._link), plant.robot.model.gravity
         wrench, (mass, center) = plant.environment_wrench(self._link), self.payload
         if mass:
