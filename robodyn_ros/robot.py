@@ -16,12 +16,13 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
+from robodyn_ros.description.load_options import LoadOptions
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
@@ -72,23 +73,12 @@ class Robot:
         return cls.from_urdf(robot_file(name), tip_link=tip_link)
 
     @classmethod
-    def from_urdf(
-        cls,
-        path: str | Path,
-        strict: bool = False,
-        gravity: Sequence[float] | Array = STANDARD_GRAVITY,
-        tip_link: str | None = None,
-        hold_massless: bool = True,
-    ) -> Robot:
+    def from_urdf(cls, path: str | Path, **options: Unpack[LoadOptions]) -> Robot:
         """The robot of a URDF file that a person named; `from_urdf_text` is for descriptions that came as data.
 
         Args:
             path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.
-            strict: Whether physically implausible values that can be computed are errors instead of warnings.
-            gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
-            tip_link: Name of the default link of all functions; None for the tool frame of the longest arm.
-            hold_massless: Whether joints that move no inertia, of a robot that has some, become fixed; False to keep
-                all joints, for kinematics.
+            **options: ``strict``, ``gravity``, ``tip_link`` and ``hold_massless``, see `LoadOptions`.
 
         Returns:
             The robot.
@@ -102,33 +92,22 @@ class Robot:
         """
         from robodyn_ros.description.urdf import load_urdf  # the XML libraries take a third of a second to import
 
-        return cls(load_urdf(path, strict=strict, gravity=gravity, tip_link=tip_link, hold_massless=hold_massless))
+        return cls(load_urdf(path, **options))
 
     @classmethod
-    def from_urdf_text(
-        cls,
-        text: str,
-        strict: bool = False,
-        gravity: Sequence[float] | Array = STANDARD_GRAVITY,
-        tip_link: str | None = None,
-        hold_massless: bool = True,
-    ) -> Robot:
+    def from_urdf_text(cls, text: str, **options: Unpack[LoadOptions]) -> Robot:
         """The robot of a URDF that came as text, such as by a topic: no file is opened, and nothing in it is run.
 
         Args:
             text: The XML of the URDF.
-            strict: As for `from_urdf`, which also lists errors and warnings.
-            gravity: As for `from_urdf`.
-            tip_link: As for `from_urdf`.
-            hold_massless: As for `from_urdf`.
+            **options: See `LoadOptions`; errors and warnings are those of `from_urdf`.
 
         Returns:
             The robot.
         """
         from robodyn_ros.description.urdf import load_urdf_text
 
-        return cls(load_urdf_text(text, strict=strict, gravity=gravity, tip_link=tip_link,
-                                  hold_massless=hold_massless))
+        return cls(load_urdf_text(text, **options))
 
     @classmethod
     def from_mjcf(
@@ -171,7 +150,8 @@ class Robot:
             raise DescriptionError("\n".join([*converted.notes, "(an error because strict=True)"]))
         for note in converted.notes:
             warnings.warn(note, DescriptionWarning, stacklevel=2)
-        return cls.from_urdf(converted.file, strict, converted.gravity if gravity is None else gravity, tip_link)
+        return cls.from_urdf(converted.file, strict=strict, tip_link=tip_link,
+                             gravity=converted.gravity if gravity is None else gravity)
 
     @classmethod
     def from_dh(

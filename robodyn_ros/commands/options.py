@@ -32,6 +32,11 @@ def add_robot_options(parser: ArgumentParser) -> None:
                               "path of a URDF, MJCF or xacro file; arguments may follow a xacro file: "
                               "'arm.urdf.xacro gripper:=true'"))
     add_complete_option(parser)
+    add_tip_link_option(parser)
+
+
+def add_tip_link_option(parser: ArgumentParser) -> None:
+    """Add ``--tip-link``."""
     parser.add_argument("--tip-link", metavar="LINK", help="link that laws and commands of the tip move (default: the "
                         "tool frame of the longest arm, before the fingers of a gripper)")
 

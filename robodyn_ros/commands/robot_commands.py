@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from argparse import Namespace
 
-from robodyn_ros.commands.options import Subparsers, add_complete_option
+from robodyn_ros.commands.options import Subparsers, add_complete_option, add_tip_link_option
 from robodyn_ros.errors import DescriptionError, DescriptionWarning
 
 FINDINGS = 1
@@ -32,8 +32,8 @@ def add_commands(commands: Subparsers) -> None:
     )
     check.add_argument("file", help="path of a URDF or xacro file, or name of a shipped robot")
     check.add_argument("--strict", action="store_true", help="refuse a robot with warnings or doubts")
-    check.add_argument("--tip-link", help="link that functions refer to when none is named")
     add_complete_option(check)
+    add_tip_link_option(check)
     check.set_defaults(run=run_check)
 
 

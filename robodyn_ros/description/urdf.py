@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from robodyn_ros.description.joint_and_link_elements import (
     read_friction,
     read_limits,
 )
+from robodyn_ros.description.load_options import LoadOptions
 from robodyn_ros.description.mimic import resolve_mimics
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
 from robodyn_ros.description.ranges import MOST_JOINTS
@@ -37,27 +39,15 @@ from robodyn_ros.description.transmissions import read_transmissions
 from robodyn_ros.description.tree import lay_out
 
 
-def load_urdf(
-    path: str | Path,
-    *,
-    strict: bool = False,
-    gravity: Sequence[float] | Array = STANDARD_GRAVITY,
-    tip_link: str | None = None,
-    hold_massless: bool = True,
-) -> RobotModel:
+def load_urdf(path: str | Path, **options: Unpack[LoadOptions]) -> RobotModel:
     """Loads a robot from a URDF file that a person named.
 
     Joints come depth first: each after its parent, siblings in the order of their ``<joint>`` elements. Fixed joints
-    are merged into their parents. The tip link, unless given, is the tool frame of the longest arm; see
-    `default_tip.default_tip`.
+    are merged into their parents.
 
     Args:
         path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.
-        strict: Whether physically implausible values that can be computed are errors instead of warnings.
-        gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
-        tip_link: Name of the link meant where none is named.
-        hold_massless: Whether joints that move no inertia, of a robot that has some, become fixed; False to keep all
-            joints, for kinematics.
+        **options: See `LoadOptions`.
 
     Returns:
         The robot.
@@ -69,34 +59,25 @@ def load_urdf(
     Warns:
         DescriptionWarning: A value is physically implausible but can be computed; docs/urdf.md lists the cases.
     """
-    return _load(*read_document(path), strict, gravity, tip_link, hold_massless)
+    return _load(*read_document(path), **options)
 
 
-def load_urdf_text(
-    text: str,
-    *,
-    strict: bool = False,
-    gravity: Sequence[float] | Array = STANDARD_GRAVITY,
-    tip_link: str | None = None,
-    hold_massless: bool = True,
-) -> RobotModel:
+def load_urdf_text(text: str, **options: Unpack[LoadOptions]) -> RobotModel:
     """Loads a robot from a URDF that came as text: no file is opened, and nothing in it is run.
 
     Args:
         text: The XML.
-        strict: As for `load_urdf`, which also lists errors and warnings.
-        gravity: As for `load_urdf`.
-        tip_link: As for `load_urdf`.
-        hold_massless: As for `load_urdf`.
+        **options: See `LoadOptions`; errors and warnings are those of `load_urdf`.
 
     Returns:
         The robot.
     """
-    return _load(*read_document_text(text), strict, gravity, tip_link, hold_massless)
+    return _load(*read_document_text(text), **options)
 
 
-def _load(document: Document, report: Report, strict: bool, gravity: Sequence[float] | Array, tip_link: str | None,
-          hold_massless: bool) -> RobotModel:
+def _load(document: Document, report: Report, *, strict: bool = False,
+          gravity: Sequence[float] | Array = STANDARD_GRAVITY, tip_link: str | None = None, hold_massless: bool = True
+          ) -> RobotModel:
     model = _build_model(document, report, check_gravity(gravity), hold_massless)
     if tip_link is not None:
         model = dataclasses.replace(model, tip_link=model.frame(tip_link).name)
