@@ -41,6 +41,8 @@ from robodyn_ros.robot import Robot
 
 ARGUMENTS = {
     "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
+    "complete": ("", "Estimate missing inertias, as robodyn complete does: mass=KG or density=KG_PER_M3, and repair, "
+                 "with commas; auto: no number."),
     "tip_link": ("", "Link that laws and commands of the tip move; empty: the tool frame of the longest arm."),
     "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
     "time_mode": ("", "Pace of the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),

@@ -99,8 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
             if getattr(options, "plugins_from", None):
                 take_plugins_from(options.plugins_from)
-            if getattr(options, "complete", ""):
-                complete_robot(options)
+            prepare_robot(options)
             return int(options.run(options))
     except BrokenPipeError:  # such as robodyn check arm.urdf | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is still to be flushed
@@ -136,16 +135,23 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
     return "".join(_STAND_INS.get(letter) or ascii(letter)[1:-1] for letter in letters), error.end
 
 
-def complete_robot(options: argparse.Namespace) -> None:
-    """Replace the robot of a command by one whose missing inertias were estimated, as its ``--complete`` says.
+def prepare_robot(options: argparse.Namespace) -> None:
+    """Replace the robot of a command as its options say: see `prepared_robot`.
 
     Raises:
-        RobodynError: The estimate is not possible.
+        RobodynError: An estimate of inertias is not possible, or a file of actuators is not valid.
     """
-    from robodyn_ros.commands.complete_command import completed_robot
-
+    complete, actuators = (getattr(options, name, "") or "" for name in ("complete", "actuators"))
     name = "robot" if hasattr(options, "robot") else "file"
-    setattr(options, name, str(completed_robot(getattr(options, name), options.complete)))
+    robot = getattr(options, name, "") or ""
+    if options.command == "simulate":  # `set_up` is for launch files, too
+        actuators = ""
+    if complete and not robot:
+        raise InputError("--complete: expected a robot to complete: give --robot")
+    if robot and (complete or actuators):
+        from robodyn_ros.commands.prepared_robot import prepared_robot
+
+        setattr(options, name, str(prepared_robot(robot, complete, actuators)))
 
 
 def _fail(message: str, code: int) -> int:

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from argparse import Namespace
 from pathlib import Path
@@ -19,8 +18,6 @@ from pathlib import Path
 from robodyn_ros.bounded_files import expand
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.errors import InputError
-
-NOTHING = "nothing to complete: every moving link with a shape has an inertia that a body can have"
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -61,35 +58,14 @@ def run_complete(options: Namespace) -> int:
         raise InputError(f"'{output}' exists: name another --output, or replace it with --force")
     found = complete_urdf(file, rule, absolute_meshes=output.parent.resolve() != file.parent.resolve())
     if not found.lines:
+        from robodyn_ros.commands.prepared_robot import NOTHING
+
         print(NOTHING)
         return 0
     _write(output, found.text)
     print("\n".join([*found.lines, *(f"link {name}: no estimate, as it has no shape with a volume"
                                       for name in found.without), "", found.summary, f"written: {output}"]))
     return 0
-
-
-def completed_robot(robot: str, text: str) -> Path:
-    """Return the file of a robot whose missing inertias were estimated, and say so on stderr.
-
-    Args:
-        robot: As for `robot_file`.
-        text: As for `CompletionRule.from_text`.
-
-    Raises:
-        DescriptionError: See `complete_urdf`.
-        InputError: There is no such robot; or the text is none of a rule.
-    """
-    from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot_sources import kept_urdf
-
-    if not robot:
-        raise InputError("--complete: expected a robot to complete: give --robot")
-    rule, file = CompletionRule.from_text(text), robot_file(robot)
-    found = complete_urdf(file, rule, absolute_meshes=True)
-    print(f"robodyn: {file.name}: {found.summary or NOTHING}", file=sys.stderr)
-    return kept_urdf(file.stem, found.text.encode(), "completed") if found.lines else file
 
 
 def _write(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robodyn_ros.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.common_fields import REAL_TIME_FACTOR, SPEED_LIMIT
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
@@ -61,6 +62,7 @@ def set_up(
     engine: str = "",
     mujoco_scene: str = "",
     tip_link: str = "",
+    complete: str = "",
 ) -> Setup:
     """Check the options of a user; an empty string leaves a value to config/simulation.yaml.
 
@@ -76,13 +78,15 @@ def set_up(
         engine: One of ``ENGINES``, which simulate the bodies.
         mujoco_scene: MJCF file, for the engine ``mujoco``.
         tip_link: Name of a link of the robot.
+        complete: How missing inertias are estimated, see `CompletionRule.from_text`.
 
     Raises:
+        DescriptionError: Missing inertias cannot be estimated.
         InputError: The world does not fit the robot; the robot, its tip link, time mode, engine or a file does not
             exist; MuJoCo is not installed; a factor is not a positive number; an option belongs to another time mode or
             engine.
     """
-    file = robot_file(robot).resolve()
+    file = (prepared_robot(robot, complete, actuators) if complete or actuators else robot_file(robot)).resolve()
     values: dict[str, str | float] = {"robot": str(file)}
     if controller:
         values["controller"] = controller

@@ -19,6 +19,7 @@ from typing import Any
 from robodyn_ros.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
 from robodyn_ros.checks import Range
 from robodyn_ros.commands.compare import simulated_plant
+from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
@@ -29,7 +30,6 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError, shown, unknown
 from robodyn_ros.fields import declare, declare_as, section
-from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -57,6 +57,8 @@ class StudySection:
                         "file as `robodyn tune` writes) and `gains` (distributions by name, such as `p` or "
                         "`gains.joint1.p`)")
     robot: Any = declare(DEFAULT_ROBOT, kind=object, description="a shipped robot, or a URDF file")
+    complete: Any = declare(None, kind=object, description="how missing inertias are estimated, as `--complete` of "
+                            "commands: `mass=35`, for example")
     tip_link: Any = declare(None, kind=object, description="the link whose errors and motions count where laws follow "
                             "poses; none: the tool frame of the longest arm")
     quantities: Any = declare(None, kind=object, description="distributions of what differs")
@@ -109,8 +111,9 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     """
     where = str(path)
     found = section(StudySection, where, content)
-    robot = Robot.from_urdf(robot_file(_file(found.robot, path.parent)), tip_link=found.tip_link)
     actuators, world = (None if name is None else _file(name, path.parent) for name in (found.actuators, found.world))
+    file = prepared_robot(_file(found.robot, path.parent), str(found.complete or ""), actuators or "")
+    robot = Robot.from_urdf(file, tip_link=found.tip_link)
     plant = simulated_plant(robot.model, found.step, actuators, world)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
     quantities = dict(_quantities(f"{where}: quantities", found.quantities, plant, motions))

@@ -134,13 +134,13 @@ def complete_urdf(path: Path, rule: CompletionRule, *, absolute_meshes: bool = F
         set_absolute_meshes(document.root, path.parent)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DescriptionWarning)
-        model = load_urdf_text(_text(document.root))
+        model = load_urdf_text(document_text(document.root))
     rotors = _add_rotors(document, model.held)
     summary = [completion.summary] if completion.summary else []
     summary += [f"rotors of plausible drives at {len(rotors)} joints"] if rotors else []
     without = [document.joints[name].find("child").get("link") for name in model.held]
-    return CompletedUrdf(_text(document.root), (*completion.lines, *rotors), (*model.links_without_inertia, *without),
-                         "; ".join(summary))
+    return CompletedUrdf(document_text(document.root), (*completion.lines, *rotors),
+                         (*model.links_without_inertia, *without), "; ".join(summary))
 
 
 def estimates(document: Document) -> Iterator[str]:
@@ -310,14 +310,19 @@ def _add_rotors(document: Document, held: Container[str]) -> list[str]:
         if 0.0 < effort < LARGEST and 0.0 < speed < LARGEST:
             armature = effort * ACCELERATION_TIME / speed
             why = f"a rotor that reaches the speed limit in {ACCELERATION_TIME:g} s"
-        dynamics = element.find("dynamics")
-        if dynamics is None:
-            dynamics = etree.SubElement(element, "dynamics", damping="0")
         why += f", {armature:.4g} {'kg m^2' if turns else 'kg'} at the joint"
-        dynamics.set("armature", _number(armature))
-        dynamics.set(ESTIMATED, why)
+        set_armature(element, armature).set(ESTIMATED, why)
         lines.append(f"joint {name}: {why}")
     return lines
+
+
+def set_armature(joint: etree._Element, armature: float) -> etree._Element:
+    """Write the inertia of a joint's rotor [kg m^2 or kg], and return the ``<dynamics>`` that has it."""
+    dynamics = joint.find("dynamics")
+    if dynamics is None:
+        dynamics = etree.SubElement(joint, "dynamics", damping="0")
+    dynamics.set("armature", _number(armature))
+    return dynamics
 
 
 def rigid_bodies(document: Document) -> dict[str, str]:
@@ -342,7 +347,8 @@ def set_absolute_meshes(root: etree._Element, folder: Path) -> None:
             mesh.set("filename", f"file://{find_mesh(mesh.get('filename', ''), folder).resolve()}")
 
 
-def _text(root: etree._Element) -> str:
+def document_text(root: etree._Element) -> str:
+    """Return the XML of a document."""
     return str(etree.tostring(root.getroottree(), encoding="unicode", pretty_print=True))
 
 

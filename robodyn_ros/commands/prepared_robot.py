@@ -1,0 +1,50 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The robot of a command as its options change it: inertias that were estimated, rotors of an actuator file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from robodyn_ros.resources import actuators_file, robot_file
+from robodyn_ros.robot_sources import kept_urdf
+
+NOTHING = "nothing to complete: every moving link with a shape has an inertia that a body can have"
+
+
+def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path = "") -> Path:
+    """Return the file of a robot, completed, and with the rotors of motors at massless joints; say so on stderr.
+
+    Args:
+        robot: As for `robot_file`.
+        complete: As for `CompletionRule.from_text`; empty: its inertias stay as they are.
+        actuators: File of actuators, or its name in config/; empty: there are no motors.
+
+    Raises:
+        DescriptionError: See `complete_urdf`.
+        InputError: There is no such robot or file; or a text is none of a rule.
+    """
+    file = robot_file(robot)
+    stem = file.stem
+    if complete:
+        from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
+
+        found = complete_urdf(file, CompletionRule.from_text(complete), absolute_meshes=True)
+        print(f"robodyn: {file.name}: {found.summary or NOTHING}", file=sys.stderr)
+        file = kept_urdf(stem, found.text.encode(), "completed") if found.lines else file
+    if actuators:
+        from robodyn_ros.actuation.configuration import HardwareSettings
+        from robodyn_ros.completion.rotors_of_motors import urdf_with_rotors
+
+        text, lines = urdf_with_rotors(file, HardwareSettings.from_yaml(actuators_file(actuators)))
+        for line in lines:
+            print(f"robodyn: {stem}: {line}", file=sys.stderr)
+        file = kept_urdf(stem, text.encode(), "rotors") if lines else file
+    return file
