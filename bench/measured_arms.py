@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import decimate
 
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
 from robodyn_ros.description.model import Array
 from robodyn_ros.identification.effort_model import EffortModel
@@ -26,7 +28,10 @@ from robodyn_ros.identification.identified_model import IdentifiedModel, identif
 from robodyn_ros.identification.measured_motion import MeasuredMotion, prepare
 from robodyn_ros.identification.report import table
 from robodyn_ros.recording.table_file import Table
+from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.segment_replay import replay_segments, step_for
 
 FOLDER = Path(__file__).parents[1] / "test" / "identification" / "real_arms"
 
@@ -182,6 +187,26 @@ def tx40() -> None:
                         "published, of all"], table_of_errors)
 
 
+def tx40_replay() -> None:
+    """Print how far the simulated TX40 gets from the recording in 0.5 s, with one effect after the other."""
+    arm, shipped = Arm("tx40.parquet"), Robot.from_urdf(robot_file("tx40"))
+    motion = arm.motion()
+    settings = HardwareSettings.from_yaml(actuators_file("tx40"))
+    actuators, friction = settings.joint_actuators(shipped.model), settings.joint_friction(shipped.model)
+    rotors = np.where(actuators.is_coupled, 0.0, actuators.reflected_inertia)
+    with_rotors = Robot(replace(shipped.model, joints=tuple(
+        replace(joint, armature=float(rotors[joint.dof])) for joint in shipped.model.joints)))
+    nothing, step = Friction(*np.zeros((2, arm.robot.n))), step_for(motion.time)
+    plants = {"guessed description": Plant(arm.robot, step, friction=nothing),
+              "identified links": Plant(shipped, step, friction=nothing),
+              "and rotors": Plant(with_rotors, step, friction=nothing),
+              "and friction of joints": Plant(with_rotors, step, friction=friction),
+              "and the coupled motor": Plant(shipped, step, friction=friction, actuators=actuators)}
+    apart = [np.sqrt(np.mean((replay_segments(plant, motion.time, motion.q, motion.v, motion.effort, 0.5)
+                              - motion.q) ** 2, axis=0)) for plant in plants.values()]
+    _print_errors(arm, list(plants), apart, "RMS distance [rad]")
+
+
 def lbr_med7() -> None:
     """Print errors and moments of the LBR Med 7 beside those of the maker's model."""
     arm = Arm("lbr_med7.csv")
@@ -207,13 +232,14 @@ def tiago() -> None:
         [name, values[name], f"{described}", text] for name, (described, text) in TIAGO_MOMENTS.items()])]))
 
 
-def _print_errors(arm: Arm, heads: list[str], columns: list[Array]) -> None:
+def _print_errors(arm: Arm, heads: list[str], columns: list[Array], what: str = "RMS error [N m]") -> None:
     rows = [[name, *(f"{value:.3g}" for value in row)]
             for name, row in zip(arm.robot.joint_names, np.transpose(columns), strict=True)]
-    print("\n".join(["", *table(["RMS error [N m]", *heads], rows), ""]))
+    print("\n".join(["", *table([what, *heads], rows), ""]))
 
 
 if __name__ == "__main__":
     tx40()
+    tx40_replay()
     lbr_med7()
     tiago()

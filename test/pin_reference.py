@@ -27,8 +27,9 @@ from robodyn_ros.resources import robot_file, shipped_robots
 pin = pytest.importorskip("pinocchio", reason="the reference dynamics; install the test extra (pin)")
 
 
-SHIPPED = pytest.mark.parametrize("name", shipped_robots())
-"""Runs a test once for each robot in urdf/."""
+# tx40 has a chain as arm6 has, and friction, which most of these formulas do not: test_shipped_robots.py checks it.
+SHIPPED = pytest.mark.parametrize("name", sorted({*shipped_robots()} - {"tx40"}))
+"""Runs a test once for each of these robots in urdf/."""
 
 SEEDS = st.integers(0, 2**32 - 1)
 """Of random states."""

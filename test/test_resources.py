@@ -24,7 +24,7 @@ PACKAGE = Path(resources.__file__).parent
 
 def test_the_source_tree_comes_first():
     assert resources.share_directory() == PACKAGE.parent
-    assert resources.shipped_robots() == ("arm6", "arm7", "planar_2r", "scara")
+    assert resources.shipped_robots() == ("arm6", "arm7", "planar_2r", "scara", "tx40")
 
 
 def test_a_robot_by_name_and_by_path(tmp_path, monkeypatch):
@@ -55,7 +55,7 @@ def test_actuators_by_name_and_by_path(tmp_path, monkeypatch):
     assert resources.actuators_file("own.yaml") == Path("own.yaml")
     for missing in ("other.yaml", "nowhere/other", "other", "simulation"):
         with pytest.raises(InputError, match=f"actuators: '{missing}' is neither a file .looked for "
-                           f"{tmp_path / missing}. nor one that comes with robodyn_ros .hardware_dc_motors.; give"):
+                           f"{tmp_path / missing}. nor one that comes with robodyn_ros .hardware_dc_motors, tx40.; "):
             resources.actuators_file(missing)
 
 

@@ -131,3 +131,17 @@ def test_shapes_are_primitives(name):
     text = robot_file(name).read_text()
     assert "<mesh" not in text
     assert text.count("<collision>") >= len(load(name)[0].names) - 1
+
+
+def test_tx40_has_the_published_kinematics():
+    """Modified Denavit-Hartenberg parameters alpha, d, theta - q, r, and the flange 65 mm from the wrist."""
+    model, data = load("tx40")
+    q = rng.uniform(-2, 2, 6)
+    pose = np.eye(4)
+    for angle, (alpha, d, theta, r) in zip(q, [
+        (0, 0, 0, 0.32), (-QUARTER, 0, -QUARTER, 0), (0, 0.225, QUARTER, 0.035), (QUARTER, 0, 0, 0.225),
+        (-QUARTER, 0, 0, 0), (QUARTER, 0, 2 * QUARTER, 0),
+    ], strict=True):
+        pose = pose @ move("x", angle=alpha, distance=d) @ move("z", angle=angle + theta, distance=r)
+    np.testing.assert_allclose(pose_of(model, data, q, "tool0"), pose @ move("z", distance=0.065), atol=1e-12)
+    assert pose_of(model, data, np.zeros(6), "tool0")[2, 3] == pytest.approx(0.32 + 0.225 + 0.225 + 0.065)

@@ -87,7 +87,7 @@ def run_identify(options: Namespace) -> int:
     settings = content = None
     if options.actuators:
         settings = HardwareSettings.from_yaml(actuators_file(options.actuators))
-        content = read_yaml(actuators_file(options.actuators))["joints"]
+        content = read_yaml(actuators_file(options.actuators))
     recorded, cutoff = RecordedArm.from_options(options.recording, options), options.cutoff or DEFAULT_CUTOFF
     robot, begin = recorded.robot, 1.0 - (options.hold_out or 0.0)
     motion = recorded.prepared(cutoff, settings, end=begin)
@@ -98,15 +98,22 @@ def run_identify(options: Namespace) -> int:
         other = RecordedArm.from_options(options.validate, options)
         compared.append((other.path.name, "validation", other.prepared(cutoff, settings)))
     has_rotor, constants = _motors(recorded, motion, settings)
-    is_table = isinstance(recorded.source, JointTable)
-    model = identify(robot, motion, has_rotor, coupling=recorded.source.coupling if is_table else None,
-                     has_offset=options.offsets or is_table and recorded.source.from_motors)
+    table = recorded.source if isinstance(recorded.source, JointTable) else None
+    described = None if settings is None else settings.joint_actuators(robot.model)
+    coupling = (table.coupling if table else None if described is None else described.motors.gear.coupling)
+    model = identify(robot, motion, has_rotor, coupling=robot.model.coupling if coupling is None else coupling,
+                     has_offset=bool(options.offsets or table and table.from_motors))
+    in_actuators = np.zeros(robot.n, dtype=bool) if described is None else described.is_motor.copy()
+    if alone := [robot.joint_names[j] for j in model.effort_model.coupled if not in_actuators[j]]:
+        print(f"robodyn: warning: the motor of joint '{alone[0]}' turns with several joints: its friction is told, and "
+              "written if --actuators names a file that describes the motors and their couplings", file=sys.stderr)
     lines, comparisons, scale = _report(model, constants, compared)
     folder = options.output
     folder.mkdir(parents=True, exist_ok=True)
     urdf, picture = folder / f"{robot.name}.urdf", folder / "efforts.png"
-    described = np.zeros(robot.n, dtype=bool) if settings is None else settings.joint_actuators(robot.model).is_motor
-    urdf.write_text(_urdf(robot, model, described), encoding="utf-8")
+    if robot.model.coupling is None:  # the URDF cannot say with which joints a rotor turns
+        in_actuators[model.effort_model.coupled] = True
+    urdf.write_text(_urdf(robot, model, in_actuators), encoding="utf-8")
     import yaml
 
     actuators = folder / "actuators.yaml"

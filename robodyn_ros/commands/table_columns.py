@@ -53,7 +53,8 @@ def add_table_options(parser: ArgumentParser) -> None:
                        "one for each joint; without --currents, factors of the efforts, such as -1 where a driver "
                        "counts the torque of the load")
     table.add_argument("--ratios", nargs="+", type=float, metavar="N", help="turns of a motor for one of its joint, "
-                       "negative where it turns the other way: one, or one for each joint")
+                       "negative where it turns the other way: one, or one for each joint (default: those of "
+                       "--actuators, or 1)")
     table.add_argument("--coupling", nargs="+", default=[], metavar="MOTOR:JOINT=N", help="turns of a joint's motor "
                        "for one of another joint, as in coupled wrists")
     table.add_argument("--degrees", action="store_true", help="positions and velocities are in degrees")
@@ -164,11 +165,14 @@ class JointTable:
 
 
 def motor_matrix(options: Namespace, robot: Any) -> Array:
-    """Turns of each motor for one of each joint: the ratios, and the couplings beside them, shape (n, n).
+    """Turns of each motor for one of each joint: of the options, or else of the actuators' file, shape (n, n).
 
     Raises:
-        InputError: A number, or the name of a joint, does not fit.
+        InputError: A number, or the name of a joint, does not fit; or the options and the file differ.
     """
+    described = _described_motors(options, robot)
+    if described is not None and not options.ratios and not options.coupling:
+        return described
     ratios = as_joint_array(options.ratios or [1.0], robot.n, ANY_FINITE, "--ratios", robot.joint_names)
     if not np.all(ratios):
         raise InputError("--ratios: expected numbers other than 0, received "
@@ -187,9 +191,25 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
             raise InputError(f"--coupling {text}: expected MOTOR:JOINT=TURNS with the names of two joints, such as "
                              f"{robot.joint_names[-1]}:{robot.joint_names[-2]}=32; {error}") from None
         motors[place] = turns
+    if described is not None and not np.allclose(motors, described):
+        raise InputError(f"--ratios, --coupling: {options.actuators} has other turns of the motors: "
+                         f"{described.tolist()}; leave the options out, or correct the file")
     if np.linalg.cond(motors / np.abs(ratios)[:, None]) > 1e6:
         raise InputError("--coupling: expected couplings that tell the joints apart, received a singular matrix")
     return motors
+
+
+def _described_motors(options: Namespace, robot: Any) -> Array | None:
+    """Turns of each motor for one of each joint by the actuators' file, shape (n, n); None without one with motors."""
+    if not getattr(options, "actuators", None):
+        return None
+    from robodyn_ros.actuation.configuration import HardwareSettings
+    from robodyn_ros.resources import actuators_file
+
+    actuators = HardwareSettings.from_yaml(actuators_file(options.actuators)).joint_actuators(robot.model)
+    if not actuators.is_motor.any():
+        return None
+    return np.stack([actuators.motors.gear.motor_motion(unit) for unit in np.eye(robot.n)], axis=1)
 
 
 def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], option: str, robot: Any) -> Array:

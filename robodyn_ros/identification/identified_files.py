@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.identified_model import IdentifiedModel
@@ -72,34 +73,40 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants,
     Args:
         model: Identified inertias and friction.
         constants: Identified motors.
-        given: Sections by joint of a file that describes the motors, whose other values stay, by joint.
+        given: Content of a file that describes the motors; identified values take the place of its own.
     """
-    robot, friction = model.effort_model.robot, model.friction
+    robot, friction, effort_model = model.effort_model.robot, model.friction, model.effort_model
+    content = {"joints": {}} if given is None else dict(given)
+    ratio = abs(HardwareSettings.from_mapping(content).joint_actuators(robot.model).motors.gear.ratio)
     sections: dict[str, Any] = {}
     for j, name in enumerate(robot.joint_names):
         section = sections.setdefault(name, {})
-        actuator = dict((given or {}).get(name, {}).get("actuator") or {})
-        if actuator and constants.known[j]:
-            section["actuator"] = actuator | {"motor": _motor(actuator["motor"], model, constants, j, actuator)}
-        elif actuator:
+        actuator = dict(content["joints"].get(name, {}).get("actuator") or {})
+        if actuator and (constants.known[j] or effort_model.has_rotor[j]):
+            actuator |= {"motor": _motor(actuator["motor"], model, constants, j, ratio[j])}
+        if actuator and j in effort_model.coupled:
+            viscous, coulomb = (model.parameters[effort_model.slots(kind).start + j]
+                                for kind in ("motor_viscous", "motor_coulomb"))
+            actuator |= {"motor_damping": _rounded(viscous / ratio[j]**2),
+                         "motor_friction": _rounded(coulomb / ratio[j])}
+        if actuator:
             section["actuator"] = actuator
         section["friction"] = {field: _rounded(getattr(friction, field)[j])
                                for field in ("viscous", "coulomb", "static")}
-        if np.isfinite(model.effort_model.stribeck_velocity[j]):
+        if np.isfinite(effort_model.stribeck_velocity[j]):
             section["friction"]["stribeck_velocity"] = _rounded(friction.stribeck_velocity[j])
-    return {"joints": sections}
+    return content | {"joints": sections}
 
 
-def _motor(motor: Any, model: IdentifiedModel, constants: MotorConstants, j: int,
-           actuator: Mapping[str, Any]) -> dict[str, Any]:
-    """Data of a motor, with the identified constants in the place of those given."""
+def _motor(motor: Any, model: IdentifiedModel, constants: MotorConstants, j: int, ratio: float) -> dict[str, Any]:
+    """Data of a motor, with the identified values in the place of those given."""
     from dataclasses import asdict
 
     from robodyn_ros.actuation.motor_catalogue import load_motor
 
     figures = dict(motor) if isinstance(motor, Mapping) else asdict(load_motor(str(motor)))
-    ratio = abs(actuator.get("gear_ratio") or model.effort_model.robot.model.reduction[j])
-    figures["torque_constant"] = _rounded(abs(constants.effort_per_current[j]) / ratio)
+    if constants.known[j]:
+        figures["torque_constant"] = _rounded(abs(constants.effort_per_current[j]) / ratio)
     if np.isfinite(constants.resistance[j]):
         figures["resistance"] = _rounded(constants.resistance[j])
         figures["back_emf_constant"] = _rounded(abs(constants.back_emf[j]) / ratio)

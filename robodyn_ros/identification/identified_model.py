@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, joint_matrix
 from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.consistent_fit import LinearFit, Prior, consistent_solution
@@ -79,16 +79,24 @@ class IdentifiedModel:
 
     @property
     def rotor_inertia(self) -> Array:
-        """Inertia of the rotors reflected to the joints, shape (n,) [kg m^2 or kg]."""
-        return self.parameters[self.effort_model.slots("rotor")]
+        """Inertia of the rotors at the outputs of their gears, shape (n,) [kg m^2 or kg]."""
+        model = self.effort_model
+        own = self.parameters[model.slots("rotor")]
+        if not len(model.coupled):
+            return own
+        return np.where(np.isin(np.arange(len(own)), model.coupled), self.parameters[model.slots("motor_rotor")], own)
 
     def predict(self, q: Array, v: Array, a: Array) -> Array:
         """Efforts of the drives for a motion, each array of shape (K, n) [N m or N]."""
-        motors = self.rotor_inertia - self.robot.model.armature  # the dynamics have that of the description
-        efforts = drive_efforts(self.robot, self.friction, q, v, a) + motors * a
-        own, model = len(JOINT_PARAMETERS) * self.robot.n, self.effort_model
+        model, own = self.effort_model, len(JOINT_PARAMETERS) * self.robot.n
+        # The dynamics have the rotors of the description.
+        motors = joint_matrix(model.coupling, self.rotor_inertia) - self.robot.model.rotor_inertia
+        efforts = drive_efforts(self.robot, self.friction, q, v, a) + a @ motors
         if len(model.joint_parameters) > len(JOINT_PARAMETERS):
-            efforts += model.joint_columns(v, a)[:, :, own:] @ self.parameters[model.inertial_count + own:]
+            others = self.parameters.copy()
+            if len(model.coupled):
+                others[model.slots("motor_rotor")] = 0.0
+            efforts += model.joint_columns(v, a)[:, :, own:] @ others[model.inertial_count + own:]
         return efforts
 
 
@@ -152,6 +160,9 @@ def described_parameters(model: EffortModel) -> Array:
     parameters[model.slots("viscous")] = described.damping
     parameters[model.slots("coulomb")] = described.friction
     parameters[model.slots("rotor")] = described.armature
+    if len(model.coupled):
+        parameters[model.slots("motor_rotor")][model.coupled] = described.armature[model.coupled]
+        parameters[model.slots("rotor")][model.coupled] = 0.0
     return parameters
 
 

@@ -59,7 +59,7 @@ def identified(has_rotor, rotor=(0.0, 0.0)):
 
 def test_the_yaml_is_what_the_simulation_takes(tmp_path):
     """The second motor was identified, whose gear has 43 turns; the first keeps what its file says."""
-    content = yaml.safe_load(config_file("hardware_dc_motors.yaml").read_text())["joints"]
+    content = yaml.safe_load(config_file("hardware_dc_motors.yaml").read_text())
     model = identified([True, True], rotor=(2.0, 0.0043 * 43))
     nan = np.nan
     constants = MotorConstants(*(np.array([nan, value]) for value in (0.05 * 43, 0.3, 0.06 * 43, 0.0, 0.0, 0.0)))

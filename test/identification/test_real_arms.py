@@ -15,7 +15,6 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed: make setup")
 
 from bench.measured_arms import (  # noqa: E402
     FOLDER,
-    OPTIONS,
     TIAGO_MOMENTS,
     Arm,
     Published,
@@ -23,7 +22,11 @@ from bench.measured_arms import (  # noqa: E402
     errors,
     without_last_acceleration,
 )
+from robodyn_ros import Robot  # noqa: E402
+from robodyn_ros.actuation.configuration import HardwareSettings  # noqa: E402
 from robodyn_ros.commands.command_line import main  # noqa: E402
+from robodyn_ros.dynamics.regressor import inertial_parameters  # noqa: E402
+from robodyn_ros.resources import actuators_file, robot_file  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -84,17 +87,41 @@ def test_torques_of_the_tx40_are_predicted_as_by_the_published_model(tx40, tx40_
 
 
 def test_the_command_line_says_what_it_did(tmp_path, capsys):
+    """With the ratios and the coupling of a file of actuators; identified values take the place of its own."""
     pytest.importorskip("matplotlib")
-    assert main(["identify", str(FOLDER / "tx40.parquet"), "--robot", str(FOLDER / "tx40_nominal.urdf"),
-                 *OPTIONS["tx40.parquet"].split(), "--cutoff", "25", "--hold-out", "0.3", "--output",
-                 str(tmp_path)]) == 0
+    columns = "--rate 500 --motor-positions position_* --motor-efforts torque_* --cutoff 25 --hold-out 0.3".split()
+    words = ["identify", str(FOLDER / "tx40.parquet"), "--robot", str(FOLDER / "tx40_nominal.urdf"), *columns,
+             "--actuators", str(FOLDER / "tx40_drives.yaml"), "--output", str(tmp_path)]
+    assert main(words) == 0
     report = (tmp_path / "report.md").read_text()
     for text in ("Butterworth low-pass of order 4, forward and backward (zero phase), with a cutoff of 25 Hz",
                  "weighted least squares", "coupled motor: D_m", "offset", "validation: identified",
                  "link2.hx + 0.225 link3.m + 0.225 link4.m + 0.225 link5.m + 0.225 link6.m"):
         assert text in report
-    assert (tmp_path / "efforts.png").stat().st_size > 50_000
-    assert "written:" in capsys.readouterr().out
+    assert (tmp_path / "efforts.png").stat().st_size > 50_000 and "armature" not in (tmp_path / "tx40.urdf").read_text()
+    found, shipped = (HardwareSettings.from_yaml(path).joint_actuators(Robot.from_urdf(robot_file("tx40")).model)
+                      for path in (tmp_path / "actuators.yaml", actuators_file("tx40")))
+    np.testing.assert_array_equal(found.motors.gear.coupling, shipped.motors.gear.coupling)
+    np.testing.assert_allclose(found.reflected_inertia, shipped.reflected_inertia, rtol=0.2)
+    np.testing.assert_allclose(found.motor_friction[5], shipped.motor_friction[5], rtol=0.2)
+    capsys.readouterr()
+    assert main([*words, "--ratios", "32"]) == 2
+    assert "tx40_drives.yaml has other turns of the motors" in capsys.readouterr().err
+
+
+def test_the_shipped_tx40_is_the_identified_one(tx40_model):
+    robot, model = Robot.from_urdf(robot_file("tx40"), strict=True), tx40_model.effort_model
+    settings = HardwareSettings.from_yaml(actuators_file("tx40"))
+    actuators, friction = settings.joint_actuators(robot.model), settings.joint_friction(robot.model)
+    np.testing.assert_allclose(inertial_parameters(robot.model), tx40_model.parameters[:model.inertial_count],
+                               rtol=1e-3, atol=1e-6)
+    motor = {kind: tx40_model.parameters[model.slots(kind)][5] for kind in ("motor_viscous", "motor_coulomb")}
+    for values, expected in ((actuators.reflected_inertia, tx40_model.rotor_inertia),
+                             (friction.viscous, tx40_model.friction.viscous),
+                             (friction.coulomb, tx40_model.friction.coulomb),
+                             (actuators.reflected_damping[5], motor["motor_viscous"]),
+                             (32.0 * actuators.motor_friction[5], motor["motor_coulomb"])):
+        np.testing.assert_allclose(values, expected, rtol=2e-3)
 
 
 def test_the_lbr_is_predicted_as_by_the_makers_model():
