@@ -21,6 +21,7 @@ SECTIONS = {
     "batch": "bench.batch:BATCH",
     "batch_limits": "bench.batch_limits:BATCH_LIMITS",
     "generated_code": "bench.generated_code:GENERATED_CODE",
+    "export": "bench.exported_law:EXPORTED_LAW",
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
     "networks": "bench.networks:NETWORKS",

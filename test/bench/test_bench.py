@@ -9,6 +9,7 @@
 """The benchmarks' machinery, with few repetitions: every comparison first checks that both sides agree."""
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 
@@ -207,6 +208,19 @@ def test_generated_code_that_is_not_installed_is_said_to_be(monkeypatch):
     (row,) = generated_code.rows()
     assert len(row) == len(generated_code.GENERATED_CODE.head)
     assert generated_code.INSTALL in row[0]
+
+
+@needs_peers
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
+def test_an_exported_law_is_timed_beside_python(monkeypatch):
+    from bench import exported_law
+
+    monkeypatch.setattr(exported_law, "available", lambda: False)
+    monkeypatch.setattr(exported_law, "EIGEN", ())
+    ours, casadi, pinocchio, ticks = exported_law.rows(ticks=2000, repetitions=1)
+    assert {len(row) for row in (ours, casadi, pinocchio, ticks)} == {len(exported_law.EXPORTED_LAW.head)}
+    assert float(ours[1]) > 0.0 and exported_law.INSTALL in casadi[1] and "libeigen3-dev" in pinocchio[1]
+    assert "median" in ticks[0] and "stack" in ticks[0]
 
 
 @pytest.mark.skipif(not HAS_ROS, reason="ROS 2 is not installed")
