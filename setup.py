@@ -42,7 +42,7 @@ setup(
     maintainer_email="maintainers@example.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed", "*.pyi"],  # types for programs that import the package
-                  f"{NAME}.export": ["templates/*.in"]},
+                  f"{NAME}.export": ["templates/*.in", "templates/ros2_control/*.in"]},
     data_files=list(data_files()),
     python_requires=">=3.11",
     install_requires=["argcomplete", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn export``: a control law, or functions of a robot's dynamics, as C sources."""
+"""``robodyn export``: a control law, or functions of a robot's dynamics, as C sources or for ros2_control."""
 
 from __future__ import annotations
 
@@ -19,22 +19,28 @@ from robodyn_ros.commands.options import Subparsers, add_options, add_robot_opti
 from robodyn_ros.fields import Field
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
+TARGETS = ("c", "ros2_control")
+
 
 def add_commands(commands: Subparsers) -> None:
     """Add ``export``."""
     export = commands.add_parser(
-        "export", help="write a control law, or functions of the dynamics, in C",
+        "export", help="write a control law, or functions of the dynamics, in C, or a controller for ros2_control",
         description="Write a control law, or functions of a robot's dynamics, in C99, for micro-controllers and "
-        "real-time loops: no memory is allocated, and all numbers are those of this robot.")
+        "real-time loops: no memory is allocated, and all numbers are those of this robot. Or write a law as a "
+        "package of ros2_control.")
     export.add_argument("law", nargs="?", metavar="LAW", help="name of a controller, such as computed_torque, or "
                         "module:Class")
     add_robot_options(export)
+    export.add_argument("--to", choices=TARGETS, default=TARGETS[0], help="c: the law, and trajectories, limits, soft "
+                        "start and stop of this robot; ros2_control: an ament_cmake package with a plugin of "
+                        "controller_interface (default: %(default)s)")
     export.add_argument("--set", nargs="+", default=[], metavar="GAIN=VALUE", help="gains that the law begins with, "
                         "such as gains.elbow_joint.p=80")
     export.add_argument("--period", type=float, default=DEFAULT_PERIOD, help="control period for which default gains "
                         "are derived [s] (default: %(default)s)")
     export.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
-                        "config/, of the plant")
+                        "config/: of the plant; or adds the command interface voltage to a package of ros2_control")
     export.add_argument("--function", nargs="+", metavar="NAME", help="methods of robot.dynamics(), such as "
                         "inverse_dynamics gravity mass_matrix")
     export.add_argument("--plant", action="store_true", help="the simulated robot: a step of motors, friction, stops "
@@ -42,6 +48,8 @@ def add_commands(commands: Subparsers) -> None:
     export.add_argument("--step", type=float, help=f"time step of the plant [s] (default: {DEFAULT_STEP})")
     export.add_argument("--precision", choices=("double", "float"), default="double",
                         help="type of all numbers in C (default: %(default)s)")
+    export.add_argument("--flash", type=float, metavar="KB", help="flash memory of the micro-controller [kB]: refuse "
+                        "code that is estimated not to fit")
     add_options(export, Field("output", Path("export"), "new folder for the files"))
     export.set_defaults(run=run_export)
 
@@ -66,28 +74,62 @@ def run_export(options: Namespace) -> int:
 
 def _files(options: Namespace) -> dict[str, str]:
     """Texts of the files by their path in the new folder."""
-    from robodyn_ros.commands.compare import simulated_plant
     from robodyn_ros.errors import InputError
-    from robodyn_ros.export import dynamics_source, law_source, motion_source, plant_source
+    from robodyn_ros.export.c_source import check_size
 
+    to_ros2_control, takes_actuators = options.to == "ros2_control", options.plant or options.to == "ros2_control"
     if [bool(options.law), bool(options.function), options.plant].count(True) != 1:
         raise InputError("export: expected one of a law, --function NAME …, and --plant")
     for option, given, needed, fits in (
             ("--set", options.set, "a law", options.law),
-            ("--actuators", options.actuators, "--plant", options.plant),
-            ("--step", options.step is not None, "--plant", options.plant)):
+            ("--to ros2_control", to_ros2_control, "a law", options.law),
+            ("--actuators", options.actuators, "--plant or --to ros2_control", takes_actuators),
+            ("--step", options.step is not None, "--plant", options.plant),
+            ("--flash", options.flash is not None, "--to c", not to_ros2_control),
+            ("--precision float", options.precision == "float", "--to c", not to_ros2_control)):
         if given and not fits:
             raise InputError(f"export: {option} has no effect without {needed}; leave it out")
     if options.output.exists():
         raise InputError(f"export: '{options.output}' exists; name a new folder, or remove it")
     robot = given_robot(options)
+    if to_ros2_control:
+        return _package(options, robot)
+    sources = _sources(options, robot)
+    if options.flash is not None:
+        check_size(sources, options.flash)
+    return {name: text for source in sources for name, text in source.files.items()}
+
+
+def _sources(options: Namespace, robot: Any) -> list[Any]:
+    """The C sources that the options ask for."""
+    from robodyn_ros.commands.compare import simulated_plant
+    from robodyn_ros.export import dynamics_source, law_source, motion_source, plant_source
+
     if options.function:
-        return dynamics_source(robot, options.function, options.precision).files
+        return [dynamics_source(robot, options.function, options.precision)]
     if options.plant:
         step = DEFAULT_STEP if options.step is None else options.step
-        return plant_source(simulated_plant(robot.model, step, options.actuators), options.precision).files
-    law, name = _law(options.law, robot.with_timing(options.period), options.set), options.law.rpartition(":")[2]
-    return law_source(law, name, options.precision).files | motion_source(robot, options.precision).files
+        return [plant_source(simulated_plant(robot.model, step, options.actuators), options.precision)]
+    law = _law(options.law, robot.with_timing(options.period), options.set)
+    return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision)]
+
+
+def _package(options: Namespace, robot: Any) -> dict[str, str]:
+    """The files of a package for ros2_control."""
+    from robodyn_ros.actuation.configuration import HardwareSettings
+    from robodyn_ros.export import ros2_control_package
+    from robodyn_ros.resources import actuators_file
+
+    law = _law(options.law, robot.with_timing(options.period), options.set)
+    actuators = None
+    if options.actuators:
+        actuators = HardwareSettings.from_yaml(actuators_file(options.actuators)).joint_actuators(robot.model)
+    return ros2_control_package(law, _name(options.law), options.period, actuators)
+
+
+def _name(law: str) -> str:
+    """Name of a law in names of C: its own, or the class of ``module:Class``."""
+    return law.rpartition(":")[2]
 
 
 def _law(name: str, robot: Any, assignments: Sequence[str]) -> Any:

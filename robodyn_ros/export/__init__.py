@@ -12,5 +12,7 @@ from robodyn_ros.export.c_law import law_source
 from robodyn_ros.export.c_motion import motion_source
 from robodyn_ros.export.c_plant import plant_source
 from robodyn_ros.export.c_source import CSource, dynamics_source, write_new
+from robodyn_ros.export.ros2_control import ros2_control_package
 
-__all__ = ["CSource", "dynamics_source", "law_source", "motion_source", "plant_source", "write_new"]
+__all__ = ["CSource", "dynamics_source", "law_source", "motion_source", "plant_source", "ros2_control_package",
+           "write_new"]

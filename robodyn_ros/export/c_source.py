@@ -32,11 +32,13 @@ class CSource(NamedTuple):
         name: Name of both without ending, and beginning of the names of all functions.
         header: Text of the header.
         source: Text of the C file.
+        operations: Number of operations on numbers in it.
     """
 
     name: str
     header: str
     source: str
+    operations: int
 
     @property
     def files(self) -> dict[str, str]:
@@ -64,6 +66,27 @@ def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
     return paths
 
 
+BYTES_PER_OPERATION = 15
+"""Size of the code of an operation, for estimates: 7 to 15 on a Cortex-M7 for laws, dynamics and plants."""
+
+
+def check_size(sources: Sequence[CSource], flash: float) -> None:
+    """Check that code fits into the flash memory of a micro-controller, by its number of operations.
+
+    Args:
+        sources: The code.
+        flash: Size of the memory [kB].
+
+    Raises:
+        InputError: It is estimated not to fit.
+    """
+    operations = sum(source.operations for source in sources)
+    size = operations * BYTES_PER_OPERATION / 1000.0
+    if not size <= flash:
+        raise InputError(f"export: {operations:,} operations take about {size:.0f} kB of code, --flash is {flash:g} "
+                         "kB; choose a law with a smaller model, or a larger micro-controller")
+
+
 def functions() -> dict[str, RobotFunction]:
     """The functions of `Dynamics` that can be exported, by name."""
     return {name: member for name, member in vars(Dynamics).items() if isinstance(member, RobotFunction)}
@@ -89,6 +112,9 @@ def dynamics_source(robot: Robot, names: Sequence[str], precision: str = "double
     prefix = identifier(robot.name)
     written = []
     for name in names:
+        if ":" in name:
+            raise InputError(f"export: '{name}': wrenches and further links are not exported; leave out "
+                             f"':{name.partition(':')[2]}', and name the link of all functions by --tip-link")
         if name not in known:
             raise InputError(f"export: {unknown('function', name, known)}")
         if list(names).count(name) > 1:
@@ -135,7 +161,7 @@ def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Seq
     helpers = sorted({code for function in written for code in function.helpers()})
     source = "\n\n".join([top, f'#include "{name}.h"\n\n#include <math.h>',
                           *(helper_text(code, precision) for code in helpers), *bodies]) + "\n"
-    return CSource(name, header, source)
+    return CSource(name, header, source, sum(function.tape.operation_count for function in written))
 
 
 def _function(robot: Robot, function: RobotFunction, name: str) -> CFunction:

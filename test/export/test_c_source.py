@@ -143,7 +143,9 @@ def test_names_become_names_of_c():
 def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):
     robot = Robot.from_urdf(robot_file("planar_2r"))
     for names, precision, message in ((["inverse_dynamic"], "double", "did you mean 'inverse_dynamics'"),
-                                      (["gravity", "gravity"], "double", "each function once"), ([], "double", "none"),
+                                      (["gravity", "gravity"], "double", "each function once"),
+                                      (["jacobian:link1"], "double", "further links are not exported; leave out"),
+                                      ([], "double", "none"),
                                       (["gravity"], "half", "expected double or float, received 'half'")):
         with pytest.raises(InputError, match=message):
             dynamics_source(robot, names, precision)
