@@ -50,6 +50,8 @@ ARGUMENTS = {
     "speed_limit": ("", "Greatest number of simulated seconds per second, for time_mode:=lockstep; empty: as in the "
                     "parameter files."),
     "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
+    "driver": ("", "Driver of the arm that the hardware plays, such as ur or franka, or its file; empty: as in the "
+               "parameter files."),
     "world": ("", "YAML file of surfaces that the robot can touch; empty: as in the parameter files."),
     "engine": ("", "Simulator of the bodies: robodyn, or mujoco (MuJoCo); empty: as in the parameter files."),
     "mujoco_scene": ("", "MJCF file, for engine:=mujoco; empty: as in the parameter files."),

@@ -19,6 +19,8 @@ TF, TF_STATIC = "/tf", "/tf_static"
 # Between the nodes of a robot.
 ROBOT_DESCRIPTION = "robot_description"
 JOINT_STATES, DISPLAY_JOINT_STATES = "joint_states", "_display_joint_states"
+DRIVER_PROFILE = "driver_profile"
+"""What the driver of the arm adds to commands, and what its efforts mean."""
 JOINT_COMMANDS, VOLTAGE_COMMANDS, REFUSED_COMMANDS = "joint_commands", "voltage_commands", "refused_commands"
 EFFORT_GROUP_COMMANDS = "effort_controller/commands"
 """Commands of ros2_control's forward_command_controller or JointGroupEffortController."""

@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 NAMES = ROOT / "robodyn_ros" / "nodes" / "common" / "unknown_parameters.py"
 NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
 SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
+            "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
             "motor": "robodyn_ros.actuation.motor_catalogue:MotorFigures",
             "study": "robodyn_ros.commands.study_file:StudySection"}

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.driver_profile import load_driver
 from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference, Law
@@ -31,6 +32,7 @@ from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.optional_packages import is_installed, missing
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
 from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.model_perturbations import with_mass_error
@@ -90,44 +92,50 @@ class Failure:
 
 
 def simulated_plant(model: RobotModel, step: float, actuators: str | None = None,
-                    world: str | None = None) -> PlantModel:
+                    world: str | None = None, driver: str | None = None, described: RobotModel | None = None
+                    ) -> PlantModel:
     """Return the simulated robot.
 
     Args:
-        model: Its description.
+        model: Its bodies.
         step: Time step [s].
         actuators: File of actuators and friction, or its name in config/; None: ideal sources of effort.
         world: File of surfaces; None: the robot can touch nothing.
+        driver: Name of the driver, or its file; None: the drives get the commands.
+        described: The robot as the driver knows it; None: ``model``.
 
     Raises:
         InputError: There is no such file, or it does not fit the robot; or the step is out of range.
     """
     surfaces = read_world(world, model) if world else None
-    if not actuators:
-        return PlantModel.from_description(model, step, world=surfaces)
-    settings = HardwareSettings.from_yaml(actuators_file(actuators))
-    return PlantModel.from_description(model, step, settings.joint_actuators(model), settings.joint_friction(model),
-                                       world=surfaces)
+    settings = HardwareSettings.from_yaml(actuators_file(actuators)) if actuators else HardwareSettings()
+    friction = settings.joint_friction(model)
+    bound = Driver(load_driver(driver), described or model, friction) if driver else None
+    return PlantModel.from_description(model, step, settings.joint_actuators(model), friction, world=surfaces,
+                                       driver=bound)
 
 
-def simulator(model: RobotModel, start: Array, options: Namespace) -> tuple[PlantModel, SimulatedRobot | None]:
+def simulator(model: RobotModel, start: Array, options: Namespace, described: RobotModel | None = None
+              ) -> tuple[PlantModel, SimulatedRobot | None]:
     """Return the simulated robot, and the engine that steps it instead of the compiled plant, if there is one.
 
     Args:
-        model: The robot's description.
+        model: The robot's bodies.
         start: Joint positions at the start, shape (n,) [rad or m].
-        options: Options of the command line: step, actuators, world, engine.
+        options: Options of the command line: step, actuators, world, driver, engine.
+        described: The robot as a driver knows it; None: ``model``.
 
     Raises:
         InputError: A file does not exist or does not fit the robot, a contact point starts inside a surface, a value
             is out of range, the world is for another engine, or MuJoCo is not installed.
     """
     check_surroundings(options.engine, options.world)
-    plant = simulated_plant(model, options.step, options.actuators, options.world)
+    plant = simulated_plant(model, options.step, options.actuators, options.world, options.driver, described)
     plant.check_start(start)
     if options.engine == Engine.ROBODYN:
         return plant, None
-    return plant, MujocoPlant(Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction)
+    return plant, MujocoPlant(Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction,
+                               driver=plant.driver)
 
 
 def comparable() -> tuple[str, ...]:
@@ -328,7 +336,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     """
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(with_mass_error(robot.model, options.mass_error), motion.sample(motion.start_time).q,
-                              options)
+                              options, robot.model)
     results = compare([*options.more_controllers, *options.controllers] or comparable(), lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed, engine=engine))

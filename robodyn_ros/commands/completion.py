@@ -48,8 +48,14 @@ def _actuators(**given: Any) -> Iterable[str]:
     return [*resources.shipped_actuators(), *FilesCompleter((".yaml", ".yml"))(**given)]
 
 
+def _drivers(**given: Any) -> Iterable[str]:
+    from robodyn_ros.actuation.driver_profile import driver_names
+
+    return [*driver_names(), *FilesCompleter((".yaml", ".yml"))(**given)]
+
+
 _COMPLETERS: dict[str, Callable[..., Iterable[str]]] = {
     "robot": _robots, "file": _robots, "controller": _controllers, "controllers": _controllers,
-    "more_controllers": _controllers, "actuators": _actuators,
+    "more_controllers": _controllers, "actuators": _actuators, "driver": _drivers,
 }
 """Completer of the values of arguments and options, by name; other values are completed as files."""

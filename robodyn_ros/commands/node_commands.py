@@ -58,6 +58,8 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--speed-limit", default="",
                           help="greatest number of simulated seconds per second, for --time-mode lockstep")
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
+    simulate.add_argument("--driver", default="", help="driver of the arm that the hardware plays, such as ur or "
+                          "franka, or its file")
     simulate.add_argument("--world", default="", help="YAML file of surfaces that the robot can touch")
     simulate.add_argument("--engine", choices=ENGINES, default="",
                           help="simulator of the bodies; mujoco needs pip install mujoco")
@@ -117,7 +119,7 @@ def run_simulate(options: Namespace) -> int:
     stay_on_this_machine()
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.speed_limit,
                    options.params_file, options.actuators, options.world, options.engine, options.mujoco_scene,
-                   options.tip_link or "")
+                   options.tip_link or "", driver=options.driver)
     with ros_required():
         if importlib.util.find_spec("rclpy") is None:
             raise ModuleNotFoundError("No module named 'rclpy'", name="rclpy")

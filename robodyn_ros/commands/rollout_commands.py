@@ -22,8 +22,8 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
 
-NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "world", "engine", "period", "step", "position_noise",
-                  "velocity_noise")
+NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "world", "driver", "engine", "period", "step",
+                  "position_noise", "velocity_noise")
 """Options of ``tune`` that a study has in its file."""
 
 ROBUST_POPULATION = 24
@@ -104,6 +104,8 @@ class _StoreGiven(_StoreAction):
 
 def _add_simulator_options(parser: ArgumentParser) -> None:
     parser.add_argument("--world", metavar="FILE", help="YAML file of surfaces that the robot can touch")
+    parser.add_argument("--driver", metavar="NAME", help="driver of the arm, such as ur or franka, or its file "
+                        "(default: one that passes efforts on)")
     parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0],
                         help="simulator of the bodies; mujoco needs pip install mujoco (default: %(default)s)")
 

@@ -63,6 +63,7 @@ def set_up(
     mujoco_scene: str = "",
     tip_link: str = "",
     complete: str = "",
+    driver: str = "",
 ) -> Setup:
     """Check the options of a user; an empty string leaves a value to config/simulation.yaml.
 
@@ -79,6 +80,7 @@ def set_up(
         mujoco_scene: MJCF file, for the engine ``mujoco``.
         tip_link: Name of a link of the robot.
         complete: How missing inertias are estimated, see `CompletionRule.from_text`.
+        driver: Name of a driver, or its file; it sets the control rate, too.
 
     Raises:
         DescriptionError: Missing inertias cannot be estimated.
@@ -104,6 +106,13 @@ def set_up(
                                  f"{f'time mode {time_mode}' if time_mode else 'no time mode'}; give both or neither")
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
+    if driver:
+        from robodyn_ros.actuation.driver_profile import driver_names, load_driver
+
+        profile = load_driver(driver)
+        values["driver"] = driver if driver in driver_names() else str(expand(driver).resolve())
+        if profile.rate is not None:
+            values["update_rate"] = round(profile.rate)
     if engine:
         values["engine"] = _engine(engine)
     check_surroundings(engine, world, mujoco_scene)

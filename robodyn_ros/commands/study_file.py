@@ -70,6 +70,8 @@ class StudySection:
     fail: Any = declare(None, kind=object, description="greatest values of metrics; a sample beyond one has failed, as "
                         "one that diverges")
     actuators: Any = declare(None, kind=object, description="motors, gears and friction: [hardware.md](hardware.md)")
+    driver: Any = declare(None, kind=object, description="driver of the arm, such as `ur`, or its file: "
+                          "[hardware.md](hardware.md#drivers-of-arms)")
     world: Any = declare(None, kind=object, description="surfaces: [touch.md](touch.md)")
     period: float = declare_as(PERIOD)
     step: float = declare_as(STEP)
@@ -114,7 +116,8 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     actuators, world = (None if name is None else _file(name, path.parent) for name in (found.actuators, found.world))
     file = prepared_robot(_file(found.robot, path.parent), str(found.complete or ""), actuators or "")
     robot = Robot.from_urdf(file, tip_link=found.tip_link)
-    plant = simulated_plant(robot.model, found.step, actuators, world)
+    driver = None if found.driver is None else _file(found.driver, path.parent)
+    plant = simulated_plant(robot.model, found.step, actuators, world, driver)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
     quantities = dict(_quantities(f"{where}: quantities", found.quantities, plant, motions))
     study = Study(

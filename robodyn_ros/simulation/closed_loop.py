@@ -29,10 +29,11 @@ from robodyn_ros.control.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.controller import UNMEASURED, JointReference, Law, State
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
+from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
+from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import period_program, turning
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import (
@@ -70,6 +71,7 @@ class Carry(NamedTuple):
         memory: Of the law.
         line: The last measurements, the last first, shape (D, 2, n); None without a delay.
         taken: Their number; None without a delay.
+        driver: Memory of the driver; None without one.
         sums: Of the score.
         fastest: The greatest sum of the joints' angular speeds at a tick [rad/s].
     """
@@ -77,6 +79,7 @@ class Carry(NamedTuple):
     memory: Any
     line: Any
     taken: Any
+    driver: DriverMemory | None
     sums: Sums
     fastest: Any
 
@@ -120,8 +123,8 @@ def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArra
 
 
 def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any],
-            asked: NDArray[Any], carry: Carry) -> tuple[Carry, TickMotion]:
-    """Limit the efforts that a law asks for, and add the tick to the score.
+            asked: NDArray[Any], carry: Carry, period: float) -> tuple[Carry, TickMotion]:
+    """Give the efforts that a law asks for to the driver, limit them, and add the tick to the score.
 
     Args:
         plant: The simulated robot.
@@ -129,17 +132,36 @@ def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], 
         given: Of the tick.
         q: True positions, shape (n,) [rad or m].
         v: True velocities, shape (n,) [rad/s or m/s].
-        asked: Efforts, shape (n,) [N m or N].
+        asked: Efforts that are commanded, shape (n,) [N m or N].
         carry: Of :func:`sense`.
+        period: Control period [s].
 
     Returns:
         ``carry`` for the next tick; and the motion, whose effort acts until then.
     """
-    limit = plant.model.effort_limit
-    effort, error = within(asked, limit), tracking_error(plant.model, follows, q, given.reference)
+    limit, wanted = plant.model.effort_limit, asked
+    if plant.driver is not None and carry.driver is not None:
+        wanted, memory = plant.driver.drive(asked, q, v, carry.driver, period)
+        carry = carry._replace(driver=memory)
+    effort, error = within(wanted, limit), tracking_error(plant.model, follows, q, given.reference)
     sums = carry.sums.with_tick(equal(given.clock[1], 0.0), error, effort, limit)
     after = carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v)))
     return after, TickMotion(q, v, effort, error)
+
+
+def commanded(plant: PlantModel, dynamics: Dynamics, q: NDArray[Any], asked: NDArray[Any]) -> NDArray[Any]:
+    """Return the efforts that are commanded: without gravity if the driver adds it, shape (n,) [N m or N].
+
+    Args:
+        plant: The simulated robot.
+        dynamics: Of the robot as the law knows it.
+        q: Measured positions, shape (n,) [rad or m].
+        asked: Efforts that the law asks for, shape (n,) [N m or N].
+    """
+    if plant.driver is None or not plant.driver.profile.compensates_gravity:
+        return asked
+    result: NDArray[Any] = asked - dynamics.gravity(q)
+    return result
 
 
 def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None) -> Carry:
@@ -153,7 +175,8 @@ def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int
     """
     errors = 0 if follows is None else plant.n if follows is JointReference else 6
     line, taken = (None, None) if longest_delay is None else (np.zeros((longest_delay, 2, plant.n)), 0.0)
-    return Carry(memory, line, taken, Sums.zeros(errors, plant.n), 0.0)
+    driver = None if plant.driver is None else plant.driver.first_memory()
+    return Carry(memory, line, taken, driver, Sums.zeros(errors, plant.n), 0.0)
 
 
 def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
@@ -201,7 +224,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         with np.errstate(invalid="ignore"):  # the wrench can be NaN
             asked, memory = answer.function(parameters, measured, given.reference, after.memory,
                                             model=varied_model(law.robot.model, own) if own else None)
-        after, motion = account(plant, follows, given, q, v, asked, after._replace(memory=memory))
+        asked = commanded(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, asked)
+        after, motion = account(plant, follows, given, q, v, asked, after._replace(memory=memory), steps * plant.step)
         return after, motion, motion.effort
 
     statements: list[Statement] = [

@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.compile import Compute, compile_procedure
 from robodyn_ros.compile.procedure import Bound
@@ -28,7 +29,16 @@ from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.state import UNMEASURED, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.closed_loop import TickInput, TickMotion, account, first_carry, sense, tip_wrench
+from robodyn_ros.simulation.closed_loop import (
+    Carry,
+    TickInput,
+    TickMotion,
+    account,
+    commanded,
+    first_carry,
+    sense,
+    tip_wrench,
+)
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import period_program, turning
@@ -92,8 +102,9 @@ class InterpretedLoop:
             "given": TickInput(np.zeros(2), reference), "carry": carry, "asked": (plant.n,), "wrench_tip": (6,),
             "motion": TickMotion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error)}
 
-        def after_law(*given: Any) -> tuple[Any, ...]:
-            carry, motion = account(plant, follows, *given)
+        def after_law(given: TickInput, q: NDArray[Any], v: NDArray[Any], asked: NDArray[Any], before: Carry
+                      ) -> tuple[Any, ...]:
+            carry, motion = account(plant, follows, given, q, v, asked, before, self._steps * plant.step)
             return carry, motion, motion.effort
 
         program: list[Statement] = [
@@ -177,7 +188,8 @@ class InterpretedLoop:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
             measured, carry = sense(tick, q.copy(), v.copy(), sensed, sensors, carry)
             measured = measured._replace(time=float(measured.time), period=float(measured.period))
-            bound["asked"] = self._call(measured.time, self._efforts, measured, tick.reference)
+            asked = self._call(measured.time, self._efforts, measured, tick.reference)
+            bound["asked"] = commanded(plant, self._controller.robot.dynamics(), measured.q, asked)
             given.clock[:] = tick.clock
             for field, array in zip(given.reference or (), tick.reference or (), strict=True):
                 field[...] = array

@@ -25,6 +25,7 @@ from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolution
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
@@ -65,10 +66,12 @@ class MujocoPlant(SimulatedRobot):
 
     def __init__(self, robot: Robot, step: float = DEFAULT_STEP, position: ArrayLike | None = None, *,
                  scene: str = "", actuators: JointActuators | None = None, friction: FrictionModel | None = None,
-                 integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> None:
+                 integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER,
+                 driver: Driver | None = None) -> None:
         self._mujoco = import_mujoco()
         self.robot = robot
-        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator)
+        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator,
+                                                                 driver=driver)
         if model.integrator not in (Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA):
             raise InputError(f"engine mujoco: integrator: expected {Integrator.SEMI_IMPLICIT_EULER} or "
                              f"{Integrator.RUNGE_KUTTA}, received {model.integrator}")

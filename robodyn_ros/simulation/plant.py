@@ -33,6 +33,7 @@ from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact import contact_geometry, contact_wrench, surface_energy
 from robodyn_ros.simulation.contact_world import World
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import (
     divided,
@@ -71,6 +72,7 @@ class Plant(SimulatedRobot):
         integrator: Method of integration, one of ``Integrator``.
         tolerance: Relative and absolute, of ``Integrator.ADAPTIVE``.
         world: Surfaces that the robot can touch; None: there are none.
+        driver: Kept in the model for those who command the robot; steps know nothing of it.
 
     Attributes:
         model: The simulated model.
@@ -87,9 +89,10 @@ class Plant(SimulatedRobot):
                  compiled: bool = True, *, actuators: JointActuators | None = None,
                  friction: FrictionModel | None = None,
                  integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9,
-                 world: World | None = None) -> None:
+                 world: World | None = None, driver: Driver | None = None) -> None:
         self.robot = robot
-        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator, world)
+        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator, world,
+                                                                 driver)
         self.step = step
         self.joint_names = robot.joint_names
         self.steps = 0

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.driver_profile import load_driver
 from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants
@@ -26,6 +27,7 @@ from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact_world import World
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.timing import DEFAULT_STEP
 
@@ -152,6 +154,8 @@ class PlantModel:
         step: h [s].
         integrator: The method.
         world: Surfaces that the robot can touch; None: there are none.
+        driver: What becomes of commands before the drives get them, once per control period, so that a step knows
+            nothing of it; None: the drives get the commands.
 
     Raises:
         InputError: Actuators or friction are of another type, the numbers of joints differ, the step is not positive,
@@ -165,6 +169,7 @@ class PlantModel:
     step: float
     integrator: Integrator = Integrator.SEMI_IMPLICIT_EULER
     world: World | None = None
+    driver: Driver | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -181,6 +186,9 @@ class PlantModel:
         if self.friction.n != self.model.n:
             raise InputError(f"robot '{self.model.name}': expected friction of {self.model.n} joints, received "
                              f"{self.friction.n}")
+        if self.driver is not None and self.driver.model.n != self.model.n:
+            raise InputError(f"robot '{self.model.name}': expected a driver of {self.model.n} joints, received one of "
+                             f"{self.driver.model.n}")
         known = [str(integrator) for integrator in Integrator]
         if self.integrator not in known:
             raise InputError(f"integrator: expected {', '.join(known[:-1])} or {known[-1]}, received "
@@ -200,7 +208,7 @@ class PlantModel:
     def from_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
                        friction: FrictionModel | None = None,
                        integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER,
-                       world: World | None = None) -> Self:
+                       world: World | None = None, driver: Driver | str | None = None) -> Self:
         """Make a model from a robot description and defaults for everything else.
 
         Args:
@@ -210,15 +218,17 @@ class PlantModel:
             friction: Of the joints; None: that of the description.
             integrator: The method, or its name.
             world: Surfaces that the robot can touch; None: there are none.
+            driver: What becomes of commands before the drives get them; or the name or file of a driver that knows the
+                robot and its friction as they are here; None: the drives get the commands.
 
         Raises:
             InputError: As in the class.
         """
         model.check_inertia()
-        return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators,
-                   Friction.from_model(model) if friction is None else friction, step,
+        friction = Friction.from_model(model) if friction is None else friction
+        return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators, friction, step,
                    integrator,  # type: ignore[arg-type]  # a name will do
-                   world)
+                   world, Driver(load_driver(driver), model, friction) if isinstance(driver, str) else driver)
 
     def _check_electrical_time_constants(self) -> None:
         stable = {Integrator.EXPLICIT_EULER: 2.0, Integrator.RUNGE_KUTTA: 2.785}.get(self.integrator)

@@ -113,6 +113,8 @@ class ClosedLoop:
         if self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period_ns, self._steps = _control_period(period, self.plant.step)
+        if self.plant.driver is not None:
+            self.plant.driver.profile.check_rate(1.0 / period, "rollout: control rate")
         self._packed = PackedParameters(controller.parameters)
         self._resolved = resolved_speed(self.plant) if engine is None else np.inf
         self._greatest = greatest_speed(self.plant) if engine is None else np.inf
@@ -458,7 +460,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         trajectory: Trajectory to follow; None: hold the start.
         duration: How long [s]; None: until the trajectory ends.
         parameters: Parameters of the controller; None: the defaults, or those that the controller has.
-        plant: The simulated robot, with its step, motors, friction and surfaces; None: the robot as it is described,
+        plant: The simulated robot: step, motors, friction, surfaces, driver; None: the robot as it is described,
             with ideal sources of effort. ``PlantModel.from_description(robot.model, friction=...)`` makes one.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.

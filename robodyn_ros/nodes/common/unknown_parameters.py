@@ -28,7 +28,7 @@ from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 PARAMETERS = frozenset((
     "action_monitor_rate", "actuator_state_rate", "actuators", "allow_nonzero_velocity_at_trajectory_end",
     "allow_partial_joints_goal", "allow_python_plugins", "cartesian.", "clock_rate", "command_timeout", "constraints.",
-    "controller", "cpu_affinity", "delay_compensation", "display_rate", "effort_group_joints", "engine",
+    "controller", "cpu_affinity", "delay_compensation", "display_rate", "driver", "effort_group_joints", "engine",
     "force_torque_sensor.", "frame_prefix", "gravity", "gravity_compensation", "initial_position.", "integrator",
     "law_timeout", "lock_memory", "lockstep_speed_limit", "max_overruns", "model_error.", "mujoco_scene", "output",
     "payload.", "publish_frequency", "real_time_factor", "robot", "robot_description", "runaway_factor",

@@ -25,11 +25,12 @@ from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, to_field
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.controller.gravity_of_driver import COMMAND, DRIVER, GravityOfDriver
+from robodyn_ros.nodes.controller.gravity_of_driver import PARAMETERS as DRIVER_PARAMETERS
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.robot import Robot
 
 EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE = "effort", "joint_commands", "effort_group", "voltage"
-COMMAND, DRIVER = "command", "driver"
 
 PARAMETERS = (
     Field("output", EFFORT, "Kind of command. effort: efforts on joint_commands, with the stamp of the joint state "
@@ -40,9 +41,7 @@ PARAMETERS = (
           choices=(EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE)),
     Field("effort_group_joints", [""], "Order of the joints in commands of output effort_group: the parameter "
           "'joints' of that controller; one empty name: the order of the robot", structural=True),
-    Field("gravity_compensation", COMMAND, "Who compensates gravity. command: the commanded efforts do; driver: the "
-          "robot's driver adds what gravity needs, and the commands leave it out, by the model", structural=True,
-          choices=(COMMAND, DRIVER)),
+    *DRIVER_PARAMETERS,
     Field("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the node "
           "hardware; for output voltage", structural=True),
 )
@@ -60,27 +59,30 @@ class CommandOutput(Protocol):
         """
 
 
-def command_output(node: RobodynNode, robot: Robot) -> CommandOutput:
+def command_output(node: RobodynNode, robot: Robot, gravity: GravityOfDriver) -> CommandOutput:
     """Return the output that the parameters name.
+
+    Args:
+        node: The node that publishes.
+        robot: The robot.
+        gravity: Leaves gravity out where the driver adds it.
 
     Raises:
         InputError: Parameters contradict each other, or the joints of a group are not those of the robot.
     """
     parameters, kind = node.parameters, node.parameters["output"]
-    by_driver = parameters["gravity_compensation"] == DRIVER
     if kind == VOLTAGE:
-        if by_driver:
+        if gravity.by_driver:
             raise InputError(f"parameter 'gravity_compensation': expected '{COMMAND}', as 'output' is '{VOLTAGE}' and "
-                             f"such a driver compensates nothing; received '{DRIVER}'")
+                             f"a driver that takes voltages compensates nothing; received '{DRIVER}'")
         return VoltageOutput(node, robot, parameters["actuators"])
-    effort = _without_gravity(robot) if by_driver else _whole
     joints = [name for name in parameters["effort_group_joints"] if name]
     if kind == EFFORT_GROUP:
-        return EffortGroup(node, group_order(robot.joint_names, joints), effort)
+        return EffortGroup(node, group_order(robot.joint_names, joints), gravity.commanded)
     if joints:
         raise InputError(f"parameter 'effort_group_joints': has an effect with output {EFFORT_GROUP} only, received "
                          f"output {kind}")
-    return JointEfforts(node, robot.joint_names, effort, own_clock=kind == JOINT_COMMANDS)
+    return JointEfforts(node, robot.joint_names, gravity.commanded, own_clock=kind == JOINT_COMMANDS)
 
 
 def group_order(names: Sequence[str], group: Sequence[str]) -> list[int]:
@@ -141,12 +143,3 @@ class EffortGroup:
         """As in :class:`CommandOutput`; such commands have no stamp."""
         self._message.data = to_field(self._effort(tick)[self._columns])
         self._publisher.publish(self._message)
-
-
-def _whole(tick: Tick) -> Array:
-    return tick.effort
-
-
-def _without_gravity(robot: Robot) -> Callable[[Tick], Array]:
-    gravity = robot.dynamics().gravity
-    return lambda tick: tick.effort - gravity(tick.state.q)

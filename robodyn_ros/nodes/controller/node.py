@@ -50,6 +50,7 @@ from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PA
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.events import FALLBACK, Event, Events
 from robodyn_ros.nodes.controller.gaps import TOLD_GAP, Gaps
+from robodyn_ros.nodes.controller.gravity_of_driver import GravityOfDriver
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
@@ -159,7 +160,9 @@ class ControllerNode(RobodynNode):
         self._states_in = JointStateInput(self._joints, self.diagnostics,
                                           VelocityEstimate(self.parameters["velocity_filter"], self._timeout,
                                                            self._robot.model.continuous), self._timeout)
-        self._output = command_output(self, self._robot)
+        self._gravity = GravityOfDriver(self, self._robot)
+        self.diagnostics.checks.append(self._gravity.look_for_friction(self._loop))
+        self._output = command_output(self, self._robot, self._gravity)
         self._states = ControllerStatePublisher(
             self, self._robot, self.parameters["state_publish_rate"], self._events,
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
@@ -194,7 +197,7 @@ class ControllerNode(RobodynNode):
         measured, info = self._newest(data, now) if data is not None else (None, {})
         if now - self._last_arrival >= TOLD_GAP:
             self._gaps.explain(now, info, self._states_in.rejected, self._states_in.rejection)
-        if measured is not None:
+        if measured is not None and self._gravity.is_known():
             self._on_joint_state(measured, now, received, info)
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
@@ -411,6 +414,7 @@ class ControllerNode(RobodynNode):
     def _values(self) -> dict[str, object]:
         uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
         return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
+                "gravity compensated by": "driver" if self._gravity.by_driver else "commands",
                 "velocities": "from positions" if self._states_in.estimated else "measured",
                 "saturated commands": self._saturated, **self._supervision.values(), **self._monitor.statistics(),
                 **self._ages.statistics(), **self._timing.values(), **self._action.values()}

@@ -43,6 +43,7 @@ class CommandInputs:
         commands: Receives good commands.
         has_motor: Which joints take voltages, shape (n,).
         diagnostics: Receives reports of bad commands.
+        driver: Name of a driver that takes efforts only; empty: voltages are taken, too.
 
     Attributes:
         first_stamp: Stamp of the state at the last new start [ns]. Commands that answer an earlier state are refused;
@@ -51,9 +52,9 @@ class CommandInputs:
     """
 
     def __init__(self, joints: JointOrder, commands: JointCommands, has_motor: NDArray[np.bool_],
-                 diagnostics: Diagnostics) -> None:
+                 diagnostics: Diagnostics, driver: str = "") -> None:
         self._joints, self._commands, self._diagnostics = joints, commands, diagnostics
-        self.first_stamp = 0
+        self.first_stamp, self._driver = 0, driver
         self.owners = JointOwners(len(joints), commands.stale)
         self._wire = JointWire(joints.names, ["effort"])
         self._without_motor = {name for name, motor in zip(joints.names, has_motor, strict=True) if not motor}
@@ -117,7 +118,7 @@ class CommandInputs:
 
     def _take(self, sender: bytes, header: Header, names: Sequence[str], values: Sequence[float], what: str,
               allowed: Range, last: Array, accept: Callable[..., None],
-              refused: set[str] | frozenset[str] = frozenset()) -> int | None:
+              refused: set[str] | None = None) -> int | None:
         """Take a command; if it is bad, report it and keep the last good one.
 
         Args:
@@ -129,7 +130,7 @@ class CommandInputs:
             allowed: Range of the values.
             last: Values of joints that are not named, shape (n,).
             accept: Called with the values and the commanded columns.
-            refused: Joints that take no such commands.
+            refused: Joints that take no voltages; None: the values are efforts.
 
         Returns:
             The stamp of the command, bad or not [ns]; None: the stamp is no time, or another commander has the
@@ -141,6 +142,9 @@ class CommandInputs:
             stamp = read_stamp(header.stamp, f"{topic}: header.stamp")
             if self._is_outdated(stamp, topic):
                 return stamp
+            if refused is not None and self._driver:
+                raise MessageError("efforts only", f"{what}: expected joint_commands, as the driver "
+                                   f"'{self._driver}' takes efforts; see the parameter 'driver'")
             if refused and (wrong := refused.intersection(names or joints.names)):
                 raise MessageError("no motor", f"{what}: expected joints with motors, received "
                                    f"{', '.join(sorted(map(repr, wrong)))}: see the parameter 'actuators'")

@@ -38,6 +38,7 @@ from robodyn_ros.nodes.common.surface_markers import to_markers
 from robodyn_ros.nodes.common.throttled_log import one_line
 from robodyn_ros.nodes.common.topics import COMMAND_QOS, LATCHED_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
+from robodyn_ros.nodes.hardware.arm_driver import DriverAnnouncement
 from robodyn_ros.nodes.hardware.conflicts import Conflicts
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.parameters import (
@@ -85,11 +86,13 @@ class HardwareNode(RobodynNode):
         self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
-        simulated = PlantInForce(plant)
+        simulated, announcement = PlantInForce(plant), DriverAnnouncement(self)
         outputs = StateOutputs(self, simulated, self._period_ns,
                                0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"],
                                parameters["frame_prefix"] + robot.model.base_link)
 
+        if plant.model.driver is not None:
+            announcement.publish(plant.model.driver.profile)
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))

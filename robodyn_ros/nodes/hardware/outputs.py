@@ -20,9 +20,10 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
+from robodyn_ros.nodes.common.joint_wire import FIELDS, NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
+from robodyn_ros.nodes.hardware.arm_driver import effort_report
 from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
@@ -57,8 +58,9 @@ class StateOutputs:
         self.clock_held = False
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
-        names = list(simulated.plant.joint_names)
-        self._wire, self._new_start_wire = JointWire(names, frame=frame), JointWire(names, frame=NEW_START)
+        names, self._effort = list(simulated.plant.joint_names), effort_report(simulated.plant)
+        fields = FIELDS if self._effort is not None else FIELDS[:2]
+        self._wire, self._new_start_wire = JointWire(names, fields, frame), JointWire(names, fields, NEW_START)
         self._actuators, self._now = ActuatorStates(name=names), Clock()
         self._state = b""  # the last one published
 
@@ -84,7 +86,8 @@ class StateOutputs:
         """
         set_stamp(self._now.clock, stamp)
         wire = self._new_start_wire if new_start else self._wire
-        self._state = wire.encode(stamp, position, velocity, self._simulated.plant.effort)
+        effort = () if self._effort is None else (self._effort(self._simulated.plant),)
+        self._state = wire.encode(stamp, position, velocity, *effort)
         self._joint_states.publish(self._state)
         if self._clock is not None and tick >= self._next_clock and not self.clock_held:
             self._next_clock = tick + self._clock_periods

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.driver_profile import GENERIC, driver_names, load_driver
 from robodyn_ros.common_fields import REAL_TIME_FACTOR, SEED, SPEED_LIMIT, STEP
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -28,6 +29,7 @@ from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETER
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing
 from robodyn_ros.simulation.model_perturbations import with_gravity, with_mass_error, with_payload
@@ -104,6 +106,8 @@ PARAMETERS = (
           structural=True, choices=tuple(map(str, Integrator))),
     Field("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
           "empty: ideal sources of effort, and the friction of the robot's description", structural=True),
+    Field("driver", GENERIC, "Driver of the arm that the node plays: a name in config/drivers/ or a YAML file like "
+          "those; see docs/hardware.md", structural=True, suggestions=driver_names()),
     Field("world", "", "YAML file of surfaces that the robot can touch, see docs/touch.md; empty: none",
           structural=True),
     Field("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes", length=3, unit="m/s^2",
@@ -201,11 +205,16 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Si
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
     file = value("actuators")
     settings = HardwareSettings.from_yaml(actuators_file(file)) if file else HardwareSettings()
+    friction, profile = settings.joint_friction(model), load_driver(value("driver"), "parameter 'driver'")
+    profile.check_rate(value("update_rate"), "parameter 'update_rate'")
+    driver = Driver(profile, robot.model, friction)
     options: dict[str, Any] = {
         "actuators": settings.joint_actuators(model),
-        "friction": settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
+        "friction": friction.scaled(1.0 + value("model_error.friction") / 100.0),
+        "driver": driver,
         "integrator": value("integrator"),
     }
+    driver.check_effort_report(options["actuators"].is_motor)
     engine, world, scene = Engine(value("engine")), value("world"), value("mujoco_scene")
     other, file = ("mujoco_scene", scene) if engine is Engine.ROBODYN else ("world", world)
     if file:

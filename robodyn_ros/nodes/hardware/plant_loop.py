@@ -30,6 +30,7 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.participants import sender
+from robodyn_ros.nodes.hardware.arm_driver import ArmDriver
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
@@ -87,9 +88,12 @@ class PlantLoop:
         self._steps = round(to_seconds(period_ns) / plant.step)
         self._outputs, self._diagnostics = outputs, diagnostics
         self._joints = JointOrder(plant.joint_names)
-        model = plant.robot.model
+        model, driver = plant.robot.model, plant.model.driver
+        self._driver = None if driver is None else ArmDriver(driver, to_seconds(period_ns))
         self.commands = JointCommands(model.n, model.effort_limit, model.velocity_limit)
-        self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
+        self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics,
+                                     "" if driver is None or not driver.profile.changes_commands else
+                                     driver.profile.name)
         self.owners = self._inputs.owners
         self.ages = AgeMonitor("commands")
         self.held = ""
@@ -297,7 +301,10 @@ class PlantLoop:
                 followed = commands.fresh()  # none becomes fresh within the loop, so the last period tells for all
                 if self.wrenches:
                     self.wrenches.advance()
-                plant.advance(commands.drive(plant.joint_inertia, plant.v), self._steps)
+                drive = commands.drive(plant.joint_inertia, plant.v)
+                if self._driver is not None:
+                    drive = self._driver.apply(drive, plant.q, plant.v)
+                plant.advance(drive, self._steps)
                 commands.advance()
                 if self._settings.unchanged_command_timeout:
                     commands.note_motion(plant.v)
@@ -391,6 +398,8 @@ class PlantLoop:
         self._diverged = False
         self._diagnostics.clear_condition("diverged", "the simulation is in a finite state again")
         self.commands.clear()
+        if self._driver is not None:
+            self._driver.restart()
         self._report_safety()
         self._answered = False
         self.timing.tick += 1

@@ -37,6 +37,7 @@ class PlantValues:
         since, before = self._last
         self._last = now, periods
         return {
+            "driver": "none" if plant.model.driver is None else plant.model.driver.profile.name,
             "time mode": str(loop.time_mode), "simulated time [s]": plant.time, "paused": loop.budget == 0,
             "periods": periods, "rate [Hz]": round((periods - before) / (now - since), 1),
             "worst jitter [s]": to_seconds(pace.worst), "missed periods": pace.missed,

@@ -1,0 +1,130 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Whether the arm's driver adds gravity, so that commands leave it out: told by parameters, or by the hardware."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from robodyn_ros import topic_names
+from robodyn_ros.actuation.driver_profile import driver_names, load_driver
+from robodyn_ros.control.control_loop import ControlLoop, Tick
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.robot import Robot
+
+AUTO, COMMAND, DRIVER = "auto", "command", "driver"
+
+PATIENCE = 5.0
+"""Longest wait for the profile of a driver that somebody announces [s]."""
+
+PARAMETERS = (
+    Field("driver", "", "Driver of the arm: a name in config/drivers/ or a YAML file like those; empty: the one that a "
+          "simulated hardware says it plays, or else one that passes efforts on", structural=True,
+          suggestions=driver_names()),
+    Field("gravity_compensation", AUTO, "Who compensates gravity. auto: the driver, if its profile says so, else the "
+          "commands; command: the commanded efforts do; driver: the robot's driver adds what gravity needs, and the "
+          "commands leave it out, by the model", structural=True, choices=(AUTO, COMMAND, DRIVER)),
+)
+
+
+class GravityOfDriver:
+    """Leaves gravity out of commands where the driver adds it, and tells where it would count twice or not at all.
+
+    Args:
+        node: The controller node; its executor serves the topic.
+        robot: The robot as the laws know it.
+
+    Attributes:
+        by_driver: Whether the driver adds gravity; any thread may read it.
+
+    Raises:
+        InputError: The parameters contradict each other, or there is no such driver.
+    """
+
+    def __init__(self, node: RobodynNode, robot: Robot) -> None:
+        self._node, self._gravity = node, robot.dynamics().gravity
+        self._given: str = node.parameters["gravity_compensation"]
+        name = node.parameters["driver"]
+        self._decided, self._waits_since = self._given != AUTO, 0.0
+        self.by_driver = self._given == DRIVER
+        self._friction_of = ""  # name of a driver that compensates friction
+        self._topic = node.resolve_topic_name(topic_names.DRIVER_PROFILE)
+        if name:
+            profile = load_driver(name, "parameter 'driver'")
+            if self._given != AUTO and self.by_driver != profile.compensates_gravity:
+                raise InputError(f"parameter 'gravity_compensation': expected '{AUTO}', as the driver '{name}' "
+                                 f"{_adds(profile.compensates_gravity)}, received '{self._given}'")
+            self.by_driver, self._decided = profile.compensates_gravity, True
+            self._friction_of = profile.name if profile.compensates_friction else ""
+        self._by_name = bool(name)
+        node.listen(DiagnosticStatus, topic_names.DRIVER_PROFILE, self._on_profile, LATCHED_QOS)
+
+    def is_known(self) -> bool:
+        """Return whether it is known who adds gravity; a joint state before that is not answered.
+
+        The hardware announces its profile before its joint states, so that a topic that is not there when a joint state
+        comes is not to be waited for.
+        """
+        if self._decided:
+            return True
+        now = time.monotonic()
+        self._waits_since = self._waits_since or now
+        if not self._node.count_publishers(self._topic):
+            self._decided = True
+        elif now - self._waits_since > PATIENCE:
+            self._decided = True
+            self._node.diagnostics.problem("unknown drivers", f"{self._topic}: its publisher said nothing for "
+                                           f"{PATIENCE:g} s; commands have gravity in them until it does")
+        return self._decided
+
+    def commanded(self, tick: Tick) -> Array:
+        """Return the efforts to command at a tick, shape (n,) [N m or N]."""
+        return tick.effort - self._gravity(tick.state.q) if self.by_driver else tick.effort
+
+    def _on_profile(self, message: DiagnosticStatus) -> None:
+        values = {pair.key: pair.value for pair in message.values}
+        adds = values.get("compensates_gravity") == "true"
+        diagnostics, said = self._node.diagnostics, f"the driver of {message.name} ('{message.message}') {_adds(adds)}"
+        self._friction_of = message.message if values.get("compensates_friction") == "true" else ""
+        if self._given == AUTO and not self._by_name:
+            if adds != self.by_driver:
+                self._node.log.info("gravity", f"{said}: {'commands leave it out' if adds else 'commands have it'}")
+            self.by_driver = adds
+            self._decided = True
+        elif adds != self.by_driver:
+            what = "gravity counts twice" if adds else "nobody compensates gravity"
+            own = ("'driver'" if self._by_name else f"'gravity_compensation' ({self._given})")
+            diagnostics.raise_condition("gravity", f"{what}: {said}, against the parameter {own} of this node; leave "
+                                        "the parameter out, or give both nodes the same driver", error=True)
+        else:
+            diagnostics.clear_condition("gravity", f"{said}, as this node expects")
+
+    def look_for_friction(self, loop: ControlLoop) -> Callable[[], None]:
+        """Return a check for the diagnostics: whether the law and the driver both compensate friction."""
+        def look() -> None:
+            name, law = loop.active.name, getattr(loop.active.controller.parameters, "friction", 0.0)
+            if self._friction_of and np.any(law):
+                self._node.diagnostics.raise_condition(
+                    "friction", f"friction counts twice: controller '{name}' and the driver '{self._friction_of}' both "
+                    f"compensate it; set the gains {name}.gains.<joint>.friction to 0")
+            else:
+                self._node.diagnostics.clear_condition("friction", "friction is compensated once")
+        return look
+
+
+def _adds(adds: bool) -> str:
+    return "adds gravity" if adds else "adds no gravity"

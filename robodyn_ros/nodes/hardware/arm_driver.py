@@ -1,0 +1,100 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The driver of the arm in the hardware node: it changes commands, decides on reported efforts, and is announced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from robodyn_ros import topic_names
+from robodyn_ros.actuation.driver_profile import DriverProfile, EffortReport
+from robodyn_ros.compile import compile_function
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.driver import Driver
+from robodyn_ros.simulation.engine import SimulatedRobot
+
+
+class ArmDriver:
+    """Gives the commands of each control period to a driver; compiles when it is made.
+
+    Args:
+        driver: The driver.
+        period: Control period [s].
+    """
+
+    def __init__(self, driver: Driver, period: float) -> None:
+        self._changes, self._first = driver.profile.changes_commands, driver.first_memory()
+        n = driver.model.n
+        given = {"command": (n,), "q": (n,), "v": (n,), "memory": self._first}
+        self._call = compile_function(lambda command, q, v, memory: driver.drive(command, q, v, memory, period),
+                                      given, name="driver").call
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all commands."""
+        self._memory = self._first
+
+    def apply(self, drive: Drive, q: Array, v: Array) -> Drive:
+        """Return what the drives get in a control period.
+
+        Args:
+            drive: The commands.
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+        """
+        if not self._changes:
+            return drive
+        effort, self._memory = self._call(drive.effort, q, v, self._memory)
+        return drive._replace(effort=effort)
+
+
+def effort_report(plant: SimulatedRobot) -> Callable[[SimulatedRobot], Array] | None:
+    """Return what computes the effort of joint states, shape (n,) [N m or N, or A]; None: the driver reports none."""
+    driver = plant.model.driver
+    kind = EffortReport.DRIVE_TORQUE if driver is None else EffortReport(driver.profile.effort)
+    if driver is None or kind is EffortReport.DRIVE_TORQUE:
+        return lambda plant: plant.effort
+    if kind is EffortReport.NONE:
+        return None
+    if kind is EffortReport.JOINT_TORQUE:
+        return lambda plant: plant.effort + plant.actuator_state.friction_effort
+    if kind is EffortReport.TORQUE_WITHOUT_GRAVITY:
+        gravity = compile_function(driver.gravity, {"q": (driver.model.n,)}, name="gravity of the driver").call
+        return lambda plant: plant.effort - gravity(plant.q)
+    if plant.model.actuators.is_motor.all():
+        return lambda plant: plant.actuator_state.current
+    constant = driver.profile.per_joint("torque_per_current", driver.model.n)
+    return lambda plant: plant.effort / constant
+
+
+class DriverAnnouncement:
+    """Tells commanders what the driver adds to their commands; to be made before the publisher of joint states.
+
+    A node that hears a joint state has then discovered this topic, too.
+
+    Args:
+        node: The node that publishes.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._name = node.get_fully_qualified_name()
+        self._publisher = node.create_publisher(DiagnosticStatus, topic_names.DRIVER_PROFILE, LATCHED_QOS)
+
+    def publish(self, profile: DriverProfile) -> None:
+        """Publish the profile of the driver."""
+        values = {"compensates_gravity": profile.compensates_gravity,
+                  "compensates_friction": profile.compensates_friction, "effort": profile.effort}
+        self._publisher.publish(DiagnosticStatus(
+            name=self._name, message=profile.name,
+            values=[KeyValue(key=key, value=str(value).lower()) for key, value in values.items()]))

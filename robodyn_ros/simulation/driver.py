@@ -1,0 +1,145 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The driver of an arm in simulation: what it makes of the commands of a control period, the same for every engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.driver_profile import DriverProfile, EffortReport
+from robodyn_ros.actuation.friction import FrictionModel
+from robodyn_ros.compile import clip
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.simulation.sensing import delayed
+
+COULOMB_VELOCITY = 0.01
+"""Velocity up to which the compensation of dry friction grows [rad/s or m/s]; the documents of drivers give none."""
+
+
+class DriverMemory(NamedTuple):
+    """What a driver keeps from one control period to the next; may be traced.
+
+    Attributes:
+        last: The last effort that it let pass, before it added anything, shape (n,) [N m or N].
+        line: The last commands, the last first, shape (D, n) [N m or N]; None without a delay.
+        taken: Their number; None without a delay.
+    """
+
+    last: Any
+    line: Any
+    taken: Any
+
+
+class Driven(NamedTuple):
+    """What a driver makes of a command.
+
+    Attributes:
+        effort: For the drives, before the effort limits, shape (n,) [N m or N].
+        memory: For the next period.
+    """
+
+    effort: NDArray[Any]
+    memory: DriverMemory
+
+
+@dataclass(frozen=True, eq=False)
+class Driver:
+    """A driver that knows its robot.
+
+    Attributes:
+        profile: What the driver does.
+        model: The robot as the driver knows it: as it is described.
+        friction: Friction of the joints as the driver knows it.
+
+    Raises:
+        InputError: A value of the profile is out of its range.
+    """
+
+    profile: DriverProfile
+    model: RobotModel
+    friction: FrictionModel
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        _ = self._viscous, self._coulomb, self._effort_rate
+
+    @cached_property
+    def _viscous(self) -> Array:
+        return self.profile.per_joint("viscous_compensation", self.model.n)
+
+    @cached_property
+    def _coulomb(self) -> Array:
+        return self.profile.per_joint("coulomb_compensation", self.model.n)
+
+    @cached_property
+    def _effort_rate(self) -> Array | None:
+        return None if self.profile.effort_rate is None else self.profile.per_joint("effort_rate", self.model.n)
+
+    def first_memory(self) -> DriverMemory:
+        """Return the memory before the first command."""
+        n, delay = self.model.n, self.profile.delay
+        return DriverMemory(np.zeros(n), np.zeros((delay, n)) if delay else None, 0.0 if delay else None)
+
+    def gravity(self, q: NDArray[Any]) -> NDArray[Any]:
+        """Return the gravity that it adds, shape (n,) [N m or N]; ``q`` may be traced, shape (n,) [rad or m]."""
+        if not self.profile.compensates_gravity:
+            return np.zeros(self.model.n)
+        result: NDArray[Any] = InlineDynamics(self.model).gravity(q)
+        return result
+
+    def drive(self, command: NDArray[Any], q: NDArray[Any], v: NDArray[Any], memory: DriverMemory, period: float
+              ) -> Driven:
+        """Return the efforts that the driver has the drives exert in a control period; can be compiled.
+
+        The driver has sensors of its own: positions and velocities are exact.
+
+        Args:
+            command: Commanded efforts, shape (n,) [N m or N].
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            memory: Of the period before.
+            period: Control period [s].
+
+        Returns:
+            What the drives get, and the memory.
+        """
+        passed, line, taken = command, memory.line, memory.taken
+        if line is not None:
+            passed, line = delayed(command, line, taken, float(self.profile.delay))
+            taken = taken + 1.0
+        if self._effort_rate is not None:  # as libfranka's limitRate
+            most = period * self._effort_rate
+            passed = memory.last + clip(passed - memory.last, -most, most)
+        effort = passed + self.gravity(q) if self.profile.compensates_gravity else passed
+        if self._viscous.any():
+            effort = effort + self._viscous * self.friction.viscous * v
+        if self._coulomb.any() and self.friction.has_dry.any():
+            effort = effort + self._coulomb * self.friction.level(v) * clip(v / COULOMB_VELOCITY, -1.0, 1.0)
+        return Driven(effort, DriverMemory(passed, line, taken))
+
+    def check_effort_report(self, is_motor: NDArray[np.bool_]) -> None:
+        """Check that the effort of joint states is known.
+
+        Args:
+            is_motor: Which joints have a motor, shape (n,).
+
+        Raises:
+            InputError: It is a current, which is not known for joints without a motor.
+        """
+        if (self.profile.effort == EffortReport.MOTOR_CURRENT and self.profile.torque_per_current is None
+                and not is_motor.all()):
+            raise InputError(f"driver '{self.profile.name}': effort {EffortReport.MOTOR_CURRENT}: expected a motor at "
+                             "each joint (see `actuators`), or torque_per_current in the driver's file")
