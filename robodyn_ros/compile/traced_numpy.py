@@ -9,14 +9,15 @@
 """A function whose ``np`` makes arrays that hold traced values.
 
 NumPy hands functions of traced arrays to `traced_array`, but not the making of an array: ``np.zeros(3)`` holds floats
-alone, ``np.array([q[0], 1.0])`` is an array of objects, and a list is no array. A copy of the function, and of the
-functions that it calls by name, gets a NumPy that makes a `TracedArray` in these cases.
+alone, ``np.array([q[0], 1.0])`` is an array of objects, and a list is no array. A copy of the function gets a NumPy
+that makes a `TracedArray` in these cases. So do the functions that it calls by name, of a module, or of a law's class.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,21 +29,52 @@ Function = Callable[..., Any]
 
 def with_traced_numpy(function: Function) -> Function:
     """A copy of a function that can be traced as it stands in NumPy; the function itself stays as it is."""
-    return _copied(function, {})
+    return _Copies().of(function)
 
 
-def _copied(function: Function, copies: dict[Function, Function]) -> Function:
-    """The copy of a function; ``copies`` has those that were made before, as functions may call each other."""
-    if not isinstance(function, FunctionType) or function.__module__.startswith(("numpy", "robodyn_ros.compile")):
-        return function
-    if function not in copies:
-        names = function.__globals__.copy()
-        copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-        copy.__kwdefaults__, copies[function] = function.__kwdefaults__, copy
-        for name in _names(function.__code__):
-            if name in names:
-                names[name] = _replaced(names[name], copies)
-    return copies[function]
+_LEFT_AS_THEY_ARE = ("numpy", "scipy", "robodyn_ros.compile", "robodyn_ros.dynamics")
+"""Beginnings of modules whose functions are not copied."""
+
+
+class _Copies:
+    """The copies made for a function, each once, as functions may call each other."""
+
+    def __init__(self) -> None:
+        self._functions: dict[Function, Function] = {}
+
+    def of(self, function: Function) -> Function:
+        """The copy of a function."""
+        if not isinstance(function, FunctionType) or function.__module__.startswith(_LEFT_AS_THEY_ARE):
+            return function
+        if function not in self._functions:
+            names = function.__globals__.copy()
+            names["__builtins__"] = vars(builtins) | {"__import__": self._imported}
+            cells = [(CellType(), cell) for cell in function.__closure__ or ()]
+            copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__,
+                                tuple(cell for cell, _ in cells))
+            copy.__kwdefaults__, self._functions[function] = function.__kwdefaults__, copy
+            for name in _names(function.__code__):
+                if name in names:
+                    names[name] = self.replaced(names[name])
+            for cell, original in cells:
+                cell.cell_contents = self.replaced(original.cell_contents)
+        return self._functions[function]
+
+    def replaced(self, value: Any) -> Any:
+        """What a name stands for in a copy."""
+        module = getattr(value, "__module__", None)
+        if isinstance(value, np.ufunc) or (str(module).startswith("numpy") and callable(value)
+                                           and not isinstance(value, type)):
+            return _Function(value)
+        if isinstance(value, FunctionType):
+            return self.of(value)
+        if isinstance(value, ModuleType) or (isinstance(value, type) and hasattr(value, "law")):
+            return _Namespace(value, self)
+        return value
+
+    def _imported(self, *arguments: Any, **options: Any) -> Any:
+        """What an import inside a copy gives."""
+        return self.replaced(__import__(*arguments, **options))
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -53,25 +85,17 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _replaced(value: Any, copies: dict[Function, Function]) -> Any:
-    """What a name stands for in a copy."""
-    if isinstance(value, FunctionType) and not value.__module__.startswith("numpy"):
-        return _copied(value, copies)
-    if isinstance(value, ModuleType):
-        return _Numpy(value) if value in (np, np.linalg) else value
-    is_function = callable(value) and not isinstance(value, type)
-    return _Function(value) if is_function and str(getattr(value, "__module__", "")).startswith("numpy") or \
-        isinstance(value, np.ufunc) else value
+class _Namespace:
+    """A module, or the class of a law, with copies of its functions."""
 
-
-class _Numpy:
-    """NumPy, or a module of it, with functions of this module."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
+    def __init__(self, original: Any, copies: _Copies) -> None:
+        self._original, self._copies = original, copies
 
     def __getattr__(self, name: str) -> Any:
-        return _replaced(getattr(self._module, name), {})
+        return self._copies.replaced(getattr(self._original, name))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._original(*arguments, **options)
 
 
 class _Function:

@@ -10,6 +10,7 @@
 
 import copy
 import math
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -58,7 +59,42 @@ def swap(a):
     return b
 
 
+class Helpers:
+    """As a law's class, with a function of its own."""
+
+    @staticmethod
+    def law(x):
+        return np.sqrt(np.array([x[0] ** 2, 1.0]))
+
+
+def imports_inside(x):
+    import numpy
+    from numpy import zeros
+
+    filled = zeros(2)
+    filled[0] = numpy.linalg.norm(numpy.array([x[0], 1.0]))
+    return filled
+
+
+def with_closure():
+    def root(x):
+        return np.sqrt(np.array([x[0] ** 2, 1.0]))
+
+    return lambda x, a: root(x)
+
+
+HELPERS = ModuleType("helpers")
+exec(compile("import numpy as np\ndef root(x):\n    return np.sqrt(np.array([x[0] ** 2, 1.0]))", "helpers.py", "exec"),
+     vars(HELPERS))
+
+
 FUNCTIONS = {
+    "a function of a class": lambda x, a: Helpers.law(x),
+    "a function of a closure": with_closure(),
+    "imports inside": lambda x, a: imports_inside(x),
+    "a function of a module": lambda x, a: HELPERS.root(x),
+    "a function inside": lambda x, a: (lambda y: np.sqrt(np.array([y[0] ** 2, 1.0])))(x),
+    "in comprehensions": lambda x, a: np.array([np.linalg.norm([each, 1.0]) for each in x]),
     "made of elements": lambda x, a: helper(x),
     "solve": lambda x, a: (
         np.linalg.solve(a, x) + np.linalg.solve(a, np.outer(x, x))[0] + np.linalg.solve(a, [1.0, 2, 3, 4])),

@@ -186,3 +186,18 @@ def test_each_kind_of_trajectory_needs_a_controller_that_follows_it(rig):
     rig.status(lambda _, values: int(values.get("rejected pose", 0)) == before + 1)
     rig.publisher.publish(trajectory([1.0], [[0.0] * 6], ROBOT.joint_names))
     rig.next("the joints' goal", lambda s: s.reference.positions and not any(s.reference.positions))
+
+
+def test_joints_beside_the_tips_chain_are_moved_by_name(ros):
+    wrist, elbow = list(ROBOT.joint_names[3:]), ROBOT.joint_names[2]
+    settings = {"tip_link": "forearm_link", "controller": "operational_space"}
+    with Rig(ros, "arm6", "/beside", controller=settings) as rig:
+        held = rig.next("the law", lambda s: s.controller == "operational_space").cartesian[0].reference
+        rig.publisher.publish(trajectory([1.0], [[0.4, -0.3, 0.2]], wrist))
+        moved = rig.next("the goal", lambda s: np.allclose(s.feedback.positions[3:], [0.4, -0.3, 0.2], atol=1e-3))
+        assert moved.cartesian[0].reference == held and not moved.uncompiled_reason
+        rig.publisher.publish(trajectory([1.0], [[0.1]], [elbow]))
+        rig.nodes["controller"].wait_for_output(f"'forearm_link', which joint '{elbow}' moves: move the tip link, or")
+        assert f"By name it moves {', '.join(wrist)}" in rig.nodes["controller"].output()
+        for node in rig.nodes.values():
+            node.stop()
