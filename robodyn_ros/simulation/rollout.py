@@ -22,12 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.compile import Procedure
 from robodyn_ros.compile.records import flatten, form_of, unflatten
 from robodyn_ros.control.compiled_law import PackedParameters, initial_memory
-from robodyn_ros.control.controller import Controller, Law, State
+from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.reference import Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import CompileError, InputError, PluginError, SimulationError
+from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput, closed_loop_procedure
 from robodyn_ros.simulation.engine import SimulatedRobot
@@ -371,6 +372,8 @@ class ClosedLoop:
             checked["start.q"] = scenario.q + checked.pop(OFFSET)
         if "start.q" in checked:
             starts, model = checked["start.q"], self.robot.model
+            if model.angles.any() and self.controller.follows is JointReference:
+                starts = checked["start.q"] = starts - turns(starts - scenario.q, model.angles)
             if (beyond := ((starts < model.position_lower) | (starts > model.position_upper)).any(axis=1)).any():
                 sample = int(beyond.argmax())
                 try:

@@ -19,9 +19,11 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import NOT_NEGATIVE, as_floats, as_joint_array, as_number
 from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput
 from robodyn_ros.simulation.plant import default_position, start_position
@@ -73,6 +75,9 @@ class Scenario:
                position_noise: ArrayLike = 0.0, velocity_noise: ArrayLike = 0.0, seed: int = 0) -> Scenario:
         """Sample a scenario that starts at time 0.
 
+        Continuous joints are angles, as for the nodes: trajectories begin the short way, and the robot starts at the
+        position nearest to the first reference that is the same place.
+
         Args:
             robot: The robot.
             follows: Class of the references that its controller follows; None if it follows none.
@@ -111,11 +116,14 @@ class Scenario:
         clocks = np.zeros((ticks, 2))
         clocks[:, 0] = np.arange(ticks) * period_ns / NANOSECONDS_PER_SECOND
         clocks[1:, 1] = to_seconds(period_ns)
-        ordered = sorted(trajectories, key=lambda one: one.start_time)
-        if q is None:
-            begins = ordered and follows is JointReference
-            q = ordered[0].sample(max(0.0, ordered[0].start_time)).q if begins else default_position(robot)
-        start = start_position(robot, q)
+        angles = robot.model.angles
+        ordered = sorted((one.short_way(angles) if isinstance(one, JointTrajectory) and angles.any() else one
+                          for one in trajectories), key=lambda one: one.start_time)
+        leads = ordered and follows is JointReference
+        first = ordered[0].sample(max(0.0, ordered[0].start_time)).q if leads else None
+        start = start_position(robot, q if q is not None else default_position(robot) if first is None else first)
+        if first is not None and angles.any():
+            start = start - turns(start - first, angles)
         velocity = np.zeros(robot.n) if v is None else as_floats(v, (robot.n,), "rollout: velocities at the start")
         deviation = np.stack([
             as_joint_array(noise, robot.n, NOT_NEGATIVE, f"rollout: {name}", robot.joint_names)

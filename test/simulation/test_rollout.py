@@ -8,6 +8,7 @@
 
 """Rollouts against the loop of controller and plant, tick by tick, and against themselves in other forms."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -445,3 +446,27 @@ def test_what_does_not_fit_is_said(call, message):
         replace(joint, limits=replace(joint.limits, lower=-3.0, upper=3.0)) for joint in robot.model.joints)))
     with pytest.raises(InputError, match=message):
         call(robot, motion(robot))
+
+
+def test_continuous_joints_are_angles():
+    """A turn further is the same place: of the start, of samples of it, and of a plan that is normalized."""
+    text = robot_file("planar_2r").read_text().replace('type="revolute"', 'type="continuous"')
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = Robot.from_urdf_text(text)
+    begin, rest = np.array([3.0, -0.2]), np.zeros(2)
+    plan = JointTrajectory(JointReference(begin, rest, rest), 0.0, Points.from_arrays([0.5], [[-3.0, 0.2]]))
+    found = rollout(robot, "computed_torque", plan)
+    np.testing.assert_allclose(found.reference.q[-1], [2.0 * np.pi - 3.0, 0.2], atol=1e-3)  # 0.28 rad, not 6
+    assert np.abs(found.v).max() < 2.0
+    turned = rollout(robot, "computed_torque", plan, q=begin + [-2.0 * np.pi, 4.0 * np.pi])
+    np.testing.assert_allclose(turned.q, found.q, atol=1e-9)
+    starts = begin + 2.0 * np.pi * np.array([[0.0, 0.0], [1.0, -3.0]])
+    score = rollout_scores(robot, "computed_torque", {"start.q": starts}, plan)
+    np.testing.assert_allclose(score.rms_error[1], score.rms_error[0], rtol=1e-6, atol=1e-9)
+    whole = JointTrajectory(JointReference(rest, rest, rest), 0.0, Points.from_arrays([1.0], [[8.0, 0.0]]))
+    found = rollout(robot, "computed_torque", whole)
+    np.testing.assert_allclose(found.reference.q[-1, 0], 8.0 - 2.0 * np.pi, atol=1e-3)
+    several = Points.from_arrays([0.5, 1.0], [[4.0, 0.0], [8.0, 0.0]])
+    plan = JointTrajectory(JointReference(rest + [2.0, 0.0], rest, rest), 0.0, several)
+    np.testing.assert_allclose(rollout(robot, "computed_torque", plan).reference.q[-1, 0], 8.0, atol=1e-3)

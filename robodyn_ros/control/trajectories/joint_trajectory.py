@@ -194,6 +194,16 @@ class JointTrajectory:
         self._last = JointReference(q[-1], rest, rest)
         self._segment = 0
 
+    def short_way(self, angles: NDArray[np.bool_]) -> JointTrajectory:
+        """The same motion with angles that begin the short way, see `Points.short_way`.
+
+        Args:
+            angles: Whether a joint's position is an angle, shape (n,).
+        """
+        start = self.sample(self.start_time)
+        points = self._points.short_way(start.q, angles)
+        return self if points.q is self._points.q else JointTrajectory(start, self.start_time, points, self.origin)
+
     def delayed(self, delay: float) -> JointTrajectory:
         """The same motion, later by some time [s]."""
         other = copy.copy(self)
