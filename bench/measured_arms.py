@@ -193,12 +193,11 @@ def tx40_replay() -> None:
     motion = arm.motion()
     settings = HardwareSettings.from_yaml(actuators_file("tx40"))
     actuators, friction = settings.joint_actuators(shipped.model), settings.joint_friction(shipped.model)
-    rotors = np.where(actuators.is_coupled, 0.0, actuators.reflected_inertia)
-    with_rotors = Robot(replace(shipped.model, joints=tuple(
-        replace(joint, armature=float(rotors[joint.dof])) for joint in shipped.model.joints)))
+    uncoupled = np.where(actuators.is_coupled, 0.0, 1.0)
+    links, with_rotors = (Robot(shipped.model.with_scaled_armature(share)) for share in (0.0 * uncoupled, uncoupled))
     nothing, step = Friction(*np.zeros((2, arm.robot.n))), step_for(motion.time)
     plants = {"guessed description": Plant(arm.robot, step, friction=nothing),
-              "identified links": Plant(shipped, step, friction=nothing),
+              "identified links": Plant(links, step, friction=nothing),
               "and rotors": Plant(with_rotors, step, friction=nothing),
               "and friction of joints": Plant(with_rotors, step, friction=friction),
               "and the coupled motor": Plant(shipped, step, friction=friction, actuators=actuators)}

@@ -103,17 +103,16 @@ def run_identify(options: Namespace) -> int:
     coupling = (table.coupling if table else None if described is None else described.motors.gear.coupling)
     model = identify(robot, motion, has_rotor, coupling=robot.model.coupling if coupling is None else coupling,
                      has_offset=bool(options.offsets or table and table.from_motors))
-    in_actuators = np.zeros(robot.n, dtype=bool) if described is None else described.is_motor.copy()
-    if alone := [robot.joint_names[j] for j in model.effort_model.coupled if not in_actuators[j]]:
-        print(f"robodyn: warning: the motor of joint '{alone[0]}' turns with several joints: its friction is told, and "
-              "written if --actuators names a file that describes the motors and their couplings", file=sys.stderr)
+    coupled = model.effort_model.coupled
+    if len(coupled) and (described is None or not described.is_motor[coupled].all()):
+        print(f"robodyn: warning: the motor of joint '{robot.joint_names[coupled[0]]}' turns with several joints: its "
+              "friction is told, and written if --actuators names a file that describes the motors and their couplings",
+              file=sys.stderr)
     lines, comparisons, scale = _report(model, constants, compared)
     folder = options.output
     folder.mkdir(parents=True, exist_ok=True)
     urdf, picture = folder / f"{robot.name}.urdf", folder / "efforts.png"
-    if robot.model.coupling is None:  # the URDF cannot say with which joints a rotor turns
-        in_actuators[model.effort_model.coupled] = True
-    urdf.write_text(_urdf(robot, model, in_actuators), encoding="utf-8")
+    urdf.write_text(_urdf(robot, model), encoding="utf-8")
     import yaml
 
     actuators = folder / "actuators.yaml"
@@ -193,16 +192,15 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]]) ->
     return lines, comparisons, scale
 
 
-def _urdf(robot: Any, model: Any, in_actuators: Any) -> str:
-    """The identified URDF; rotors that are in no actuator of the file beside it become the armature of their joints."""
+def _urdf(robot: Any, model: Any) -> str:
+    """The identified URDF, with the rotors as armatures, for laws; a plant with motors of its own leaves them out."""
     from dataclasses import replace
 
     from robodyn_ros.identification.identified_files import urdf_with_inertias
 
-    identified, rotor = model.robot.model, np.where(in_actuators, robot.model.armature, model.rotor_inertia)
-    leaders = set(robot.joint_names)
+    identified, leaders = model.robot.model, set(robot.joint_names)
     identified = replace(identified, joints=tuple(
-        replace(joint, armature=float(rotor[joint.dof])) if joint.name in leaders else joint
+        replace(joint, armature=float(model.rotor_inertia[joint.dof])) if joint.name in leaders else joint
         for joint in identified.joints))
     friction = model.friction
     return urdf_with_inertias(robot.model, identified, friction.viscous, friction.coulomb)

@@ -49,6 +49,23 @@ def test_the_true_arm_stays_nearer_than_the_described_one(files, capsys):
     assert (true < 0.5 * described).all() and "simulated" in (files / "true.svg").read_text()
 
 
+def test_commands_of_a_recording_are_put_on_the_recorded_robot(files, capsys):
+    """The measured efforts of this recording are those of another time; the commanded ones are what moved the arm."""
+    recorded_bags = pytest.importorskip("recorded_bags", reason="rosbags is not installed: make setup")
+    pytest.importorskip("mcap_ros2")
+    made = np.load(files / "made.npz")
+    path = files / "run"
+    with recorded_bags.Recorder(path) as recorder:
+        recorder.string("/robot_description", (files / "true.urdf").read_text())
+        for stamp, q, tau in zip(made["t"], made["q"], made["tau"], strict=True):
+            for topic, position, effort in (("/joint_states", q, 0.0 * tau), ("/joint_commands", (), tau)):
+                recorder.joint_state(topic, round(1e9 * stamp), ["joint1", "joint2"], position, (), effort)
+    found = compare(capsys, path, "--segment", "0.2", "--output", files / "run.svg")
+    table = compare(capsys, files / "made.npz", "--robot", files / "true.urdf", "--time", "t", "--positions", "q",
+                    "--efforts", "tau", "--segment", "0.2", "--output", files / "run.svg")
+    np.testing.assert_allclose(found, table, rtol=0.1)
+
+
 def test_the_shipped_tx40_moves_as_it_was_recorded(tmp_path, capsys):
     """All joints, the coupled wrist included: without its coupling, joint 6 is 4.8 rad away, joint 5 0.6 rad."""
     pytest.importorskip("pyarrow")
