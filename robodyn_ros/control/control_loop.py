@@ -140,7 +140,7 @@ class ControlLoop:
             jumps (a simulation that was reset).
         on_failure: Called with the name of a controller that was dropped, and the exception that it caused.
         on_start: Called at each start after the first one, with why.
-        on_halt: Called with why the robot was stopped.
+        on_stop: Called with why the robot was stopped.
         on_end: Called with each controller that is no longer needed.
 
     Attributes:
@@ -149,7 +149,7 @@ class ControlLoop:
         supervisor: Watches states and efforts; any thread may replace its settings.
         predictor: Predicts the states that controllers get over a known delay; any thread may replace its delay.
         clock: Time of trajectories; any thread may replace its scaling.
-        halted: Why the robot is stopped until `release`; empty if it is not.
+        stopped: Why the robot is stopped until `release`; empty if it is not.
         wrench_tip: `State.wrench_tip` of the next states; any thread may replace it.
         suspended: Why there are no ticks now, so that no motion can begin; empty while there are. The caller of `tick`
             sets it.
@@ -163,7 +163,7 @@ class ControlLoop:
         longest_gap: float,
         on_failure: Callable[[str, PluginError], None],
         on_start: Callable[[str], None],
-        on_halt: Callable[[str], None] = lambda reason: None,
+        on_stop: Callable[[str], None] = lambda reason: None,
         on_end: Callable[[Plugin], object] = lambda plugin: None,
     ) -> None:
         self.active = active
@@ -175,10 +175,10 @@ class ControlLoop:
         self.predictor = StatePredictor(robot)
         self.clock = TrajectoryClock()
         self._calming = Calming(robot)
-        self.halted = ""
+        self.stopped = ""
         self._safe = safe
         self._on_failure = on_failure
-        self._on_start, self._on_halt, self._on_end = on_start, on_halt, on_end
+        self._on_start, self._on_stop, self._on_end = on_start, on_stop, on_end
         self._calls: list[tuple[Plugin, State]] = []  # the call of a controller that is under way, if any
         self._n = robot.n
         self._continuous, self._angles = robot.model.continuous, robot.model.angles
@@ -221,9 +221,9 @@ class ControlLoop:
         self._stamp = stamp
         if not self.clock.at_full_speed():
             self.clock.advance(period, self._source.under_way() and self.moving())
-        if self.supervisor.is_conspicuous(v) and not self.halted:
+        if self.supervisor.is_conspicuous(v) and not self.stopped:
             self._supervise(state)
-        if self._in_force is self._safe and (self.halted or not self.moving()):
+        if self._in_force is self._safe and (self.stopped or not self.moving()):
             if text := self._calming.watch(state):
                 self._calm(f"the safe controller '{self._safe.name}' is unstable: {text}")
         if not self.predictor.delay:
@@ -241,7 +241,7 @@ class ControlLoop:
             if text := supervisor.runaway(state.v, wanted):
                 self._drop(state, PluginError(text))
         if text := supervisor.violation(state.q, state.v):
-            self._halt(state, text)
+            self._stop(state, text)
 
     def start(self, stamp: int, q: Array, v: Array, to_rest: bool = False) -> None:
         """Begin anew at this state: no trajectory, the controller's past forgotten, time counted from here.
@@ -257,29 +257,29 @@ class ControlLoop:
         self.supervisor.restart()
         self.predictor.restart()
         self._hold(State(0.0, 0.0, q, v), to_rest)
-        if self.halted:
+        if self.stopped:
             self._activate_safe(State(0.0, 0.0, q, v))
         else:
             self._activate(self.active, State(0.0, 0.0, q, v))
 
-    def halt(self, reason: str) -> None:
+    def stop(self, reason: str) -> None:
         """Stop the robot: the safe controller takes over, until `release`.
 
         Args:
             reason: Why.
         """
         if self.last is not None:
-            self._halt(self.last.state, reason)
-        elif not self.halted:
-            self.halted = reason
+            self._stop(self.last.state, reason)
+        elif not self.stopped:
+            self.stopped = reason
             self._source = self._source_for(self._safe, np.zeros(self._n))
-            self._on_halt(reason)
+            self._on_stop(reason)
 
     def release(self) -> None:
         """End a stop: the active controller begins anew at the current state."""
-        if not self.halted:
+        if not self.stopped:
             return
-        self.halted = ""
+        self.stopped = ""
         self._calming.restart()
         state = self.last.state if self.last is not None else None
         self._source = self._source_for(self.active, np.zeros(self._n) if state is None else state.q)
@@ -290,7 +290,7 @@ class ControlLoop:
 
     def swap(self, plugin: Plugin) -> None:
         """Put a controller in force from the next tick on."""
-        if self.halted:  # it comes in force at the release
+        if self.stopped:  # it comes in force at the release
             self._replace_active(plugin)
             return
         if self.last is None:
@@ -430,7 +430,7 @@ class ControlLoop:
 
         return replace
 
-    def stop(self) -> None:
+    def drop_trajectories(self) -> None:
         """Drop all trajectories and hold the current state."""
         if self.last is not None:
             self._source.hold(self.last.state.q)
@@ -441,7 +441,7 @@ class ControlLoop:
         Args:
             reason: Why, for `on_failure`.
         """
-        if self.last is not None and self.active is not self._safe and not self.halted:
+        if self.last is not None and self.active is not self._safe and not self.stopped:
             self._drop(self.last.state, PluginError(reason))
 
     def moving(self) -> bool:
@@ -464,7 +464,7 @@ class ControlLoop:
 
     @property
     def _in_force(self) -> Plugin:
-        return self._safe if self.halted else self.active
+        return self._safe if self.stopped else self.active
 
     def _unwrapped(self, q: Array, last: Array) -> Array:
         """Positions, those of continuous joints within half a turn of the last ones: drivers may wrap them."""
@@ -514,8 +514,8 @@ class ControlLoop:
         limited = self.supervisor.limited(asked, values, state, plugin is not self._safe)
         if limited is not None:
             effort, saturated, intervention = limited
-        if self.halted:
-            intervention = f"{STOPPED}{self.halted}"
+        if self.stopped:
+            intervention = f"{STOPPED}{self.stopped}"
         self.last = Tick(state, reference, effort, saturated, plugin, time, intervention, self.clock.rate)
         return self.last
 
@@ -537,20 +537,20 @@ class ControlLoop:
             self._to_rest = coming_to_rest(self._robot, self._source.accepts, state.q, state.v, time)
             self._source.follow(self._to_rest)
 
-    def _halt(self, state: State, reason: str) -> None:
-        if self.halted:
+    def _stop(self, state: State, reason: str) -> None:
+        if self.stopped:
             return
-        self.halted = reason
+        self.stopped = reason
         self._calming.restart()
         self._source = self._source_for(self._safe, state.q)
         self._hold(state, to_rest=True)
-        self._on_halt(reason)
+        self._on_stop(reason)
         self._activate_safe(state)
 
     def _calm(self, reason: str) -> None:
         """Stop the robot, or leave it stopped, because the safe controller swings it; `Calming` damps it instead."""
-        self.halted = f"{self.halted.partition('; ')[0]}; {reason}" if self.halted else reason
-        self._on_halt(self.halted)
+        self.stopped = f"{self.stopped.partition('; ')[0]}; {reason}" if self.stopped else reason
+        self._on_stop(self.stopped)
 
     def _activate_safe(self, state: State) -> None:
         """Activate the safe controller in a stop, without replacing the active one."""
@@ -617,8 +617,8 @@ class ControlLoop:
                 f"moves {', '.join(name for name, on_chain in moves.items() if not on_chain)}")
 
     def _refuse_while_stopped(self, what: str) -> None:
-        if self.halted:
-            raise InputError(f"{what}: the robot is stopped ({self.halted}): call ~/release first")
+        if self.stopped:
+            raise InputError(f"{what}: the robot is stopped ({self.stopped}): call ~/release first")
 
     def _followed_since(self, kind: type) -> tuple[float, ReferenceSource]:
         """Time of the last state on the clock of trajectories [s], and the source that follows those of a kind."""

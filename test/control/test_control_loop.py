@@ -429,7 +429,7 @@ def test_a_controller_that_is_no_longer_needed_is_told_once():
     rig.tick()
     assert ends == ["first", "second"]
     rig.loop.swap(controllers[1])
-    rig.loop.halt("asked")
+    rig.loop.stop("asked")
     rig.loop.swap(controllers[2])
     assert ends == ["first", "second", "third"]
     rig.loop.release()
@@ -526,7 +526,7 @@ def test_stop_holds_the_current_state():
     rig.tick()
     rig.follow([1.0], [1.0])
     rig.tick()
-    rig.loop.stop()
+    rig.loop.drop_trajectories()
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
 
 
@@ -599,7 +599,7 @@ def test_wrenches_go_to_controllers_that_follow_them():
     rig.tick()
     rig.loop.exert(np.arange(6.0))
     np.testing.assert_array_equal(rig.tick().reference.wrench, np.arange(6.0))
-    rig.loop.stop()
+    rig.loop.drop_trajectories()
     assert not rig.tick().reference.wrench.any()
     with pytest.raises(InputError, match="wrench"):
         rig.loop.exert(np.zeros(3))
@@ -724,5 +724,5 @@ def test_a_law_of_the_tip_has_joints_beside_its_chain_moved_by_name():
     assert ticks[-1].effort[1] > 0.0  # towards its goal, while the state stays
     held = np.array([tick.reference.position for tick in ticks])
     np.testing.assert_array_equal(held, np.tile(held[0], (len(ticks), 1)))
-    loop.stop()
+    loop.drop_trajectories()
     assert loop.tick(EPOCH + 8 * PERIOD, Q, np.zeros(N)).reference.q[1] == Q[1]

@@ -41,10 +41,10 @@ class Rig:
     """A loop under a controller, with a clock."""
 
     def __init__(self, controller=None, safe=None, **settings):
-        self.halts, self.failures, self.stamp = [], [], PERIOD
+        self.stops, self.failures, self.stamp = [], [], PERIOD
         self.law = controller or Asks(ROBOT)
         self.loop = ControlLoop(ROBOT, Plugin("law", self.law), Plugin("safe", safe or Damping(ROBOT)), 0.5,
-                                lambda *failure: self.failures.append(failure), lambda reason: None, self.halts.append)
+                                lambda *failure: self.failures.append(failure), lambda reason: None, self.stops.append)
         self.loop.supervisor.settings = SupervisorSettings(**settings)
 
     def tick(self, q=Q, v=REST):
@@ -99,9 +99,9 @@ def test_a_bound_stops_the_robot_until_it_is_released(settings, q, v, words):
         state["v"] = [0.0, -np.sign((DYNAMICS.jacobian(np.array(state["q"])) @ [0.0, 1.0])[2])]
     rig = Rig(**settings)
     rig.tick(q=state["q"])
-    assert not rig.halts, "a joint at rest may be anywhere"
+    assert not rig.stops, "a joint at rest may be anywhere"
     tick = rig.ask([9.0, 9.0], **state)
-    (reason,) = rig.halts
+    (reason,) = rig.stops
     assert words in reason and tick.intervention == f"stopped: {reason}" and tick.plugin.name == "safe"
     assert tick.effort @ state["v"] < 0.0, "damped in the same tick"
     assert rig.tick(q=state["q"]).plugin.name == "safe", "latched"
@@ -115,19 +115,19 @@ def test_a_bound_stops_the_robot_until_it_is_released(settings, q, v, words):
 def test_a_stop_on_request_brings_the_robot_to_rest_under_a_safe_law_that_holds():
     rig = Rig(safe=PDGravity(ROBOT))
     rig.tick(v=[0.3, 0.0])
-    rig.loop.halt("the button")
+    rig.loop.stop("the button")
     tick = rig.tick(q=Q + [0.0006, 0.0], v=[0.3, 0.0])
     np.testing.assert_allclose(tick.reference.v, [0.3, 0.0], rtol=0.05)
     for _ in range(200):
         tick = rig.tick()
     assert not tick.reference.v.any() and tick.reference.q[0] > Q[0]
-    rig.loop.halt("again")
-    assert rig.halts == ["the button"]
+    rig.loop.stop("again")
+    assert rig.stops == ["the button"]
 
 
 def test_a_stop_before_the_first_state_and_a_swap_during_a_stop():
     rig = Rig()
-    rig.loop.halt("early")
+    rig.loop.stop("early")
     assert rig.tick().plugin.name == "safe"
     rig.loop.swap(Plugin("other", Asks(ROBOT)))
     assert rig.tick().plugin.name == "safe" and rig.loop.active.name == "other"
@@ -142,7 +142,7 @@ def test_a_safe_controller_that_fails_in_a_stop_leaves_no_effort():
     safe.effort = np.full(2, np.nan)
     rig = Rig(safe=safe)
     rig.tick()
-    rig.loop.halt("the button")
+    rig.loop.stop("the button")
     tick = rig.tick()
     assert not tick.effort.any() and tick.intervention == "no controller works" and rig.failures
 
@@ -155,7 +155,7 @@ def test_a_motion_ends_with_a_stop_and_does_not_come_back():
     for _ in range(100):
         moving = rig.tick()
     assert moving.reference.v.any()
-    rig.loop.halt("the button")
+    rig.loop.stop("the button")
     rig.tick()
     rig.loop.release()
     assert not rig.loop.moving()

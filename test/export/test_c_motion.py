@@ -207,7 +207,7 @@ def test_a_whole_loop_in_c_makes_the_references_and_efforts_of_python(tmp_path):
             assert result == OK
             assert in_c.motion_follow(motion, byref(trajectory)) == OK
         if tick == 60:  # stopped and released at once, in motion
-            loop.halt("by a person")
+            loop.stop("by a person")
             loop.release()
             in_c.motion_rest(motion, *loop.last.state[2:4])
         answer = loop.tick(1 + tick * period, q, v)

@@ -159,7 +159,7 @@ class JointTrajectories:
     def stop(self) -> None:
         """Drop the motion that is followed and hold the current state."""
         def end() -> None:
-            self._loop.stop()
+            self._loop.drop_trajectories()
             self.interrupt("preempted by an empty trajectory: holding the current state")
 
         self._path.call(end)
@@ -228,7 +228,7 @@ class JointTrajectories:
         goal: Any
         goal, self.goal = self.goal, None
         if outcome.canceled or outcome.code != Result.SUCCESSFUL:
-            self._loop.stop()
+            self._loop.drop_trajectories()
         goal.finish(outcome)
 
 

@@ -144,7 +144,7 @@ class ControllerNode(RobodynNode):
         self._reflecting = False
         self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start,
-                                 lambda reason: self._supervision.on_halt(reason), self._on_end)
+                                 lambda reason: self._supervision.on_stopped(reason), self._on_end)
         self._set_delay(self.parameters["delay_compensation"])
         self._monitor, self._ages = TickMonitor(), AgeMonitor()
         self._max_overruns: int = self.parameters["max_overruns"]
@@ -305,7 +305,7 @@ class ControllerNode(RobodynNode):
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
     def _on_failure(self, name: str, error: PluginError) -> None:
-        successor = name if self._loop.halted else self._loop.active.name
+        successor = name if self._loop.stopped else self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
         reason = self._gaps.with_cause(str(error))
         self._events.tell(Event(DROPPED, f"controller '{name}' {outcome}: {reason}", FALLBACK, error=True))

@@ -63,7 +63,7 @@ class Supervision:
         node.create_service(Trigger, topic_names.own(topic_names.RELEASE), self._on_release)
         node.parameters.on_change(self._on_change)
 
-    def on_halt(self, reason: str) -> None:
+    def on_stopped(self, reason: str) -> None:
         """Report that the robot was stopped; on the thread of the control path."""
         text = f"the robot is stopped: {reason}; ~/release lets it go on"
         self._events.tell(Event("stops", text, STOPPED, error=True))
@@ -75,10 +75,10 @@ class Supervision:
     def values(self) -> dict[str, object]:
         """Values for the diagnostics."""
         counts = {f"supervised commands: {kind}": count for kind, count in self._counts.copy().items()}
-        return {"stopped": self._loop.halted or "no", "speed scaling": round(self._loop.clock.rate, 3), **counts}
+        return {"stopped": self._loop.stopped or "no", "speed scaling": round(self._loop.clock.rate, 3), **counts}
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._answer(response, lambda: self._loop.halt("on request"), "stopped until ~/release")
+        return self._answer(response, lambda: self._loop.stop("on request"), "stopped until ~/release")
 
     def _on_release(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def release() -> None:

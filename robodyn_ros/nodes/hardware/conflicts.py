@@ -41,7 +41,7 @@ _TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
 
 
 class Conflicts:
-    """Holds the plant while another node publishes its joint states, and /clock while another node publishes it.
+    """Yields the robot while another node publishes its joint states, and /clock while another node publishes it.
 
     Args:
         node: The hardware node; its executor looks for others.
@@ -61,43 +61,43 @@ class Conflicts:
         self._new_until = 0.0
 
     def begin(self) -> None:
-        """Hold at the start what another node, shown by the graph, may publish already; it is listened to then."""
+        """Yield at the start what another node, shown by the graph, may publish already; it is listened to then."""
         self._new_until = 0.0 if SENDERS_ARE_TOLD else time.monotonic() + NEW
-        self._listen_first(self._loop.hold)
+        self._listen_first(self._loop.yield_robot)
 
-    def _listen_first(self, hold: Callable[[str], None]) -> None:
-        """Hold what another node may publish."""
+    def _listen_first(self, yield_robot: Callable[[str], None]) -> None:
+        """Yield what another node may publish."""
         now = time.monotonic()
         if self._states.are_shown():
-            if not self._loop.held:
-                hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
+            if not self._loop.yielded:
+                yield_robot(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
             self._states_until = now + STATES_SILENT_AFTER
         if self._clocks is not None and self._clocks.are_shown():
-            self._outputs.clock_held = True
+            self._outputs.clock_yielded = True
             self._clock_until = now + CLOCK_SILENT_AFTER
 
     def look(self) -> None:
         """Look for other nodes, and for the end of those that were there."""
         now = time.monotonic()
         if now < self._new_until:  # the graph was not complete at the start
-            self._listen_first(lambda why: self._path.call(lambda: self._loop.hold(why)))
+            self._listen_first(lambda why: self._path.call(lambda: self._loop.yield_robot(why)))
         self._look_at_states(now)
         if self._clocks is not None:
             self._look_at_clocks(self._clocks, now)
 
     def _look_at_states(self, now: float) -> None:
-        rival = self._states.look(publishing=not self._loop.held)
+        rival = self._states.look(publishing=not self._loop.yielded)
         topic, joints = self._states.topic, "of the same joints"
         if rival is None:
-            if self._loop.held and now >= self._states_until:
+            if self._loop.yielded and now >= self._states_until:
                 self._path.call(self._loop.release)
-            if not self._loop.held:
+            if not self._loop.yielded:
                 self._diagnostics.clear_condition(_TWO_NODES, f"no other node publishes {topic} {joints}")
-        elif rival.first or self._loop.held:
+        elif rival.first or self._loop.yielded:
             self._states_until = now
             why = f"{rival.name} publishes {topic} {joints} already"
-            if self._loop.held != why:
-                self._path.call(lambda: self._loop.hold(why))
+            if self._loop.yielded != why:
+                self._path.call(lambda: self._loop.yield_robot(why))
             self._diagnostics.raise_condition(
                 _TWO_NODES, f"{why}: this node stands still until that one ends; end one of them, or give this one "
                 "another namespace (--ros-args -r __ns:=/another)", error=True)
@@ -107,13 +107,13 @@ class Conflicts:
                 "node was first and goes on")
 
     def _look_at_clocks(self, clocks: RivalPublishers, now: float) -> None:
-        rival = clocks.look(publishing=not (self._outputs.clock_held or self._loop.held))
+        rival = clocks.look(publishing=not (self._outputs.clock_yielded or self._loop.yielded))
         if rival is None:
             if now >= self._clock_until:
-                self._outputs.clock_held = False
+                self._outputs.clock_yielded = False
                 self._diagnostics.clear_condition(_TWO_CLOCKS, "no other node publishes /clock")
-        elif rival.first or self._outputs.clock_held:
-            self._clock_until, self._outputs.clock_held = now, True
+        elif rival.first or self._outputs.clock_yielded:
+            self._clock_until, self._outputs.clock_yielded = now, True
             self._diagnostics.raise_condition(
                 _TWO_CLOCKS, f"{rival.name} publishes /clock already: this node does not until that one ends; set "
                 "clock_rate to 0 for all nodes but one")

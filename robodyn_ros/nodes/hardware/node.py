@@ -221,7 +221,7 @@ class HardwareNode(RobodynNode):
                 self.executor.wake()
 
         try:
-            self._check_not_held()
+            self._check_not_yielded()
             self._path.call(lambda: self._loop.step(request.steps, on_end))
             if reason := await ended:
                 raise RobodynError(reason)
@@ -234,7 +234,7 @@ class HardwareNode(RobodynNode):
     def start(self) -> None:
         """Publish the first state, unless another node may publish it, and start the control path."""
         self._conflicts.begin()
-        if not self._loop.held:
+        if not self._loop.yielded:
             self._loop.begin()
         super().start()
 
@@ -248,16 +248,16 @@ class HardwareNode(RobodynNode):
     def _answer(self, response: Any, action: Callable[[], Any], success: str) -> Any:
         """Run an action, and write its success and message into a response."""
         try:
-            self._check_not_held()
+            self._check_not_yielded()
             action()
             response.success, response.message = True, success
         except RobodynError as error:
             self._refuse(response, error)
         return response
 
-    def _check_not_held(self) -> None:
-        if self._loop.held:
-            raise SimulationError(f"this node stands still: {self._loop.held}")
+    def _check_not_yielded(self) -> None:
+        if self._loop.yielded:
+            raise SimulationError(f"this node stands still: {self._loop.yielded}")
 
     def _refuse(self, response: Any, error: RobodynError) -> None:
         response.success, response.message = False, one_line(str(error))

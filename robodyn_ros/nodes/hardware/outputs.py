@@ -42,7 +42,7 @@ class StateOutputs:
         frame: tf frame of the base link, for displays that need a frame in joint states.
 
     Attributes:
-        clock_held: Whether /clock is left to another node; any thread may replace it.
+        clock_yielded: Whether /clock is left to another node; any thread may replace it.
     """
 
     def __init__(self, node: Node, simulated: PlantInForce, period_ns: int, clock_rate: float,
@@ -55,7 +55,7 @@ class StateOutputs:
         self._clock = node.create_publisher(Clock, topic_names.CLOCK, CONTROL_QOS) if clock_rate else None
         self._clock_periods = max(1, round(NANOSECONDS_PER_SECOND / period_ns / clock_rate)) if clock_rate else 0
         self._next_clock = 0
-        self.clock_held = False
+        self.clock_yielded = False
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
         names, self._effort = list(simulated.plant.joint_names), effort_report(simulated.plant)
@@ -89,7 +89,7 @@ class StateOutputs:
         effort = () if self._effort is None else (self._effort(self._simulated.plant),)
         self._state = wire.encode(stamp, position, velocity, *effort)
         self._joint_states.publish(self._state)
-        if self._clock is not None and tick >= self._next_clock and not self.clock_held:
+        if self._clock is not None and tick >= self._next_clock and not self.clock_yielded:
             self._next_clock = tick + self._clock_periods
             self._clock.publish(self._now)
         if tick >= self._next_actuators:
@@ -116,7 +116,7 @@ class StateOutputs:
         self._joint_states.publish(self._state)
         if self._display_states.due(now):
             self._display_states.publish(self._state)
-        if self._clock is not None and not self.clock_held:
+        if self._clock is not None and not self.clock_yielded:
             self._clock.publish(self._now)
         if self._next_actuators < inf:
             self._publish_actuators()

@@ -71,7 +71,7 @@ class PlantLoop:
         owners: Who commands which joint.
         ages: Ages of the commands when they are taken.
         force_torque: Measures and publishes the wrench at a link; None without such a sensor.
-        held: Why the plant stands still and nothing is published; empty if it does not. See :meth:`hold`.
+        yielded: Why the plant stands still and nothing is published; empty if it does not. See :meth:`yield_robot`.
     """
 
     def __init__(self, simulated: PlantInForce, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
@@ -96,7 +96,7 @@ class PlantLoop:
                                      driver.profile.name)
         self.owners = self._inputs.owners
         self.ages = AgeMonitor("commands")
-        self.held = ""
+        self.yielded = ""
         self.force_torque: WrenchOutput | None = None
         self._sensors: Sensors | None = None
         self._configure(settings)
@@ -124,7 +124,7 @@ class PlantLoop:
         """Wait for the next control period or message, and act on it."""
         if self.settings is not self._settings:
             self._configure(self.settings)
-        if self.held:
+        if self.yielded:
             path.sleep(REPEAT_SECONDS)
             path.discard()
         elif self.time_mode is TimeMode.LOCKSTEP:
@@ -182,15 +182,15 @@ class PlantLoop:
         """Whether a request for periods is under way."""
         return bool(self._requests)
 
-    def hold(self, why: str) -> None:
+    def yield_robot(self, why: str) -> None:
         """Stop, take no commands and publish nothing, because another node simulates the robot; requests end."""
         if self._requests:
             self.pause(why)
-        self.held = why
+        self.yielded = why
 
     def release(self) -> None:
-        """Begin anew after :meth:`hold`, in the state that the plant is in."""
-        self.held = ""
+        """Begin anew after :meth:`yield_robot`, in the state that the plant is in."""
+        self.yielded = ""
         self.timing.restart()
         self._begin_anew()
 

@@ -141,6 +141,6 @@ def test_a_step_ends_at_once_when_another_node_has_the_robot(world):
     loop.pause()
     ended = []
     loop.step(5, ended.append)
-    loop.hold("'/other/hardware' publishes joint_states of the same joints already")
+    loop.yield_robot("'/other/hardware' publishes joint_states of the same joints already")
     assert ended == ["step: 0 of 5 control periods done, then '/other/hardware' publishes joint_states of the same "
                      "joints already"]
