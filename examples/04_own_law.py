@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_ros import Robot, rollout
-from robodyn_ros.control import Array, DynamicsLike, JointReference, Law, Parameters, State, per_joint
+from robodyn_ros.control import Array, Dynamics, JointReference, Law, Parameters, State, per_joint
 from robodyn_ros.trajectories import excursion
 
 
@@ -34,7 +34,7 @@ class Critical(Law[Rates, JointReference, None]):
     """
 
     @staticmethod
-    def law(dynamics: DynamicsLike, parameters: Rates, state: State, reference: JointReference) -> Array:
+    def law(dynamics: Dynamics, parameters: Rates, state: State, reference: JointReference) -> Array:
         """Return the efforts, shape (n,) [N m]."""
         rate = parameters.rate
         a = reference.a + 2.0 * rate * (reference.v - state.v) + rate**2 * (reference.q - state.q)

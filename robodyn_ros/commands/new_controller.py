@@ -29,7 +29,7 @@ from robodyn_ros.control import (
     DAMPING,
     STIFFNESS,
     Array,
-    DynamicsLike,
+    Dynamics,
     JointReference,
     Law,
     Parameters,
@@ -53,7 +53,7 @@ class $class_name(Law[Gains, JointReference, None]):
     """tau = p (q_d - q) + d (v_d - v) + gravity_share g(q)."""
 
     @staticmethod
-    def law(dynamics: DynamicsLike, gains: Gains, state: State, reference: JointReference) -> Array:
+    def law(dynamics: Dynamics, gains: Gains, state: State, reference: JointReference) -> Array:
         """Return the efforts, shape (n,) [N m or N]; do not branch on values: the function is compiled."""
         feedback = gains.p * (reference.q - state.q) + gains.d * (reference.v - state.v)
         return feedback + gains.gravity_share * dynamics.gravity(state.q)

@@ -10,7 +10,6 @@
 
 from robodyn_ros.compile import clip, where
 from robodyn_ros.control.controller import Controller, Law
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import (
     DAMPING,
     EFFORT,
@@ -27,6 +26,7 @@ from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 __all__ = [
     "Array",
@@ -37,7 +37,7 @@ __all__ = [
     "VELOCITY",
     "TipReference",
     "Controller",
-    "DynamicsLike",
+    "Dynamics",
     "ForceReference",
     "JointReference",
     "Law",

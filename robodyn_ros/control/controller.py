@@ -180,7 +180,7 @@ class Law(Controller, Generic[P, R, M]):
         arithmetic and does not branch on a value.
 
         Args:
-            *arguments: ``dynamics``, a `DynamicsLike`: those of the robot. ``parameters``: those in force, an instance
+            *arguments: ``dynamics``, a `Dynamics`: those of the robot. ``parameters``: those in force, an instance
                 of `Parameters`. ``state``, a `State`: as it is measured. ``reference``: an instance of `follows`.
                 ``memory``, of a law that has one: what it returned at the tick before; at the first, `initial_memory`.
             **named: None.

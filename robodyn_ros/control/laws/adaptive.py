@@ -17,11 +17,11 @@ import numpy as np
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 FRICTION_SHARE = 0.1
@@ -110,7 +110,7 @@ class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: AdaptiveParameters, state: State, reference: JointReference,
+        dynamics: Dynamics, parameters: AdaptiveParameters, state: State, reference: JointReference,
         memory: Estimate
     ) -> tuple[Array, Estimate]:
         """As in `Law`."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import slowed, viscous_friction
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class ComputedTorque(Law[ComputedTorqueParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: ComputedTorqueParameters, state: State,
+        dynamics: Dynamics, parameters: ComputedTorqueParameters, state: State,
         reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""

@@ -17,11 +17,11 @@ import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import slowed
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, Integra
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: ComputedTorquePIDParameters, state: State,
+        dynamics: Dynamics, parameters: ComputedTorquePIDParameters, state: State,
         reference: JointReference, memory: IntegralMemory
     ) -> tuple[Array, IntegralMemory]:
         """As in `Law`."""

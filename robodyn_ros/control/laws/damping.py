@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Damping(Law[DampingParameters, None, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: DampingParameters, state: State, reference: None
+        dynamics: Dynamics, parameters: DampingParameters, state: State, reference: None
     ) -> Array:
         """As in `Law`; uses neither dynamics nor reference nor memory."""
         return -parameters.d * state.v

@@ -17,7 +17,6 @@ import numpy as np
 
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import slowed
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters, operational_space_effort
 from robodyn_ros.control.laws.task_space import (
     AXES,
@@ -29,6 +28,7 @@ from robodyn_ros.control.laws.task_space import (
 from robodyn_ros.control.parameters import scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
@@ -101,7 +101,7 @@ class Force(Law[ForceParameters, ForceReference, ForceMemory]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: ForceParameters, state: State, reference: ForceReference,
+        dynamics: Dynamics, parameters: ForceParameters, state: State, reference: ForceReference,
         memory: ForceMemory
     ) -> tuple[Array, ForceMemory]:
         """As in `Law`."""

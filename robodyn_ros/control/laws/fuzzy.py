@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, per_joint, scalar
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 CENTERS = (0.0, 2.0, 8.0)
 """Centres of small, medium and large: position feedback K_p |e| over the effort limit."""
@@ -65,7 +65,7 @@ class Fuzzy(Law[FuzzyParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: FuzzyParameters, state: State, reference: JointReference
+        dynamics: Dynamics, parameters: FuzzyParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v

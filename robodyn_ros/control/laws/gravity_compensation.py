@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 SHARE = 0.02
@@ -48,7 +48,7 @@ class GravityCompensation(Law[GravityCompensationParameters, None, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: GravityCompensationParameters, state: State, reference: None
+        dynamics: Dynamics, parameters: GravityCompensationParameters, state: State, reference: None
     ) -> Array:
         """As in `Law`; uses neither reference nor memory."""
         return dynamics.gravity(state.q) - parameters.d * state.v

@@ -18,7 +18,6 @@ import numpy as np
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.gravity_compensation import light_damping
 from robodyn_ros.control.laws.singularity import (
     DEFAULT_SHARE,
@@ -35,6 +34,7 @@ from robodyn_ros.control.laws.task_space import (
 from robodyn_ros.control.parameters import DAMPING, derived, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 SOFTNESS = 0.25
@@ -102,7 +102,7 @@ class Impedance(Law[ImpedanceParameters, TipReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: ImpedanceParameters, state: State, reference: TipReference
+        dynamics: Dynamics, parameters: ImpedanceParameters, state: State, reference: TipReference
     ) -> Array:
         """As in `Law`; needs no memory."""
         rows, q = parameters.rows, state.q

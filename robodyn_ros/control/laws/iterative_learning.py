@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.parameters import scalar
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class IterativeLearning(Law[IterativeLearningParameters, JointReference, Learnin
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: IterativeLearningParameters, state: State,
+        dynamics: Dynamics, parameters: IterativeLearningParameters, state: State,
         reference: JointReference, memory: LearningMemory
     ) -> tuple[Array, LearningMemory]:
         """As in `Law`."""

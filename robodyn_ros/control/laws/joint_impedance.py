@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 
@@ -58,7 +58,7 @@ class JointImpedance(Law[JointImpedanceParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: JointImpedanceParameters, state: State,
+        dynamics: Dynamics, parameters: JointImpedanceParameters, state: State,
         reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""

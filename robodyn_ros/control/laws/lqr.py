@@ -18,9 +18,9 @@ import numpy as np
 from robodyn_ros.checks import LARGEST
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array, read_only
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import DEFAULT_PERIOD
@@ -130,7 +130,7 @@ class LQR(Law[LQRParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: LQRParameters, state: State, reference: JointReference
+        dynamics: Dynamics, parameters: LQRParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         error = np.concatenate([reference.q - state.q, reference.v - state.v])

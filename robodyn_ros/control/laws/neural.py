@@ -16,12 +16,12 @@ import numpy as np
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, derived, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 FEATURES, HIDDEN, SHARES = 3, 8, 2
 """Numbers of inputs, hidden units and outputs of the network."""
@@ -83,7 +83,7 @@ class Neural(Law[NeuralParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: NeuralParameters, state: State, reference: JointReference
+        dynamics: Dynamics, parameters: NeuralParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v

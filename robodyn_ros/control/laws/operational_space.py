@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.control.controller import Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -27,6 +26,7 @@ from robodyn_ros.control.parameters import derived
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: OperationalSpaceParameters, state: State, reference: TipReference,
+        dynamics: Dynamics, parameters: OperationalSpaceParameters, state: State, reference: TipReference,
         memory: Posture,
     ) -> tuple[Array, Posture]:
         """As in `Law`."""
@@ -69,7 +69,7 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
 
 
 def operational_space_effort(
-    dynamics: DynamicsLike, parameters: OperationalSpaceParameters, state: State, jacobian: Array, wanted: Array,
+    dynamics: Dynamics, parameters: OperationalSpaceParameters, state: State, jacobian: Array, wanted: Array,
     posture: Array, reference: TipReference | ForceReference,
 ) -> Array:
     """Efforts that accelerate the tip link as given, and keep a posture as far as the tip leaves the joints free.

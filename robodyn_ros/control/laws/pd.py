@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class PD(Law[PDParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference
+        dynamics: Dynamics, parameters: PDParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no dynamics."""
         return parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v)

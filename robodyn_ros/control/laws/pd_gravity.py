@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 class PDGravity(Law[PDParameters, JointReference, None]):
@@ -25,7 +25,7 @@ class PDGravity(Law[PDParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference
+        dynamics: Dynamics, parameters: PDParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         return PD.law(dynamics, parameters, state, reference) + dynamics.gravity(state.q)

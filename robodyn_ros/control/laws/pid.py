@@ -18,10 +18,10 @@ import numpy as np
 from robodyn_ros.checks import LARGEST
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import joint_gains
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 INTEGRAL_SHARE = 0.1
@@ -91,7 +91,7 @@ class PID(Law[PIDParameters, JointReference, PIDMemory]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: PIDParameters, state: State, reference: JointReference, memory: PIDMemory
+        dynamics: Dynamics, parameters: PIDParameters, state: State, reference: JointReference, memory: PIDMemory
     ) -> tuple[Array, PIDMemory]:
         """As in `Law`; uses no dynamics."""
         pd, integral = PD.law(dynamics, parameters, state, reference), memory.effort

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from robodyn_ros.control.controller import Law, State
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.singularity import singularity_damping, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -21,6 +20,7 @@ from robodyn_ros.control.laws.task_space import (
 )
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
@@ -36,7 +36,7 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: AccelerationParameters, state: State, reference: TipReference,
+        dynamics: Dynamics, parameters: AccelerationParameters, state: State, reference: TipReference,
         memory: Posture
     ) -> tuple[Array, Posture]:
         """As in `Law`."""

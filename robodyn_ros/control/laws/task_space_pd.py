@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
-from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.task_space import SpringParameters, by_part, effort_beside, task_errors
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: TaskSpacePDParameters, state: State, reference: TipReference
+        dynamics: Dynamics, parameters: TaskSpacePDParameters, state: State, reference: TipReference
     ) -> Array:
         """As in `Law`; needs no memory."""
         rows = parameters.rows
