@@ -119,7 +119,7 @@ def test_a_pipe_without_a_robot_is_one_error(tmp_path):
     (["simulate", "--robot", "arm66"], ("arm66", "arm6, arm7")),
     (["simulate", "--params-file", "nowhere.yaml"], ("nowhere.yaml",)),
     (["simulate", "--actuators", "nowhere.yaml"], ("actuators", "nowhere.yaml")),
-    (["simulate", "--actuators", "nope"], ("actuators: 'nope' is neither", "(hardware_dc_motors); give")),
+    (["simulate", "--actuators", "nope"], ("actuators: 'nope' is neither", "(hardware_dc_motors, tx40); give")),
     (["simulate", "--time-mode", "scaled", "--real-time-factor", "-1"], ("real_time_factor", "-1")),
     (["simulate", "--time-mode", "lockstep", "--speed-limit", "fast"], ("speed_limit: expected a finite", "'fast'")),
     (["simulate", "--view", "--view-port", "99999"], ("--view-port", "0 to 65535", "99999")),
