@@ -35,6 +35,10 @@ HELP = {
     "dynamics": "node: answers services: inverse and forward dynamics, kinematics and more",
     "state_publisher": "node: publishes /tf, /tf_static and robot_description for RViz",
 }
+DYNAMIC = ("controller", "time_mode", "real_time_factor", "speed_limit", "actuators", "driver", "world", "engine",
+           "mujoco_scene")
+"""Options of ``simulate`` that a robot without dynamics has no use for."""
+
 PARAMETERS = "give parameters as ROS 2 does: --ros-args -p robot:=arm6"
 
 
@@ -71,6 +75,8 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--record", default="", metavar="RUN", help="folder for a recording, as of robodyn record")
     simulate.add_argument("--restarts", type=int, default=RESTARTS, metavar="N",
                           help="greatest number of restarts after failures of the nodes (default: %(default)s)")
+    simulate.add_argument("--kinematic", action="store_true", help="move the robot without dynamics, as one without "
+                          "inertias needs: motions of the page and of trajectory messages are followed exactly")
     simulate.add_argument("--supervised", action="store_true", help=SUPPRESS)  # the nodes alone, as given
     simulate.set_defaults(run=run_simulate, takes_ros_arguments=True)
 
@@ -110,12 +116,15 @@ def run_simulate(options: Namespace) -> int:
         gc.disable()  # as in run_node
         with ros_required():
             from robodyn_ros.nodes import all_nodes
-        return _ended(all_nodes.main(options.ros_arguments, options.namespace))
+        return _ended(all_nodes.main(options.ros_arguments, options.namespace, kinematic=options.kinematic))
     if options.restarts < 0:
         raise InputError(f"restarts: expected 0 or more, received {options.restarts}")
     if options.view_port is not None and not options.view:
         raise InputError("--view-port has no effect without --view: give both or neither")
     check_port("--view-port", options.view_port)
+    if options.kinematic and (useless := next((name for name in DYNAMIC if getattr(options, name)), "")):
+        raise InputError(f"--{useless.replace('_', '-')} has no effect with --kinematic, which has no dynamics: leave "
+                         "out one of them")
     stay_on_this_machine()
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.speed_limit,
                    options.params_file, options.actuators, options.world, options.engine, options.mujoco_scene,
@@ -141,5 +150,5 @@ def run_simulate(options: Namespace) -> int:
             require("mcap_ros2")
             recording = {"output": new_folder(options.record), "namespace": namespace}
             beside.enter_context(command_beside("record", recording, END_SECONDS))
-        return supervise(["-m", "robodyn_ros", "simulate", "--supervised", f"--namespace={namespace}",
-                          *given], "the nodes", options.restarts)
+        return supervise(["-m", "robodyn_ros", "simulate", "--supervised", *["--kinematic"] * options.kinematic,
+                          f"--namespace={namespace}", *given], "the nodes", options.restarts)

@@ -20,15 +20,17 @@ from robodyn_ros.nodes.common.runtime import run_nodes
 from robodyn_ros.nodes.controller.node import ControllerNode
 from robodyn_ros.nodes.dynamics import DynamicsNode
 from robodyn_ros.nodes.hardware.node import HardwareNode
+from robodyn_ros.nodes.kinematic_robot import KinematicRobot
 from robodyn_ros.nodes.state_publisher import StatePublisher
 
 
-def main(arguments: Sequence[str], namespace: str) -> int:
+def main(arguments: Sequence[str], namespace: str, *, kinematic: bool = False) -> int:
     """Run the nodes until SIGINT or SIGTERM.
 
     Args:
         arguments: Command-line arguments of ROS: ``--ros-args`` and all after it.
         namespace: Namespace that the arguments give to all nodes; starts with a slash.
+        kinematic: Whether a robot without dynamics stands in the place of hardware and controller.
 
     Returns:
         Exit code, as of :func:`robodyn_ros.nodes.common.runtime.run_nodes`.
@@ -40,4 +42,6 @@ def main(arguments: Sequence[str], namespace: str) -> int:
         validate_namespace(namespace)
     except InvalidNamespaceException as error:
         raise InputError(f"namespace: {error}") from None
+    if kinematic:
+        return run_nodes([KinematicRobot, StatePublisher], arguments)
     return run_nodes([HardwareNode, ControllerNode, DynamicsNode, StatePublisher], arguments)
