@@ -108,6 +108,10 @@ def run_identify(options: Namespace) -> int:
         print(f"robodyn: warning: the motor of joint '{robot.joint_names[coupled[0]]}' turns with several joints: its "
               "friction is told, and written if --actuators names a file that describes the motors and their couplings",
               file=sys.stderr)
+    for j in np.flatnonzero(~motion.usable.any(axis=0)):
+        print(f"robodyn: warning: {recorded.path}: joint '{robot.joint_names[j]}' moves at "
+              f"{np.abs(motion.v[:, j]).max():.3g} at most, too slowly to tell its friction, which stays as described; "
+              "record a faster motion", file=sys.stderr)
     lines, comparisons, scale = _report(model, constants, compared)
     folder = options.output
     folder.mkdir(parents=True, exist_ok=True)

@@ -141,3 +141,13 @@ def test_joints_that_rest_while_they_are_held_out_have_no_errors(tmp_path, capsy
     assert main(["identify", str(path), "--robot", "planar_2r", "--time", "t", *COLUMNS, "--hold-out", "0.25",
                  "--output", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.count("| rests ") == 4
+
+
+def test_a_joint_that_moves_too_slowly_is_told(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    path = write(tmp_path / "table.csv", q_2=1e-4 * random.normal(size=len(TIME)) + 1e-4 * TIME)
+    assert main(["identify", str(path), "--robot", "planar_2r", "--time", "t", *COLUMNS, "--output",
+                 str(tmp_path / "out")]) == 0
+    told = capsys.readouterr()
+    assert len(told.err.splitlines()) == 1 and "table.csv: joint 'joint2' moves at " in told.err
+    assert "too slowly to tell its friction" in told.err and "- joint2.viscous" in told.out
