@@ -31,6 +31,7 @@ SECTIONS = {
     "referee": "bench.referee:REFEREE",
     "cold_start": "bench.cold_start:COLD_START",
     "start_up": "bench.start_up:START_UP",
+    "commands": "bench.commands:COMMANDS_ON_A_GRAPH",
     "compile_parts": "bench.compile_parts:COMPILE_PARTS",
     "growth": "bench.growth:GROWTH",
     "large_robots": "bench.growth:LARGE_ROBOTS",

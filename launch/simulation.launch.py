@@ -33,8 +33,9 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import Action, LaunchContext, LaunchDescription
 from robodyn_ros.commands.launch_arguments import refuse_unknown
 from robodyn_ros.commands.rviz_configuration import rviz_configuration
-from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, has_simulated_time, set_up
+from robodyn_ros.commands.simulation_setup import NODES, Setup, has_simulated_time, set_up
 from robodyn_ros.commands.supervision import RESTARTS, STOPPED, Restarts
+from robodyn_ros.common_fields import DEFAULT_ROBOT
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot

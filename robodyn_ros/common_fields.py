@@ -10,6 +10,9 @@
 
 from robodyn_ros.fields import POSITION, VELOCITY, Field
 
+DEFAULT_ROBOT = "arm6"
+"""The shipped robot where none is named."""
+
 PERIOD = Field("period", 0.002, "Control period", unit="s", minimum=0.0, above=True, maximum=1.0)
 STEP = Field("step", 0.001, "Time step of the integrator, a whole number of nanoseconds", unit="s", minimum=1e-6,
              maximum=0.1)

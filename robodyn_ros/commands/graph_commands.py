@@ -98,9 +98,8 @@ def _add_node(parser: ArgumentParser) -> None:
 def run_status(options: Namespace) -> int:
     """Print how the robot of a graph is."""
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.robot_status import StatusReader, lines
-    with GraphClient("status", options.namespace) as client:
+    with _join("status", options) as client:
         reader = StatusReader(client)
         while True:
             text = "\n".join(lines(reader.model, reader.read()))
@@ -113,9 +112,8 @@ def run_status(options: Namespace) -> int:
 def run_params(options: Namespace) -> int:
     """Print parameters of the graph's nodes with values, ranges and meanings."""
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with GraphClient("params", options.namespace) as client:
+    with _join("params", options) as client:
         entries = GraphParameters(client, options.node).entries(options.names)
     node = ""
     for entry in entries:
@@ -133,9 +131,8 @@ def run_params(options: Namespace) -> int:
 def run_get(options: Namespace) -> int:
     """Print values of parameters."""
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with GraphClient("get", options.namespace) as client:
+    with _join("get", options) as client:
         entries = GraphParameters(client, options.node).entries(options.names)
     for entry in entries:
         print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
@@ -154,9 +151,8 @@ def run_set(options: Namespace) -> int:
             raise InputError(f"parameter '{name}' has two values")
         values[name] = value
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with GraphClient("set", options.namespace) as client:
+    with _join("set", options) as client:
         for entry in GraphParameters(client, options.node).set(values):
             print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
     return 0
@@ -179,9 +175,8 @@ def run_move(options: Namespace) -> int:
         if not tolerance > 0.0:
             raise InputError(f"--tolerance: expected more than 0, received {options.tolerance}")
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.motion_requests import MotionRequests
-    with GraphClient("move", options.namespace) as client:
+    with _join("move", options) as client:
         requests = MotionRequests(client)
         requests.tolerance = tolerance
         if options.trajectory:
@@ -209,9 +204,8 @@ def run_speed(options: Namespace) -> int:
             raise InputError(f"speed: expected 0 to 100 %, received {options.percent}")
         assignments[SPEED] = str(percent / 100.0)
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with GraphClient("speed", options.namespace) as client:
+    with _join("speed", options) as client:
         parameters = GraphParameters(client, CONTROLLER)
         entries = parameters.set(assignments) if assignments else parameters.entries([SPEED])
     for entry in entries:
@@ -257,10 +251,9 @@ def run_set_state(options: Namespace) -> int:
     if not options.joints and not options.velocity:
         raise InputError("set-state: expected positions or --velocity, received neither")
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.motion_requests import MotionRequests
         from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
-    with GraphClient("set_state", options.namespace) as client:
+    with _join("set_state", options) as client:
         model = MotionRequests(client).robot.model
         print(SimulationRequests(client).set_state(
             _joint_values(options.joints, model) if options.joints else {},
@@ -274,10 +267,9 @@ def run_push(options: Namespace) -> int:
     torque = [parse_quantity(text, NEWTON_METRES, "--torque") for text in options.torque]
     duration = _duration(options.duration)
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.motion_requests import MotionRequests
         from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
-    with GraphClient("push", options.namespace) as client:
+    with _join("push", options) as client:
         links = list(MotionRequests(client).robot.model.frames)
         if options.link not in links:
             raise InputError(unknown("link", options.link, links))
@@ -291,7 +283,6 @@ def run_echo(options: Namespace) -> int:
     if options.count < 0:
         raise InputError(f"--count: expected at least 0, received {options.count}")
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.topic_echo import listen
     printed = 0
 
@@ -301,18 +292,28 @@ def run_echo(options: Namespace) -> int:
             print(f"{text}---", flush=True)
             printed += 1
 
-    with GraphClient("echo", options.namespace) as client:
+    with _join("echo", options) as client:
         listen(client, options.topic, show)
         client.wait_for(lambda: options.count and printed >= options.count, f"message on {options.topic}", math.inf)
     return 0
 
 
+def _join(name: str, options: Namespace) -> Any:
+    """Return a `GraphClient` of the graph, which is on this machine unless the environment says more."""
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.common.discovery import stay_on_this_machine
+    stay_on_this_machine()
+    client = GraphClient(name, options.namespace)
+    client.waits_for_start = False
+    return client
+
+
 def _trigger(options: Namespace, service: str) -> int:
     """Call a service of the controller without arguments, and print its answer."""
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.motion_requests import trigger
-    with GraphClient(service, options.namespace) as client:
+    with _join(service, options) as client:
         print(trigger(client, service))
     return 0
 
@@ -320,9 +321,8 @@ def _trigger(options: Namespace, service: str) -> int:
 def _simulation(options: Namespace, request: Callable[[Any], str]) -> int:
     """Send one request to the simulated hardware, and print its answer."""
     with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
-    with GraphClient(options.command.replace("-", "_"), options.namespace) as client:
+    with _join(options.command.replace("-", "_"), options) as client:
         print(request(SimulationRequests(client)))
     return 0
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
+from robodyn_ros.common_fields import DEFAULT_ROBOT
 from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field
 

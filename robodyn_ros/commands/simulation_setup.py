@@ -15,7 +15,7 @@ from pathlib import Path
 
 from robodyn_ros.bounded_files import expand, is_file, read_yaml
 from robodyn_ros.commands.prepared_robot import prepared_robot
-from robodyn_ros.common_fields import REAL_TIME_FACTOR, SPEED_LIMIT
+from robodyn_ros.common_fields import DEFAULT_ROBOT, REAL_TIME_FACTOR, SPEED_LIMIT
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.resources import actuators_file, config_file, robot_file
@@ -28,7 +28,6 @@ NODES = {
 }
 """Module of each node, by the name of the node and of its executable."""
 
-DEFAULT_ROBOT = "arm6"
 TIME_MODES = ("real_time", "scaled", "lockstep")
 ENGINES = ("robodyn", "mujoco")
 

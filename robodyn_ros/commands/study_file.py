@@ -20,9 +20,8 @@ from robodyn_ros.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
 from robodyn_ros.checks import Range
 from robodyn_ros.commands.compare import simulated_plant
 from robodyn_ros.commands.prepared_robot import prepared_robot
-from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
+from robodyn_ros.common_fields import DEFAULT_ROBOT, PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller, prefix

@@ -22,7 +22,7 @@ FAILED = 1
 
 
 class SwapClient(Protocol):
-    """Methods of ``RobotClient`` that ``watch`` calls, declared here because importing that class needs ROS 2."""
+    """Methods of ``ControllerClient`` that ``watch`` calls, declared here because importing that class needs ROS 2."""
 
     def try_out(self, controller: str) -> str:
         """Put a controller in force, and wait for its first ticks."""
@@ -56,11 +56,14 @@ def run_swap(options: Namespace) -> int:
         RobodynError: The controller node does not answer.
     """
     with ros_required():
-        from robodyn_ros.nodes.client.robot_client import RobotClient
+        from robodyn_ros.nodes.client.controller_client import ControllerClient
+        from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 
+    stay_on_this_machine()
     space = options.namespace.strip("/")
     node = options.node or (f"/{space}/controller" if space else "/controller")
-    with RobotClient("swap", node, namespace=options.namespace) as client:
+    with ControllerClient("swap", node, namespace=options.namespace) as client:
+        client.waits_for_start = False
         if options.watch:
             return watch(client, options.controller)
         print(client.try_out(options.controller))

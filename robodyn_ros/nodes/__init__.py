@@ -7,3 +7,9 @@
 # governing permissions and limitations under the License.
 
 """The ROS 2 nodes: parameters, topics, services, timing; no formulas."""
+
+import sys
+
+# The generator of Python messages needs a parser. It is imported with the first message, though never used, and takes a
+# tenth of a second; None makes the import fail, for which the package is prepared.
+sys.modules.setdefault("rosidl_generator_py.generate_py_impl", None)  # type: ignore[arg-type]

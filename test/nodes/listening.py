@@ -21,8 +21,8 @@ from typing import TypeVar
 import rclpy
 from std_msgs.msg import String
 
-from robodyn_ros.nodes.common.runtime import init_ros
 from robodyn_ros.nodes.common.topics import STATE_QOS, unserved_subscription
+from robodyn_ros.nodes.common.transport import init_ros
 
 FIRST_PORT, SENDERS = 7400, 32768
 """First port on which a process listens for Fast DDS, and a port below those from which one sends."""

@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 import rclpy
@@ -37,28 +37,43 @@ from rclpy.validate_namespace import validate_namespace
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros import topic_names
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS
-from robodyn_ros.nodes.common.runtime import init_ros
+from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS, RANGE, is_this_machine_alone, participants_here
+from robodyn_ros.nodes.common.transport import init_ros
 
 T = TypeVar("T")
 
 ANNOUNCED_SECONDS, DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.8, 0.3, 6.0
 """Time from the start until the graph counts as known, time without a new node, and longest wait for both [s].
 
-A node is found at its next announcement, at most 0.5 s after the start (config/fastdds_localhost.xml). On a busy
+A node is found at its next announcement, at most 0.5 s after the start (config/fastdds_network.xml). On a busy
 machine nodes are found late, so the client also waits as long again as it took to find the last one. A node's topics
 are known before its name; until then the graph is not known either. No time is long enough for a second node of one
 name on a machine that is busy enough. Hence names are compared again after each answer.
+
+Where nodes are looked for on this machine alone, the kernel tells how many participants there are, and the graph is
+known when all of them have told their nodes.
 """
+SETTLED_SECONDS = 0.05
+"""Time without a new node or service after which a graph counts as known all of whose participants are known [s]."""
+ABSENT_SECONDS = 1.2
+"""A command gives up after so long if no other process of this machine takes part in its domain [s]."""
+MEETING_SECONDS = 0.5
+"""Longest wait for the answer that shows that a node knows this client [s]."""
+FIRST_ANSWER_SECONDS = 0.25
+"""Time after which a request that changes nothing is sent again the first time [s]."""
 UNNAMED = "_NODE_NAME_UNKNOWN_"
 """What the graph shows for a name that is not known yet (rmw_dds_common)."""
+PREFIX_LENGTH = 12
+"""Bytes by which the identifiers of all entities of a participant begin (RTPS 2.5, 9.3.1)."""
 MATCHING_SECONDS = 1.0
 """Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
-REPEATABLE = (DescribeParameters, GetParameters, Gravity, ListParameters, SetParameters, SetParametersAtomically)
+READING = (DescribeParameters, GetParameters, ListParameters)
+"""Services that answer at once and change nothing."""
+REPEATABLE = (*READING, Gravity, SetParameters, SetParametersAtomically)
 """Services that may serve a request twice without a difference."""
 STARTING_SECONDS = 60.0
 """Further wait for the first message if nodes are there: on a slow machine, nodes take long to start [s]."""
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.01
 """Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
 
 
@@ -83,6 +98,7 @@ class GraphClient:
 
     Attributes:
         checks: Called again and again during each wait; one that raises ends the wait.
+        waits_for_start: Whether to wait for nodes although no other process of this machine takes part in the domain.
         node: The program's own node.
 
     Raises:
@@ -92,6 +108,7 @@ class GraphClient:
 
     def __init__(self, name: str, namespace: str = "") -> None:
         self.checks: list[Callable[[], None]] = []
+        self.waits_for_start = True
         try:
             validate_namespace(f"/{namespace.strip('/')}")
         except NameValidationException as error:
@@ -107,7 +124,9 @@ class GraphClient:
         self._clients: dict[str, Any] = {}
         self._checked: set[str] = set()
         self._found: list[tuple[str, str]] = []
-        self._started, self._known_at = time.monotonic(), 0.0
+        self._met: set[str] = set()
+        self._services = 0
+        self._started, self._known_at, self._changed_at = time.monotonic(), 0.0, 0.0
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -135,12 +154,23 @@ class GraphClient:
         while not (result := condition()):
             for check in self.checks:
                 check()
+            if self._is_absent():
+                raise RobodynError(f"no {what}: {self._advice()}")
             if time.monotonic() > deadline:
                 if not starting or self.node.get_namespace() not in self._namespaces():
                     raise RobodynError(f"no {what} within {seconds:g} s: {self._advice()}")
                 seconds, deadline, starting = seconds + starting, deadline + starting, 0.0
             self._executor.spin_once(timeout_sec=POLL_SECONDS)
         return result
+
+    def _is_absent(self) -> bool:
+        """Whether it is certain that there are no nodes, and time to say so."""
+        return (not self.waits_for_start and time.monotonic() - self._started > ABSENT_SECONDS
+                and is_this_machine_alone() and participants_here(self._domain()) == 1)
+
+    def _domain(self) -> int:
+        number: int = self.node.context.get_domain_id()
+        return number
 
     def _advice(self) -> str:
         """Where a node may be that does not answer."""
@@ -149,8 +179,8 @@ class GraphClient:
         if others:
             return (f"there are nodes in {', '.join(others)}, not in {own}: name one of these, such as "
                     f"--namespace {others[0]}")
-        domain = os.environ.get("ROS_DOMAIN_ID", "0")
-        return f"are the nodes running, with the same ROS_DOMAIN_ID ({domain})?"
+        elsewhere = f", on this machine ({RANGE}=SUBNET: on any)" if is_this_machine_alone() else ""
+        return f"are the nodes running, with the same ROS_DOMAIN_ID ({self._domain()}){elsewhere}?"
 
     def _namespaces(self) -> set[str]:
         """Namespaces of the graphs that are there."""
@@ -264,12 +294,16 @@ class GraphClient:
         client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
         self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
         self.check_only_one(node)
+        if kind not in READING:
+            self.meet(node)
         futures: list[Any] = []
-        sent = -math.inf
+        sent, wait = -math.inf, FIRST_ANSWER_SECONDS if kind in READING else ANSWER_SECONDS
 
         def answered() -> Any | None:
-            nonlocal sent
-            if not futures or (kind in REPEATABLE and time.monotonic() - sent > ANSWER_SECONDS):
+            nonlocal sent, wait
+            if not futures or (kind in REPEATABLE and time.monotonic() - sent > wait):
+                if futures:
+                    wait = min(2.0 * wait, ANSWER_SECONDS)
                 futures.append(client.call_async(request))
                 sent = time.monotonic()
             return next((future for future in futures if future.done()), None)
@@ -298,16 +332,42 @@ class GraphClient:
         self._refuse_namesakes(full_name)
         self._checked.add(full_name)
 
-    def wait_until_known(self) -> None:
-        """Wait until no more nodes are found, and all have told their names; some seconds at most."""
+    def meet(self, node: str) -> None:
+        """Have a node answer a request that may be repeated; then it has discovered this client, and answers the next.
+
+        A response reader that was made before is discovered before.
+
+        Args:
+            node: Name of the node.
+        """
+        if node in self._met:
+            return
+        self._met.add(node)
+        with suppress(RobodynError):  # the later request will tell
+            self.call(GetParameters, node, "get_parameters", GetParameters.Request(), MEETING_SECONDS)
+
+    def wait_until_known(self, counting: bool = True) -> None:
+        """Wait until no more nodes are found, and all have told their names; some seconds at most.
+
+        Args:
+            counting: Whether it suffices that as many participants have told their nodes as this machine has.
+        """
         deadline = time.monotonic() + LONGEST_DISCOVERY_SECONDS
 
         def is_known() -> bool:
             now, found = time.monotonic(), sorted(self.node.get_node_names_and_namespaces())
+            services = len(self.node.get_service_names_and_types())
             if found != self._found:
                 wait = max(DISCOVERY_SECONDS, now - self._started)
                 self._found, self._known_at = found, max(self._started + ANNOUNCED_SECONDS, now + wait)
-            return now >= deadline or (now >= self._known_at and not self._unnamed())
+                self._changed_at = now
+            if services != self._services:
+                self._services, self._changed_at = services, now
+            if now >= deadline:
+                return True
+            if counting and now >= self._changed_at + SETTLED_SECONDS and self._all_here_are_known():
+                return True
+            return now >= self._known_at and not self._unnamed()
 
         self.wait_for(is_known, "discovery", 2.0 * LONGEST_DISCOVERY_SECONDS)
 
@@ -315,6 +375,14 @@ class GraphClient:
         """Whether the graph shows a node that has not told its name yet; each one publishes /parameter_events."""
         return any(shown.node_name == UNNAMED
                    for shown in self.node.get_publishers_info_by_topic(topic_names.PARAMETER_EVENTS))
+
+    def _all_here_are_known(self) -> bool:
+        """Whether all participants that can be found are those of this machine, and each has told its nodes."""
+        if not is_this_machine_alone():
+            return False
+        publishers = self.node.get_publishers_info_by_topic(topic_names.PARAMETER_EVENTS)
+        named = {bytes(shown.endpoint_gid[:PREFIX_LENGTH]) for shown in publishers if shown.node_name != UNNAMED}
+        return 0 < participants_here(self._domain()) <= len(named)
 
     def _refuse_namesakes(self, full_name: str) -> None:
         """Raise if the graph shows several nodes of one name."""

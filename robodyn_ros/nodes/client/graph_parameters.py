@@ -69,6 +69,7 @@ class GraphParameters:
     def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0) -> None:
         self._client, self._seconds = client, seconds
         self._listed: dict[str, list[str]] = {}
+        self._all = not node
         self.nodes = [node] if node else self._find_nodes()
 
     def entries(self, names: Sequence[str] = ()) -> list[Entry]:
@@ -93,6 +94,8 @@ class GraphParameters:
                              for name, value, descriptor in zip(wanted, values, descriptors, strict=True))
         for want in names:
             if not any(is_named(entry.name, want) for entry in found):
+                if self._has_found_more():
+                    return self.entries(names)
                 raise self._unknown(want)
         return found
 
@@ -127,12 +130,16 @@ class GraphParameters:
         found = [known for node in self.nodes for known in self._names(node)
                  if known.count(".") == name.count(".") and is_named(known, name)]
         if not found:
+            if self._has_found_more():
+                return self._meant(name)
             raise self._unknown(name)
         return list(dict.fromkeys(found))
 
     def _owner(self, name: str) -> str:
         owners = [node for node in self.nodes if name in self._names(node)]
         if not owners:
+            if self._has_found_more():
+                return self._owner(name)
             raise self._unknown(name)
         if len(owners) > 1:
             raise InputError(f"parameter '{name}' belongs to several nodes: name one by --node: {', '.join(owners)}")
@@ -150,7 +157,15 @@ class GraphParameters:
     def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
         return self._client.call(kind, node, service, kind.Request(**fields), self._seconds)
 
-    def _find_nodes(self) -> list[str]:
+    def _has_found_more(self) -> bool:
+        """Whether there are further nodes, after a longer look: nodes can be known before their services are."""
+        known = len(self.nodes)
+        if self._all:
+            self._all = False
+            self.nodes = self._find_nodes(counting=False)
+        return len(self.nodes) > known
+
+    def _find_nodes(self, counting: bool = True) -> list[str]:
         own = self._client.node
         begin = own.get_namespace().rstrip("/") + "/"
 
@@ -161,7 +176,7 @@ class GraphParameters:
 
         self._client.wait_for(nodes, "node with parameters" + f" in namespace {begin[:-1]}" * (begin != "/"),
                               self._seconds)
-        self._client.wait_until_known()
+        self._client.wait_until_known(counting)
         return nodes()
 
 

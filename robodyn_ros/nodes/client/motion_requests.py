@@ -325,6 +325,7 @@ class MotionRequests:
         try:
             self._client.wait_for(action.server_is_ready, "node 'controller' with its action", ANSWER)
             self._client.check_only_one("controller")
+            self._client.meet("controller")
             sent = action.send_goal_async(goal)
             self._client.wait_for(sent.done, "answer of node 'controller'", ANSWER)
             handle = sent.result()

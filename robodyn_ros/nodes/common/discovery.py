@@ -30,6 +30,9 @@ PROFILES, OLD_PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROF
 LOCAL_PROFILE = "fastdds_localhost"
 """Begin of the name of the profile that stands for `THIS_MACHINE`; see transport.py."""
 
+_SOCKETS = Path("/proc/net/udp")
+_LARGEST_NUMBER_HERE = 32  # maxInitialPeersRange of config/fastdds_localhost.xml
+
 
 def stay_on_this_machine() -> None:
     """Let the nodes of this process, and of those that it starts, look for nodes of this machine alone.
@@ -37,6 +40,30 @@ def stay_on_this_machine() -> None:
     A range that the environment gives, also an empty one, stays; so do peers and a discovery server.
     """
     os.environ.setdefault(RANGE, THIS_MACHINE)
+
+
+def is_this_machine_alone() -> bool:
+    """Whether the nodes of this process find nodes of this machine alone, once ROS is started (transport.py)."""
+    return (Path(os.environ.get(PROFILES, "")).name == f"{LOCAL_PROFILE}.xml" and not os.environ.get(SERVER)
+            and not os.environ.get(PEERS))
+
+
+def participants_here(domain: int) -> int:
+    """Number of DDS participants of a domain on this machine, this process's included; 0: it cannot be told.
+
+    A participant receives discovery messages at a port of its own, and the kernel lists the ports in use. A program
+    that uses such a port for something else is counted, too.
+
+    Args:
+        domain: ROS_DOMAIN_ID.
+    """
+    try:
+        lines = _SOCKETS.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:  # not Linux
+        return 0
+    used = {int(line.split()[1].rpartition(":")[2], 16) for line in lines}
+    first = 7400 + 250 * domain + 10  # DDS Interoperability Wire Protocol 2.5, 9.6.2.3
+    return len(used.intersection(range(first, first + 2 * _LARGEST_NUMBER_HERE, 2)))
 
 
 def described() -> str:

@@ -31,7 +31,6 @@ its own, a :class:`~robodyn_ros.nodes.common.control_path.ControlPath`.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import threading
 import time
@@ -55,7 +54,6 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
-from rclpy.utilities import get_rmw_implementation_identifier
 
 from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest
 from robodyn_ros.nodes.common.control_path import ControlPath
@@ -69,7 +67,7 @@ from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETER
 from robodyn_ros.nodes.common.real_time import apply_to_thread
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, short_lines
-from robodyn_ros.nodes.common.transport import set_up_transport
+from robodyn_ros.nodes.common.transport import init_ros
 from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 
 EXIT_OK, EXIT_USAGE = 0, 2
@@ -212,19 +210,6 @@ class RobodynNode(Node):
                 with suppress(Exception):  # of another callback of the executor, whose node may have stopped
                     executor.spin_once(timeout_sec=0.0)
         time.sleep(TAKING_SECONDS)
-
-
-def init_ros(**options: Any) -> None:
-    """Initialise rclpy; options as for ``rclpy.init``. See :mod:`robodyn_ros.nodes.common.transport`.
-
-    Raises:
-        RobodynError: ROS refuses the environment or the arguments.
-    """
-    set_up_transport(os.environ, get_rmw_implementation_identifier())
-    try:
-        rclpy.init(**options)
-    except Exception as error:  # rclpy raises RCLError and others
-        raise RobodynError(f"cannot start ROS: {error}") from None
 
 
 def run_node(factory: Callable[[], RobodynNode], args: Sequence[str] | None = None) -> int:

@@ -9,10 +9,12 @@
 """A client of a graph sends a request for parameters again when the answer was lost; no other."""
 
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from rcl_interfaces.srv import GetParameters
+from rclpy.context import Context
 from rclpy.node import Node
 from ros_process import RosTest
 from std_msgs.msg import String
@@ -22,6 +24,8 @@ from robodyn_ros import InputError, RobodynError
 from robodyn_ros.nodes.client import graph_client
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import RobotClient
+from robodyn_ros.nodes.common import discovery
+from robodyn_ros.nodes.common.discovery import participants_here
 
 
 @pytest.fixture
@@ -95,6 +99,7 @@ def test_another_request_is_sent_once(ends):
 
 def test_a_node_whose_topics_are_known_before_its_name_is_waited_for(monkeypatch):
     """The graph is a stand-in: when the middleware loses a node's name cannot be told."""
+    monkeypatch.setattr(graph_client, "is_this_machine_alone", lambda: False)
     with GraphClient("client", "cell") as client:
         begin = time.monotonic()
 
@@ -112,7 +117,38 @@ def test_a_node_whose_topics_are_known_before_its_name_is_waited_for(monkeypatch
             client.check_only_one("hardware")
 
 
+def test_the_graph_is_known_once_all_participants_of_the_machine_have_told_their_nodes(monkeypatch):
+    """Discovery by time alone would take longer than the test waits."""
+    monkeypatch.setattr(graph_client, "ANNOUNCED_SECONDS", 3600.0)
+    monkeypatch.setattr(graph_client, "LONGEST_DISCOVERY_SECONDS", 1800.0)
+    with RosTest("hardware", "cell") as ros, GraphClient("client", "cell") as client:
+        domain = client.node.context.get_domain_id()
+        assert participants_here(domain) == 2
+        client.wait_until_known()
+        assert ("hardware", "/cell") in client.node.get_node_names_and_namespaces()
+        second = Context()
+        second.init()
+        namesake = Node("hardware", context=second, namespace="cell")
+        assert participants_here(domain) == 3
+        with pytest.raises(RobodynError, match="2 nodes are named /cell/hardware"):
+            client.check_only_one("hardware")
+        namesake.destroy_node()
+        second.shutdown()
+        assert ros.context.ok()
+
+
+def test_a_command_says_soon_that_there_is_no_graph_on_this_machine(monkeypatch):
+    with GraphClient("client", "cell") as client:
+        client.waits_for_start = False
+        with pytest.raises(RobodynError, match="no it: are the nodes running, with the same ROS_DOMAIN_ID .* on this"):
+            client.wait_for(lambda: False, "it", 3600.0)
+        monkeypatch.setattr(discovery, "_SOCKETS", Path("/nowhere"))  # as on a system that does not list them
+        with pytest.raises(RobodynError, match="no it within 0.1 s: "):
+            client.wait_for(lambda: False, "it", 0.1)
+
+
 def test_a_name_that_never_comes_delays_a_request_for_some_seconds_only(monkeypatch):
+    monkeypatch.setattr(graph_client, "is_this_machine_alone", lambda: False)
     monkeypatch.setattr(graph_client, "LONGEST_DISCOVERY_SECONDS", 0.6)
     with GraphClient("client", "cell") as client:
         monkeypatch.setattr(client.node, "get_publishers_info_by_topic",

@@ -1,0 +1,134 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Swaps of the controller of a running graph; imports no control laws, for which a command would wait."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+
+from robodyn_interfaces.msg import ControllerState
+from robodyn_ros.errors import PluginError, RobodynError
+from robodyn_ros.nodes.client.graph_client import GraphClient, check_node_name
+from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.controller.events import FALLBACK
+from robodyn_ros.timing import to_seconds
+
+TRIAL, LONGEST_TRIAL = 0.5, 3.0
+"""A controller is watched for so long after a swap, in the time of the joint states, and at most in real time [s]."""
+ON_THE_WAY = 0.1
+"""States that were published before a swap may come for so long after its answer [s]."""
+
+
+class ControllerClient(GraphClient):
+    """A client of the node ``controller``.
+
+    Args:
+        name: Name of the program's own node.
+        controller: Name of the controller node.
+        namespace: Namespace of the graph.
+
+    Raises:
+        RobodynError: ROS cannot start in this environment.
+        InputError: The namespace, or the name of the node, cannot be one.
+    """
+
+    def __init__(self, name: str, controller: str = "controller", namespace: str = "") -> None:
+        check_node_name(controller)
+        super().__init__(name, namespace)
+        self._controller = controller
+        self._states: list[ControllerState] = []
+        self._trial: Any = None  # subscription of the states
+        self._told = ""  # the reason that was told last
+
+    def swap(self, controller: str, seconds: float = 5.0) -> None:
+        """Put a controller in force, as ``ros2 param set /controller controller NAME`` does.
+
+        Args:
+            controller: Installed name, or ``package.module:Class``.
+            seconds: Longest wait for the node, and for its answer [s].
+
+        Raises:
+            PluginError: The controller node refuses; the message has its reason.
+            RobodynError: The controller node does not answer, or the node is of another kind.
+        """
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
+        request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
+        result = self.call(SetParameters, self._controller, "set_parameters", request, seconds).results[0]
+        if "undeclared" in result.reason or "unknown parameter 'controller'" in result.reason:
+            raise RobodynError(f"node '{self._controller}' has no parameter 'controller': it is not a controller node")
+        if not result.successful:
+            raise PluginError(f"node '{self._controller}' refused '{controller}'; the controller in force stays: "
+                              f"{result.reason}")
+
+    def try_out(self, controller: str, seconds: float = 5.0) -> str:
+        """Put a controller in force, and wait for its first ticks.
+
+        Args:
+            controller: Installed name, or ``package.module:Class``.
+            seconds: As of :meth:`swap`.
+
+        Returns:
+            That it is in force.
+
+        Raises:
+            PluginError: The controller node refuses it, or dropped it within `TRIAL` seconds; the message says why.
+            RobodynError: As of :meth:`swap`.
+        """
+        if self._trial is None:
+            self._trial = self.node.create_subscription(
+                ControllerState, f"{self._controller}/controller_state", self._states.append, 100)
+        self.swap(controller, seconds)
+        self.wait_for_drop(ON_THE_WAY)
+        self._told = ""
+        ticks: list[float] = []
+
+        def has_run() -> bool:
+            ticks.extend(to_seconds(read_stamp(state.header.stamp)) for state in self._states
+                         if state.controller == controller)
+            why = self._take_fallback()
+            if why.startswith(f"controller '{controller}' "):  # a late state may still tell of one before
+                raise PluginError(why)
+            return bool(ticks) and ticks[-1] - ticks[0] >= TRIAL
+
+        end = time.monotonic() + LONGEST_TRIAL
+        self.wait_for(lambda: has_run() or time.monotonic() > end, "first ticks", 2.0 * LONGEST_TRIAL)
+        later = "" if ticks else f", but it published no state within {LONGEST_TRIAL:g} s: do joint states come?"
+        return f"controller '{controller}' is in force{later}"
+
+    def wait_for_drop(self, seconds: float) -> str:
+        """Wait for a drop of the controller that was tried out.
+
+        Args:
+            seconds: Longest wait [s].
+
+        Returns:
+            Why it was dropped; empty: it was not.
+        """
+        end, found = time.monotonic() + seconds, ""
+
+        def is_over() -> bool:
+            nonlocal found
+            found = self._take_fallback()
+            return bool(found) or time.monotonic() > end
+
+        self.wait_for(is_over, "end of the wait", 2.0 * seconds + 1.0)
+        return found
+
+    def _take_fallback(self) -> str:
+        """Take the states that have come; return why a controller was dropped, once for each reason."""
+        if not self._states:
+            return ""
+        why = self._states[-1].intervention.partition(f"{FALLBACK}: ")[2]
+        self._states.clear()
+        told, self._told = self._told, why
+        return why if why != told else ""
