@@ -10,21 +10,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
 
-from robodyn_ros.completion.completed_urdf import estimates
-from robodyn_ros.description.document import Document, read_document
+from robodyn_ros.description.document import Document, estimates, read_document
 from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
+from robodyn_ros.description.joint_and_link_elements import read_origin
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import DescriptionError
+from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
-from robodyn_ros.view.link_meshes import MISSING_COLOR, described_meshes, reach
 
 POSTURES = 32
 """Random postures whose gravity efforts are compared."""
@@ -48,7 +51,8 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
              f"reach {reach(model):.4g} m",
              f"base link {model.base_link}, tip link {model.tip_link}", "", *tree(document), *estimated(document), "",
              *joint_table(model, gravity), "", *dh_table(model)]
-    return lines, find_doubts(document, messages, model, link_boxes(model, file.parent), gravity, reach(model))
+    boxes = link_boxes(model, document, file.parent)
+    return lines, find_doubts(document, messages, model, boxes, gravity, reach(model))
 
 
 def tree(document: Document) -> Iterator[str]:
@@ -139,18 +143,47 @@ def random_postures(model: RobotModel) -> Array:
     return np.random.default_rng(0).uniform(lower, np.maximum(lower, upper), (POSTURES, model.n))
 
 
-def link_boxes(model: RobotModel, folder: Path) -> dict[str, Array]:
+def link_boxes(model: RobotModel, document: Document, folder: Path) -> dict[str, Array]:
     """Return the box around the shapes of each link whose shapes are known, in its frame: corners, shape (2, 3) [m].
 
     Args:
         model: The robot.
+        document: Its URDF.
         folder: Folder of the URDF file, to which mesh paths are relative.
     """
     corners: dict[str, list[Array]] = defaultdict(list)
-    missing = set()
-    for shape in described_meshes(model, folder, []):
+    missing: set[str] = set()
+    if "<mesh" not in model.description:
+        return primitive_boxes(document)
+    from robodyn_ros.view.link_meshes import described_meshes  # its libraries need a second to import
+
+    for shape in described_meshes(model, folder, [], missing):
         corners[shape.link].append(np.asarray(shape.mesh.bounds))
-        if shape.color == MISSING_COLOR:
-            missing.add(shape.link)
     return {link: np.array([np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)])
             for link, found in corners.items() if link not in missing}
+
+
+def primitive_boxes(document: Document) -> dict[str, Array]:
+    """As `link_boxes`, for a robot whose shapes are boxes, cylinders and spheres alone."""
+    for tag in ("visual", "collision"):
+        boxes: dict[str, Array] = {}
+        for name, link in document.links.items():
+            with suppress(AttributeError, IndexError, TypeError, ValueError):  # the doubts tell of odd numbers
+                corners = np.vstack([_corners(shape) for shape in link.iterchildren(tag)])
+                boxes[name] = np.array([corners.min(axis=0), corners.max(axis=0)])
+        if boxes:
+            return boxes
+    return {}
+
+
+def _corners(shape: etree._Element) -> Array:
+    """Corners of the box around a primitive, shape (8, 3), in the frame of its link [m]."""
+    primitive = shape.find("geometry")[0]
+    radius = float(primitive.get("radius", "nan"))
+    size = {"box": lambda: [float(number) for number in primitive.get("size").split()],
+            "cylinder": lambda: [2.0 * radius, 2.0 * radius, float(primitive.get("length"))],
+            "sphere": lambda: [2.0 * radius] * 3}.get(primitive.tag, lambda: [math.nan])()
+    if len(size) != 3 or not all(0.0 < length < math.inf for length in size):
+        raise ValueError
+    pose = read_origin(shape)
+    return np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * size @ pose[:3, :3].T + pose[:3, 3]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -28,16 +28,13 @@ from lxml import etree
 from robodyn_ros.checks import LARGEST, Range, as_number
 from robodyn_ros.completion.nearest_inertia import is_possible, nearest_possible
 from robodyn_ros.completion.shape_inertia import ShapeInertia, shape_inertia
-from robodyn_ros.description.document import Document, read_document
+from robodyn_ros.description.document import ESTIMATED, Document, read_document
 from robodyn_ros.description.joint_and_link_elements import read_mass, read_origin, read_rotational
 from robodyn_ros.description.model import NO_INERTIA, Array, Inertia
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import DescriptionWarning, InputError, list_names, suggest
 from robodyn_ros.view.mesh_files import MeshReader, find_mesh
-
-ESTIMATED = "estimated"
-"""Attribute of an ``<inertial>`` or ``<dynamics>`` whose numbers were estimated; its text says from what."""
 
 DENSITIES = (50.0, 20_000.0)
 """Densities beyond these are told: those of foam and of gold [kg/m^3]."""
@@ -141,16 +138,6 @@ def complete_urdf(path: Path, rule: CompletionRule, *, absolute_meshes: bool = F
     without = [document.joints[name].find("child").get("link") for name in model.held]
     return CompletedUrdf(document_text(document.root), (*completion.lines, *rotors),
                          (*model.links_without_inertia, *without), "; ".join(summary))
-
-
-def estimates(document: Document) -> Iterator[str]:
-    """Yield a line for each value of a URDF that was estimated."""
-    for kind, elements in (("link", document.links), ("joint", document.joints)):
-        for name, element in elements.items():
-            for tag in ("inertial", "dynamics"):
-                found = element.find(tag)
-                if found is not None and found.get(ESTIMATED) is not None:
-                    yield f"{kind} {name}: {found.get(ESTIMATED)}"
 
 
 class _Completion:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,8 @@ from robodyn_ros.description.report import TEXT, Report, label, tag_of
 from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.resources import robot_file
 
+ESTIMATED = "estimated"
+"""Attribute of an ``<inertial>`` or ``<dynamics>`` whose numbers were estimated; its text says from what."""
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
 # (path below the link or joint, attribute, count of numbers, what is assumed without it if that is told, range)
@@ -137,6 +139,16 @@ def read_document_text(text: str) -> tuple[Document, Report]:
         raise DescriptionError(f"{TEXT}: expected XML, which begins with '<', received {shown(text)}; the path of a "
                                "file is no URDF: Robot.from_urdf(path) reads files")
     return _checked(text, Report(TEXT))
+
+
+def estimates(document: Document) -> Iterator[str]:
+    """Yield a line for each value of a URDF that was estimated."""
+    for kind, elements in (("link", document.links), ("joint", document.joints)):
+        for name, element in elements.items():
+            for tag in ("inertial", "dynamics"):
+                found = element.find(tag)
+                if found is not None and found.get(ESTIMATED) is not None:
+                    yield f"{kind} {name}: {found.get(ESTIMATED)}"
 
 
 def _is_xml(text: str) -> bool:

@@ -35,7 +35,6 @@ from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.view.mesh_files import MeshReader, find_mesh
 
 DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
-MISSING_COLOR = (0.90, 0.35, 0.60, 1.0)
 SHARP_EDGE = 0.6
 """Angle between faces above which the picture shows an edge [rad]."""
 MOST_SHAPES = 2000
@@ -45,6 +44,10 @@ LARGEST_SIZE = 1e4
 
 _SIZES = Range(0.0, LARGEST_SIZE, unit="m", above=True)
 _SCALES = Range(-1e6, 1e6)
+
+
+class _MissingMesh(InputError):
+    """A mesh file that cannot be found or read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +73,29 @@ def link_meshes(model: RobotModel, folder: Path | None = None) -> tuple[list[Lin
         folder: Folder of the URDF file, to which mesh paths are relative; None if unknown.
 
     Returns:
-        The shapes, and a warning for each shape that differs from its description; a box replaces a missing mesh.
+        The shapes, and a warning for each shape that differs from its description; rods replace a missing mesh.
     """
     warnings: list[str] = []
-    return described_meshes(model, folder, warnings) or _rods(model), warnings
+    missing: set[str] = set()
+    shapes = described_meshes(model, folder, warnings, missing)
+    if not shapes:
+        return _rods(model), warnings
+    joints = {model.frames[link].joint for link in missing}
+    moving = {model.joints[joint].link if joint >= 0 else model.base_link for joint in joints}
+    return shapes + [rod for rod in _rods(model) if rod.link in moving], warnings
 
 
-def described_meshes(model: RobotModel, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:
-    """Return the visuals of all links, or else their collision shapes; arguments and warnings as for `link_meshes`."""
+def described_meshes(model: RobotModel, folder: Path | None, warnings: list[str], missing: set[str]) -> list[LinkMesh]:
+    """Return the visuals of all links, or else their collision shapes.
+
+    Args:
+        model: The robot.
+        folder: Folder of the URDF file, to which mesh paths are relative; None if unknown.
+        warnings: Gets a warning for each shape that differs from its description.
+        missing: Gets the links a mesh of which cannot be had.
+    """
     for tag in ("visual", "collision") if model.description else ():
-        if shapes := _described(model, tag, folder, warnings):
+        if shapes := _described(model, tag, folder, warnings, missing):
             return shapes
     return []
 
@@ -96,7 +112,8 @@ def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:
             for name, frame in model.frames.items()}
 
 
-def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:
+def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str], missing: set[str]
+               ) -> list[LinkMesh]:
     document, _ = read_document_text(model.description)
     materials = {material.get("name"): material for material in document.root.findall("material")}
     shapes: list[LinkMesh] = []
@@ -115,7 +132,10 @@ def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[
                     warnings.append(f"link '{name}': the robot has more than {MOST_SHAPES} shapes; no more are shown")
                     return shapes
                 try:
-                    shapes.append(_shape(shape, colors, name, folder, 0.08 * reach(model), reader, warnings))
+                    shapes.append(_shape(shape, colors, name, folder, reader))
+                except _MissingMesh as error:
+                    missing.add(name)
+                    warnings.append(f"link '{name}': {error}; rods replace it")
                 except InputError as error:
                     warnings.append(f"link '{name}': its <{tag}>: {error}; not shown")
     return shapes
@@ -133,26 +153,25 @@ def _read_with_yourdfpy(link: etree._Element, tag: str, materials: Mapping[str |
     return read.links[0], {material.name: material.color for material in read.materials}
 
 
-def _shape(shape: Any, colors: dict[str, Any], link: str, folder: Path | None, missing_edge: float, reader: MeshReader,
-           warnings: list[str]) -> LinkMesh:
+def _shape(shape: Any, colors: dict[str, Any], link: str, folder: Path | None, reader: MeshReader) -> LinkMesh:
     """Return one shape of a link.
 
     Raises:
+        _MissingMesh: Its mesh cannot be had.
         InputError: A size, coordinate or colour is missing, not finite, negative or too large.
     """
-    mesh, color = _mesh(shape.geometry, link, folder, missing_edge, reader, warnings)
+    mesh = _mesh(shape.geometry, folder, reader)
     if shape.origin is not None:
         mesh.apply_transform(as_floats(shape.origin, (4, 4), "origin"))
     farthest = float(np.abs(mesh.bounds).max())
     if not farthest <= LARGEST_SIZE:
         raise InputError(f"expected a shape within {LARGEST_SIZE:g} m, received one that reaches {farthest:g} m; is "
                          "its scale right?")
-    return LinkMesh(link, mesh, color or _color(shape, colors, shape.geometry.mesh is None))
+    return LinkMesh(link, mesh, _color(shape, colors, shape.geometry.mesh is None))
 
 
-def _mesh(geometry: Any, link: str, folder: Path | None, missing_edge: float, reader: MeshReader, warnings: list[str]
-          ) -> tuple[trimesh.Trimesh, tuple[float, float, float, float] | None]:
-    """Return the triangles of one shape about its own origin, and a colour if it replaces a missing mesh."""
+def _mesh(geometry: Any, folder: Path | None, reader: MeshReader) -> trimesh.Trimesh:
+    """Return the triangles of one shape about its own origin."""
     if geometry.box is not None:
         mesh = trimesh.creation.box(as_joint_array(as_array(geometry.box.size, (3,), "size"), 3, _SIZES, "size"))
     elif geometry.cylinder is not None:
@@ -165,13 +184,12 @@ def _mesh(geometry: Any, link: str, folder: Path | None, missing_edge: float, re
         try:
             mesh = reader.read(find_mesh(geometry.mesh.filename, folder))
         except (OSError, ValueError) as error:
-            warnings.append(f"link '{link}': {error}; a box replaces it")
-            return trimesh.creation.box([missing_edge] * 3), MISSING_COLOR
+            raise _MissingMesh(str(error)) from None
         mesh.apply_transform(np.diag([*scale, 1.0]))
-        return mesh, None
+        return mesh
     else:
         raise InputError("expected a box, cylinder, sphere or mesh, received none")
-    return trimesh.graph.smooth_shade(mesh, angle=SHARP_EDGE), None
+    return trimesh.graph.smooth_shade(mesh, angle=SHARP_EDGE)
 
 
 def _color(shape: Any, colors: dict[str, Any], primitive: bool) -> tuple[float, float, float, float] | None:

@@ -8,6 +8,9 @@
 
 """The report of `robodyn check`; its doubts: description/test_doubts.py."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from urdf_parts import INERTIAL, joint, link, robot
@@ -72,6 +75,17 @@ def test_the_denavit_hartenberg_table_is_that_of_the_chain(tmp_path):
 def test_boxes_hold_the_shapes_of_a_link(tmp_path):
     shapes = ('<visual><origin xyz="1 0 0"/><geometry><box size="0.2 0.4 0.6"/></geometry></visual>'
               '<visual><geometry><sphere radius="0.1"/></geometry></visual>')
-    model = Robot.from_urdf_text(robot(link("a", ""), joint("j", "a", "b"), link(
-        "b", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>' + shapes))).model
-    np.testing.assert_allclose(link_boxes(model, tmp_path)["b"], [[-0.1, -0.2, -0.3], [1.1, 0.2, 0.3]], atol=1e-3)
+    mesh = '<visual><geometry><mesh filename="gone.stl"/></geometry></visual>'  # then its libraries read all
+    for first in ("", mesh):
+        text = robot(link("a", first), joint("j", "a", "b"), link(
+            "b", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>' + shapes))
+        boxes = link_boxes(Robot.from_urdf_text(text).model, read_document_text(text)[0], tmp_path)
+        np.testing.assert_allclose(boxes["b"], [[-0.1, -0.2, -0.3], [1.1, 0.2, 0.3]], atol=1e-3)
+        assert set(boxes) == {"b"}
+
+
+def test_a_robot_without_meshes_waits_for_no_mesh_library():
+    code = ("import sys; from pathlib import Path; from robodyn_ros.resources import robot_file; "
+            "from robodyn_ros.commands.robot_report import report; from robodyn_ros.robot import Robot; "
+            "file = Path(robot_file('scara')); report(Robot.from_urdf(file), file); print('trimesh' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 from urdf_parts import joint, link, robot
 
 from robodyn_ros import DescriptionError, InputError, Robot
-from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf, estimates
-from robodyn_ros.description.document import read_document_text
+from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
+from robodyn_ros.description.document import estimates, read_document_text
 from robodyn_ros.resources import robot_file, shipped_robots
 
 BOX = "<collision><origin xyz='0 0 0.1'/><geometry><box size='0.1 0.1 {}'/></geometry></collision>"

@@ -41,7 +41,7 @@ def doubts(source, folder=None):
         warnings.simplefilter("ignore")
         one = Robot.from_urdf(source) if folder else Robot.from_urdf_text(source)
     document, report = read_document(source) if folder else read_document_text(source)
-    return find_doubts(document, report, one.model, link_boxes(one.model, folder), gravity_efforts(one),
+    return find_doubts(document, report, one.model, link_boxes(one.model, document, folder), gravity_efforts(one),
                        reach(one.model))
 
 

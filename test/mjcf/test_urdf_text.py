@@ -251,7 +251,7 @@ def test_shapes_stand_where_mujoco_has_them(tmp_path):
         data = mujoco.MjData(reference)
         mujoco.mj_kinematics(reference, data)
         corners = data.geom_xpos[0] + reference.mesh_vert @ data.geom_xmat[0].reshape(3, 3).T
-        shapes = described_meshes(robot.model, tmp_path, [])
+        shapes = described_meshes(robot.model, tmp_path, [], set())
         assert_allclose(shapes[0].mesh.bounds, [corners.min(axis=0), corners.max(axis=0)], atol=1e-6)
         assert_allclose([shape.mesh.bounds[:, 0] for shape in shapes[1:]],
                         [[1.6, 2.4], [2.3, 2.5], [1.5, 1.7]], atol=1e-3)

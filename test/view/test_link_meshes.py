@@ -20,7 +20,7 @@ import trimesh  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
 from robodyn_ros.resources import robot_file, shipped_robots  # noqa: E402
-from robodyn_ros.view.link_meshes import MISSING_COLOR, frame_poses, link_meshes  # noqa: E402
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes  # noqa: E402
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 MATERIAL = '<material name="red"><color rgba="1 0 0 0.5"/></material>'
@@ -72,11 +72,13 @@ def test_meshes_are_scaled_and_keep_their_own_colors(tmp_path):
     ("gone.stl", "was not found"), ("package://nobody/a.stl", "no package 'nobody'"), ("text.stl", "text.stl"),
     ("https://example.org/a.stl", "expected package://"),
 ])
-def test_a_box_and_a_warning_stand_for_a_mesh_that_cannot_be_had(tmp_path, filename, reason):
+def test_rods_and_a_warning_stand_for_a_mesh_that_cannot_be_had(tmp_path, filename, reason):
     (tmp_path / "text.stl").write_text("this is no mesh")
-    [shape], [warning] = link_meshes(robot([f'<geometry><mesh filename="{filename}"/></geometry>']), tmp_path)
-    assert shape.color == MISSING_COLOR and len(shape.mesh.faces) == 12
-    assert "link 'arm'" in warning and reason in warning and "a box replaces it" in warning and "\n" not in warning
+    model = robot([f'<geometry><mesh filename="{filename}"/></geometry>', '<geometry><box size="1 1 1"/></geometry>'])
+    [box, *rods], [warning] = link_meshes(model, tmp_path)
+    assert len(box.mesh.faces) == 12
+    assert rods and {rod.link for rod in rods} == {"arm"}
+    assert "link 'arm'" in warning and reason in warning and "rods replace it" in warning and "\n" not in warning
 
 
 def test_a_shape_that_cannot_be_read_is_left_out_with_a_warning():
