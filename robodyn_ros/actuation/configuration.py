@@ -53,6 +53,14 @@ class ActuatorSettings:
                                          description="Torque limit of the motor's shaft; none: no limit")
     thermal: bool = declare(True, description="Whether the winding warms up, if the data of the motor include a "
                             "thermal model")
+    temperature_effects: bool = declare(False, description="Whether resistance and torque constant follow the "
+                                        "temperature of the winding; the data of the motor need a thermal model and "
+                                        "`torque_constant_coefficient`")
+    derating_start: float | None = declare(None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0,
+                                           description="Temperature of the winding from which the amplifier lowers the "
+                                           "limits of current and torque, linearly; none: never")
+    derating_end: float | None = declare(None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0,
+                                         description="Temperature of the winding at which these limits are 0")
     ambient_temperature: float = declare(AMBIENT_TEMPERATURE, unit="degrees Celsius", minimum=-273.15,
                                          description="Temperature of the surroundings")
 
@@ -137,7 +145,7 @@ class HardwareSettings:
         coupled = {joint: ratio for each in couplings for joint, ratio in zip(each.joints, each.ratio, strict=True)}
         rows = [self._row(model, joint, coupled.get(joint, reduction), joint in coupled)
                 for joint, reduction in zip(model.joint_names, model.reduction, strict=True)]
-        columns = {name: np.array([row[name] for row in rows]) for name in _IDEAL}
+        columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in _IDEAL}
         motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
                                                          "inductance", "back_emf_constant")))
         gear = GearTrain(columns.pop("gear_ratio"), output_shares(couplings, model.joint_names), model.motor_zero)
@@ -214,6 +222,8 @@ class HardwareSettings:
             raise InputError(f"{place}: gear_ratio: expected none, since the coupling of this joint has the ratio, "
                              f"received {found.gear_ratio:g}; leave it out")
         warms = found.thermal and motor.thermal_resistance is not None and motor.thermal_time_constant is not None
+        self._check_temperatures(place, found, motor, warms)
+        effects = found.temperature_effects
         return {
             "resistance": motor.resistance,
             "torque_constant": motor.torque_constant,
@@ -231,14 +241,43 @@ class HardwareSettings:
             "thermal_resistance": motor.thermal_resistance if warms else 0.0,
             "thermal_time_constant": motor.thermal_time_constant if warms else 1.0,
             "ambient_temperature": found.ambient_temperature,
+            "resistance_coefficient": motor.resistance_coefficient if effects else 0.0,
+            "torque_constant_coefficient": (motor.torque_constant_coefficient or 0.0) if effects else 0.0,
+            "derating_start": np.inf if found.derating_start is None else found.derating_start,
+            "derating_end": np.inf if found.derating_end is None else found.derating_end,
         }
+
+    @staticmethod
+    def _check_temperatures(place: str, found: ActuatorSettings, motor: MotorFigures, warms: bool) -> None:
+        """Check that what depends on the temperature of a winding has one.
+
+        Raises:
+            InputError: The winding has no thermal model, or figures of the dependence are missing or contradict.
+        """
+        start, end = found.derating_start, found.derating_end
+        if (start is None) is not (end is None):
+            raise InputError(f"{place}: expected derating_start and derating_end, received one of them; give both")
+        if (found.temperature_effects or start is not None) and not warms:
+            raise InputError(f"{place}: temperature_effects and derating: expected a motor with thermal_resistance and "
+                             f"thermal_time_constant, and `thermal` not false, received '{motor.name}' without")
+        if found.temperature_effects and motor.torque_constant_coefficient is None:
+            raise InputError(f"{place}: temperature_effects: expected torque_constant_coefficient in the data of motor "
+                             f"'{motor.name}', received none; give that of its magnets")
+        if start is not None and end is not None:
+            if not start < end:
+                raise InputError(f"{place}: derating_end: expected more than derating_start, {start:g}, received "
+                                 f"{end:g}")
+            if found.current_limit is None and found.torque_limit is None:
+                raise InputError(f"{place}: derating: expected current_limit or torque_limit, which it lowers, "
+                                 "received neither")
 
 
 _IDEAL: dict[str, Any] = {
     "resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0,
     "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "motor_damping": 0.0, "motor_friction": 0.0,
     "voltage_limit": np.inf, "current_limit": np.inf, "torque_limit": np.inf, "thermal_resistance": 0.0,
-    "thermal_time_constant": 1.0, "ambient_temperature": AMBIENT_TEMPERATURE,
+    "thermal_time_constant": 1.0, "ambient_temperature": AMBIENT_TEMPERATURE, "resistance_coefficient": 0.0,
+    "torque_constant_coefficient": 0.0, "derating_start": np.inf, "derating_end": np.inf,
 }
 """An ideal source of effort, with harmless values for its unused motor."""
 

@@ -18,7 +18,7 @@ can take implicitly; hence no electrical time constant is too short for the step
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -29,7 +29,7 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
-from robodyn_ros.compile import clip, less, less_equal, minimum, sign, where
+from robodyn_ros.compile import clip, less, less_equal, maximum, minimum, sign, where
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
@@ -37,11 +37,16 @@ AMBIENT_TEMPERATURE = 25.0
 """Temperature at which data sheets rate motors [degrees Celsius]."""
 
 
+LEAST_SHARE = 0.05
+"""Least share of resistance and torque constant that a temperature leaves, beyond which linear laws have no meaning."""
+
 _LIMIT = Range(0.0, above=True, or_infinite=True)
 _RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LIMIT, "motor_damping": NOT_NEGATIVE,
            "motor_friction": NOT_NEGATIVE,
            "thermal_resistance": NOT_NEGATIVE, "thermal_time_constant": POSITIVE,
-           "efficiency": Range(0.0, 1.0, above=True)}
+           "efficiency": Range(0.0, 1.0, above=True), "resistance_coefficient": NOT_NEGATIVE,
+           "torque_constant_coefficient": Range(maximum=0.0), "derating_start": Range(or_infinite=True),
+           "derating_end": Range(or_infinite=True), "derating": Range(0.0, 1.0)}
 
 
 class EffortLine(NamedTuple):
@@ -96,6 +101,13 @@ class JointActuators:
         thermal_time_constant: In which the winding follows [s].
         ambient_temperature: Of the surroundings [degrees Celsius].
         motor_friction: Coulomb friction at the motor's shaft [N m].
+        resistance_coefficient: Rise of R_M with the temperature of the winding, relative to `AMBIENT_TEMPERATURE`
+            [1/K].
+        torque_constant_coefficient: Likewise of K_M and K_e [1/K].
+        derating_start: Temperature of the winding from which the limits of current and torque fall [degrees Celsius].
+        derating_end: Temperature at which they are 0 [degrees Celsius].
+        derating: Share of the limits that is left.
+        rated: The motors that the amplifier takes for real when it converts efforts to voltages; None: ``motors``.
 
     Raises:
         InputError: A value is out of its range, or the lengths differ.
@@ -112,10 +124,16 @@ class JointActuators:
     thermal_time_constant: Array = 1.0  # type: ignore[assignment]
     ambient_temperature: Array = AMBIENT_TEMPERATURE  # type: ignore[assignment]
     motor_friction: Array = 0.0  # type: ignore[assignment]
+    resistance_coefficient: Array = 0.0  # type: ignore[assignment]
+    torque_constant_coefficient: Array = 0.0  # type: ignore[assignment]
+    derating_start: Array = np.inf  # type: ignore[assignment]
+    derating_end: Array = np.inf  # type: ignore[assignment]
+    derating: Array = 1.0  # type: ignore[assignment]
+    rated: Actuators | None = None
 
     def __post_init__(self) -> None:
         """Check the values and give all of them one shape."""
-        values = {name: value for name, value in vars(self).items() if name != "motors"}
+        values = {name: value for name, value in vars(self).items() if name not in ("motors", "rated")}
         every_motor = np.ones(self.motors.n)  # so that all values get this length
         arrays = as_joint_arrays("JointActuators", values | {"motors": every_motor}, _RANGES)
         del arrays["motors"]
@@ -173,6 +191,34 @@ class JointActuators:
         return self.is_motor & (self.thermal_resistance > 0.0)
 
     @cached_property
+    def follows_temperature(self) -> bool:
+        """Whether anything but the temperature itself depends on the temperature of a winding."""
+        depends = ((self.resistance_coefficient != 0.0) | (self.torque_constant_coefficient != 0.0)
+                   | np.isfinite(self.derating_start))
+        return bool((self.has_heat & depends).any())
+
+    def at(self, temperature: NDArray[Any]) -> Self:
+        """Return the actuators with the resistances, torque constants and limits at a temperature.
+
+        R_M = R_25 (1 + alpha (T - 25)), and so K_M and K_e, whose magnets are taken to be as warm as the winding. The
+        limits of current and torque fall linearly between ``derating_start`` and ``derating_end``.
+
+        Args:
+            temperature: Of the windings, may be traced, shape (n,) [degrees Celsius].
+        """
+        rise, motor = temperature - AMBIENT_TEMPERATURE, self.motors.motor
+        resistance, constant = (
+            np.where(self.has_heat & (own != 0.0), 1.0 + own * rise, 1.0)
+            for own in (self.resistance_coefficient, self.torque_constant_coefficient))
+        derates = self.has_heat & np.isfinite(self.derating_start)
+        start, end = np.where(derates, self.derating_start, 0.0), np.where(derates, self.derating_end, 1.0)
+        warm = replace(motor, resistance=motor.resistance * maximum(resistance, LEAST_SHARE),
+                       torque_constant=motor.torque_constant * maximum(constant, LEAST_SHARE),
+                       back_emf_constant=motor.back_emf_constant * maximum(constant, LEAST_SHARE))
+        left = np.where(derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
+        return replace(self, motors=replace(self.motors, motor=warm), derating=left, rated=self.motors)
+
+    @cached_property
     def reflected_inertia(self) -> Array:
         """Gamma^T J_M Gamma, the inertia of the rotors at their gears' outputs, (6.17), shape (n,) [kg m^2 or kg]."""
         return np.where(self.is_motor, self.motors.reflected_inertia, 0.0)
@@ -198,7 +244,9 @@ class JointActuators:
         limited = np.isfinite(self.torque_limit)
         by_torque = np.where(limited, self.torque_limit, 1.0) / self.motors.motor.torque_constant
         limit = minimum(self.current_limit, np.where(limited, by_torque, np.inf))
-        return np.where(self.is_motor, limit, np.inf)
+        full = np.where(self.is_motor, limit, np.inf)
+        limited = is_limit(full)
+        return np.where(limited, np.where(limited, full, 0.0) * self.derating, np.inf)
 
     @cached_property
     def effort_limit(self) -> Array:
@@ -227,8 +275,8 @@ class JointActuators:
         Returns:
             Before the limits, shape (n,) [V].
         """
-        gear = self.motors.gear
-        return self.motors.motor.voltage(gear.output_effort(effort) / self.effort_per_current, gear.motor_motion(v))
+        gear, motor = self.motors.gear, (self.motors if self.rated is None else self.rated).motor
+        return motor.voltage(gear.output_effort(effort) / (gear.ratio * motor.torque_constant), gear.motor_motion(v))
 
     def limited_voltage(self, voltage: NDArray[Any]) -> NDArray[Any]:
         """Limit voltages by the limits of the amplifiers, shape (n,) [V]."""

@@ -18,6 +18,9 @@ from robodyn_ros.errors import InputError, unknown
 from robodyn_ros.fields import declare, section
 from robodyn_ros.resources import share_directory
 
+COPPER = 1.0 / (235.0 + 25.0)
+"""Relative rise of the resistance of copper with the temperature, from 25 degrees Celsius on [1/K]: IEC 60034-1."""
+
 
 @dataclass(frozen=True)
 class MotorFigures:
@@ -39,6 +42,12 @@ class MotorFigures:
                                                "to housing, and from housing to ambient")
     thermal_time_constant: float | None = declare(None, unit="s", minimum=0.0, above=True, description="Time constant "
                                                   "of the winding")
+    resistance_coefficient: float = declare(COPPER, unit="1/K", minimum=0.0, maximum=0.01, description="Rise of the "
+                                            "resistance with the temperature, relative to that at 25 degrees Celsius")
+    torque_constant_coefficient: float | None = declare(
+        None, unit="1/K", minimum=-0.01, maximum=0.0, description="Change of the torque constant with the temperature, "
+        "relative to that at 25 degrees Celsius, by the magnets: neodymium -0.0012, samarium-cobalt -0.0003, ferrite "
+        "-0.002")
     winding_temperature_limit: float | None = declare(None, unit="degrees Celsius", minimum=0.0,
                                                       description="Greatest temperature of the winding")
 

@@ -79,6 +79,9 @@ class MujocoPlant(SimulatedRobot):
             raise InputError("engine mujoco: expected motors that drive one joint each, received motors of "
                              f"'{robot.name}' that drive several together; choose the engine robodyn, or leave their "
                              "actuators out")
+        if model.actuators.follows_temperature:
+            raise InputError("engine mujoco: expected motors that do not depend on the temperature; use engine "
+                             "robodyn, or leave out temperature_effects and derating")
         self.step, self.steps = step, 0
         self.joint_names = robot.joint_names
         self._file, self._scene = scene, load_scene(model, scene)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -195,6 +195,9 @@ class PlantModel:
                              f"{self.integrator!r}")
         object.__setattr__(self, "integrator", Integrator(self.integrator))
         self._check_electrical_time_constants()
+        if self.actuators.follows_temperature and self.integrator is Integrator.ADAPTIVE:
+            raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
+                             "use another integrator, or leave out temperature_effects and derating")
         if self.world is not None and self.world.pairs == 0:
             object.__setattr__(self, "world", None)
         if self.world is not None:
@@ -239,6 +242,12 @@ class PlantModel:
                     f"integrator {self.integrator}: expected steps up to {stable} L/R = {stable * time:.3g} s, beyond "
                     f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
                     f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
+
+    def at_temperature(self, temperature: NDArray[Any]) -> Self:
+        """Return the plant with its motors at a temperature of their windings, shape (n,) [degrees Celsius]."""
+        if not self.actuators.follows_temperature:
+            return self
+        return replace(self, actuators=self.actuators.at(temperature))
 
     def check_voltages(self, by_voltage: Array) -> None:
         """Check that only joints with motors are driven by voltage.

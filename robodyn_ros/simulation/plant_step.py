@@ -14,7 +14,7 @@ alone, in a loop with a control law, or for many samples at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -114,6 +114,7 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     Returns:
         The state after the step, and what acts at its end.
     """
+    described, plant = plant, plant.at_temperature(state.temperature)
     if _splits(plant) and smooth is None:
         smooth = split_step.smooth_step(plant, state, command)
     given = () if smooth is None else (smooth,)
@@ -122,7 +123,8 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     while solution.moved > 0.0 and guess.rounds < most_rounds(plant):
         solution, guess = solve(plant, posed, guess)
     after = integrate(plant, state, command, posed, solution, guess, *given)
-    return after, report(plant, after, command, posed.voltage, posed.problem.friction, solution.impulse,
+    warm = described.at_temperature(after.temperature)
+    return after, report(warm, after, command, posed.voltage, posed.problem.friction, solution.impulse,
                          solution.motor_impulse)
 
 
@@ -255,7 +257,7 @@ def report_statement(plant: PlantModel) -> Statement:
 
 def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:
     health = sum((*state.q, *state.v, *state.current), start=np.float64(0.0))
-    return report(plant, state, *acting), health
+    return report(plant.at_temperature(state.temperature), state, *acting), health
 
 
 def _splits(plant: PlantModel) -> bool:
@@ -265,16 +267,22 @@ def _splits(plant: PlantModel) -> bool:
 
 def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callable[..., Any], inputs: Sequence[str],
                       outputs: Sequence[str] | str) -> Compute:
-    """Return a computation whose function takes the plant first; the varied values are further inputs."""
-    if not varied:
+    """Return a computation whose function takes the plant first.
+
+    The varied values are further inputs, and so are the temperatures where motors depend on them.
+    """
+    warms = plant.actuators.follows_temperature
+    if not varied and not warms:
         return Compute(partial(function, plant), inputs, outputs)
+    inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
 
     def with_values(*given: Any) -> Any:
-        values: Mapping[str, Any] = dict(zip(varied, given[len(inputs):], strict=True))
-        return function(varied_plant(plant, values), *given[:len(inputs)])
+        own, values = given[:len(inputs)], given[len(inputs):]
+        changed = varied_plant(plant, dict(zip(varied, values, strict=False)))
+        return function(changed.at_temperature(values[-1]) if warms else changed, *own)
 
     with_values.__name__ = function.__name__
-    return Compute(with_values, (*inputs, *varied), outputs)
+    return Compute(with_values, (*inputs, *varied, *(("state.temperature",) if warms else ())), outputs)
 
 
 def _all_slide_freely(plant: PlantModel, varied: Sequence[str]) -> bool:

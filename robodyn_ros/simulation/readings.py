@@ -115,7 +115,7 @@ def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) 
         state: At the end of the step.
         reported: Result of :func:`report`.
     """
-    actuators = plant.actuators
+    actuators = plant.at_temperature(state.temperature).actuators
 
     def of_motor(values: Array) -> Array:
         return np.where(actuators.is_motor, values, np.nan)
