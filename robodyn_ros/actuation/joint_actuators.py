@@ -347,6 +347,25 @@ class JointActuators:
             losses = losses + abs(self.motors.gear.ratio) * self.motor_friction
         return np.where(self.has_gear_friction, losses, 0.0)
 
+    def effort_behind_gears(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """Return recorded efforts of motors less the losses of their gears, and less the friction of their shafts.
+
+        The friction of shafts that turn with several joints stays: identification tells it from that of the joints.
+
+        Args:
+            effort: On the joints, before the losses, shape (K, n) [N m or N].
+            v: Joint velocities, shape (K, n) [rad/s or m/s].
+
+        Returns:
+            Shape (K, n) [N m or N].
+        """
+        gear = self.motors.gear
+        outputs, speeds = gear.output_effort(effort.T).T, gear.output_motion(v.T).T
+        kept = np.where(self.is_coupled & self.has_gear_friction, abs(gear.ratio) * self.motor_friction, 0.0)
+        losses = self.gear_friction(outputs) - kept
+        behind: NDArray[Any] = gear.effort_of_outputs((outputs - losses * np.sign(speeds)).T).T
+        return behind
+
     def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
         """Return the winding temperatures after a step: T_th dT/dt = T_ambient + R_th P - T at constant power.
 

@@ -147,8 +147,12 @@ def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any
         return described, motor_constants(nothing, nothing, nothing, nothing)
     order = [source.joint_names.index(name) for name in robot.joint_names]
     v = np.stack([np.interp(actuators.time, motion.time, column) for column in motion.v.T], axis=1)
-    constants = motor_constants(v, *(values[:, order] for values in (actuators.joint_effort, actuators.current,
-                                                                     actuators.voltage)))
+    effort, current, voltage = (values[:, order] for values in (actuators.joint_effort, actuators.current,
+                                                                actuators.voltage))
+    if settings is not None:  # at the outputs of the gears, each of which has one motor
+        gear = settings.joint_actuators(robot.model).motors.gear
+        v, effort = gear.output_motion(v.T).T, gear.output_effort(effort.T).T
+    constants = motor_constants(v, effort, current, voltage)
     for j in np.flatnonzero(constants.known & ~described):
         print(f"robodyn: warning: {source.path}: joint '{robot.joint_names[j]}' has a motor: give --actuators a "
               "file that describes it, so that its rotor is told from the links and its constants are written",

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from robodyn_ros.commands.table_columns import JointTable, is_table, refuse_table_options
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError
@@ -98,8 +96,8 @@ class RecordedArm:
         for note in motion.notes:
             print(f"robodyn: warning: {note}", file=sys.stderr)
         if settings is not None:
-            losses = settings.joint_actuators(self.robot.model).gear_friction(motion.effort)
-            motion = replace(motion, effort=motion.effort - losses * np.sign(motion.v))
+            actuators = settings.joint_actuators(self.robot.model)
+            motion = replace(motion, effort=actuators.effort_behind_gears(motion.effort, motion.v))
         return motion
 
 

@@ -55,8 +55,9 @@ def motor_constants(v: Array, effort: Array, current: Array, voltage: Array) -> 
     """Identify motors by least squares.
 
     Args:
-        v: Joint velocities at K samples, shape (K, n) [rad/s or m/s].
-        effort: Of the drives on the joints, shape (K, n) [N m or N].
+        v: Velocities of the gears' outputs, those of the joints but for coupled motors, at K samples, shape (K, n)
+            [rad/s or m/s].
+        effort: Of the drives on the outputs, shape (K, n) [N m or N].
         current: NaN where there is no motor, shape (K, n) [A].
         voltage: At the terminals, NaN where it was not measured, shape (K, n) [V].
     """

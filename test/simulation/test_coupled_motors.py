@@ -18,6 +18,7 @@ from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.identification.motor_constants import motor_constants
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
@@ -172,6 +173,25 @@ def test_rollouts_and_varied_quantities():
     again = rollout(ROBOT, "computed_torque", trajectory, plant=PlantModel.from_description(
         ROBOT.model, actuators=actuators(matrix=1.1 * MATRIX, motor_friction=0.02, gear_efficiency=0.9)))
     assert_allclose(score.rms_error[1], again.score.rms_error, rtol=1e-6)
+
+
+def test_identification_tells_losses_and_friction_of_coupled_motors():
+    """Recorded efforts behind the gears, and constants at the outputs, from the simulated robot itself."""
+    found = actuators(gear_efficiency=0.8, motor_friction=0.03)
+    plant, rng, rows = Plant(ROBOT, 1e-4, actuators=found), np.random.default_rng(3), []
+    for _ in range(300):
+        plant.advance(by_voltage(*rng.normal(size=2) * 12.0), 20)
+        state = plant.actuator_state
+        rows.append((plant.v, state.joint_effort, state.friction_effort, state.current))
+    v, effort, friction, current = (np.array(column) for column in zip(*rows, strict=True))
+    gear, sliding = found.motors.gear, (np.abs(v @ MATRIX.T) > 5.0).all(axis=1)
+    assert sliding.sum() > 50
+    shafts = -np.sign(v @ MATRIX.T) * 0.03 @ MATRIX  # which stay to be identified
+    behind = found.effort_behind_gears(effort, v) + shafts - v * ROBOT.model.damping
+    assert_allclose(behind[sliding], (effort + friction)[sliding], atol=0.1 * np.abs(friction).max())
+    constants = motor_constants((gear.coupling @ v.T).T, gear.output_effort(effort.T).T, current,
+                                np.full_like(current, np.nan))
+    assert_allclose(constants.effort_per_current, gear.ratio * MOTOR["torque_constant"], rtol=1e-6)
 
 
 def test_another_engine_is_told():
