@@ -22,7 +22,7 @@ from robodyn_ros import __version__
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import trace
 from robodyn_ros.control.compiled_law import PackedParameters
-from robodyn_ros.control.controller import Law
+from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.supervisor import SupervisorSettings
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS
@@ -149,8 +149,7 @@ def _snippets(law: Law[Any, Any, Any], name: str, robot: str, gains: list[Settab
         if "position" in fields:
             lines.append(f"{robot}_tip_reference(reference_.q, reference_.v, reference_.a, reference.position, "
                          "reference.quaternion,\n        reference.twist, reference.acceleration);")
-        else:
-            lines += [f"std::copy_n(reference_.{field}, N, reference.{field});" for field in fields]
+        lines += [f"std::copy_n(reference_.{field}, N, reference.{field});" for field in JointReference.shapes(n)]
     lines.append(f"{name}_tick(&law_, &state_, {given}effort);")
     voltage = ("    if (command_interface_ == \"voltage\") {\n      double effort[N];\n"
                "      std::copy_n(command, N, effort);\n"

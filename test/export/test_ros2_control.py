@@ -55,6 +55,9 @@ def test_a_package_is_complete(name, tmp_path):
             assert leaf["default_value"] == row.value and leaf["validation"]["bounds<>"] == [row.minimum, row.maximum]
             assert row.unit in leaf["description"]
     assert ("joint_trajectory" in files[f"{top}/README.md"]) == (law.follows is not None)
+    if law.follows is not None:  # also of laws of the tip link: for joints beside its chain
+        for field in "qva":
+            assert f"std::copy_n(reference_.{field}, N, reference.{field});" in files[f"{top}/src/controller.cpp"]
     if shutil.which("gcc"):
         write_new(tmp_path / "out", files)
         for file in sorted((tmp_path / "out" / top / "src").glob("*.c")):
