@@ -109,14 +109,20 @@ def record_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: d
             given[0] = _UFUNCS["not_equal"](given[0], 0.0)
         result = _reduced(own, *given, **options)
     else:
+        if "where" in options and ufunc in _NEUTRAL:
+            options.setdefault("initial", _NEUTRAL[ufunc])
         result = getattr(own, method)(*given, **options)
     if out is None:
-        return traced(result)
+        is_mask = ufunc.__name__ in _TRUTHS and isinstance(result, np.ndarray) and not any(map(is_traced, result.flat))
+        return result.astype(bool) if is_mask else traced(result)  # a mask of constants may choose elements
     if out[0].dtype != object:
         raise CompileError("a traced value was stored in a float array that was made outside the law: make the array "
                            "inside, with np.zeros or .copy(), or write a = a + b in the place of a += b")
     out[0][...] = result
     return out[0]
+
+
+_NEUTRAL: dict[np.ufunc, float] = {np.add: 0.0, np.multiply: 1.0}
 
 
 def _reduced(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, **options: Any
@@ -326,6 +332,10 @@ _ELEMENTWISE: dict[str, Function] = {
 _UFUNCS: dict[str, Any] = {name: np.frompyfunc(function, 3 if name == "clip" else getattr(np, name).nin, 1)
            for name, function in _ELEMENTWISE.items()}
 """By the names of NumPy's functions, applied to objects; NumPy's other ufuncs do what Python's operators do."""
+
+_TRUTHS = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf",
+           "signbit", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
+           "bitwise_xor", "invert"}
 
 
 # Other functions.

@@ -105,10 +105,12 @@ class _Function:
         self._function = function
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
+        value = getattr(self._function, name)
+        return _Function(value) if name in _METHODS else value
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        arguments = tuple(map(_with_arrays, arguments))
+        if self._function is not np.block:  # whose lists say where its blocks are
+            arguments = tuple(map(_with_arrays, arguments))
         if self._function in _CONVERSIONS and arguments and _holds_traced(arguments[0]):
             options.pop("dtype", None)
             arguments = arguments[:1]  # a second one is the type
@@ -119,9 +121,10 @@ class _Function:
         return traced(result)
 
 
+_METHODS = "reduce", "accumulate", "outer", "at"
 _CONVERSIONS = np.array, np.asarray, np.asanyarray, np.ascontiguousarray
-_FILLED = np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.zeros_like, np.ones_like, np.empty_like, \
-    np.full_like, np.diag, np.tile, np.repeat, np.copy
+_FILLED = (np.array, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.zeros_like, np.ones_like,
+           np.empty_like, np.full_like, np.diag, np.tile, np.repeat, np.copy)
 
 
 def _holds_traced(value: Any) -> bool:

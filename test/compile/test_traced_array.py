@@ -51,6 +51,14 @@ def change_in_place(x):
     return y
 
 
+def filled_constants(x):
+    y, z = np.array([0.0] * 4), np.array([[1.0, 2.0], [3.0, 4.0]])
+    y[0], z[0, 1] = x[0], x[1]
+    chosen, kept = np.array([0, 2]), np.array([True, False, True, True])
+    y[chosen] += z[0]
+    return np.concatenate([y, z[1], x[chosen], x[kept], np.interp(x, np.array([-1.0, 1.0]), np.array([0.0, 3.0]))])
+
+
 def swap(a):
     b = a.copy()
     b[a.shape[0] - 1, :] = 0
@@ -120,6 +128,10 @@ FUNCTIONS = {
     "truths": lambda x, a: 1.0 * np.array([
         np.any(x > 0), np.all(x > -9), (x > 0).any(), (x > 0.1).all(), np.count_nonzero(x > 0), np.sum(x > 0),
         np.any(a > 1, axis=0)[1], np.allclose(x, x + 1e-12), np.array_equal(x, x), True]),
+    "methods of functions": lambda x, a: (
+        np.minimum.reduce([x, a[0], np.ones(4)]) + np.maximum.outer([x[0], 1.0], x)[0] + np.add.reduce([x, x])
+        + np.maximum.accumulate([x[0], 0.1, x[1], x[2]])),
+    "filled constants": lambda x, a: filled_constants(x),
     "not finite": lambda x, a: np.where(np.isfinite(x) & ~np.isnan(x), x, 0.0) + np.nan_to_num(x) + np.isinf(x),
     "remainders": lambda x, a: (
         (10 * x + np.pi) % (2 * np.pi) - np.pi + (7 * x) // 2 + np.fmod(5 * x, 1.1) + x[0] % 0.1 + 2.0 % x + x % -0.3),
@@ -150,6 +162,10 @@ FUNCTIONS = {
     "sequences": lambda x, a: (
         np.roll(x, 1) + np.flip(x) + np.cumsum(x) + x[::-1] + np.append(np.diff(x), 0.0) + np.maximum.accumulate(x)
         + np.cumprod(x) + np.interp(x, [-1, 0, 0.5], [0, 1, 5]) + np.interp(x, [-1, 0.5], [0, 1], left=7, right=8.0)),
+    "a matrix of blocks": lambda x, a: np.linalg.solve(
+        np.block([[a, np.eye(4)], [np.eye(4), np.zeros((4, 4))]]), np.concatenate([x, np.zeros(4)])),
+    "chosen terms": lambda x, a: np.sum(x, where=np.array([True, False, True, True])) + np.prod(a, where=np.eye(4) > 0)
+    + np.sum(a[np.tril(np.ones((4, 4))) != 0.0]),
     "joined": lambda x, a: np.concatenate([
         x, [1.0, x[0]], np.zeros(2), np.hstack([x, 1.0, x[0]]), np.vstack([x, a]).ravel(), np.append(x, 1.0),
         np.stack([x, np.ones(4)])[1], np.block([[a, x[:, None]], [x[None, :], np.zeros((1, 1))]])[4], np.r_[x[:3], 0.0],
