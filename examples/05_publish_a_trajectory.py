@@ -16,25 +16,26 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-JOINT, GOAL, PATIENCE = "elbow_joint", 0.5, 20.0  # [rad], [s]
+JOINT, GOAL, REPEAT, PATIENCE = "elbow_joint", 0.5, 2.0, 20.0  # [rad], [s], [s]
 
 
 class Mover(Node):
-    """Publishes one trajectory as soon as somebody listens; ends when the joint is there."""
+    """Publishes a trajectory every 2 s until the joint is there: a controller that has just begun may refuse one."""
 
     def __init__(self) -> None:
         super().__init__("mover")
-        self.sent = self.arrived = False
+        self.arrived = False
         self._publisher = self.create_publisher(JointTrajectory, "controller/joint_trajectory", 10)
         self.create_subscription(JointState, "joint_states", self._on_state, 10)
+        self.create_timer(REPEAT, self._publish)
+
+    def _publish(self) -> None:
+        point = JointTrajectoryPoint(positions=[GOAL], time_from_start=Duration(sec=1))
+        self._publisher.publish(JointTrajectory(joint_names=[JOINT], points=[point]))
 
     def _on_state(self, state: JointState) -> None:
-        if not self.sent and self._publisher.get_subscription_count():
-            point = JointTrajectoryPoint(positions=[GOAL], time_from_start=Duration(sec=1))
-            self._publisher.publish(JointTrajectory(joint_names=[JOINT], points=[point]))
-            self.sent = True
         position = dict(zip(state.name, state.position, strict=True))[JOINT]
-        if self.sent and abs(position - GOAL) < 0.05 and not self.arrived:
+        if abs(position - GOAL) < 0.05 and not self.arrived:
             print(f"{JOINT} is at {position:.3f} rad")
             self.arrived = True
 
