@@ -33,6 +33,7 @@ MOST_NUMBERS = 8 * 2**20
 
 MOST_COLUMNS = 10_000
 
+_MOST_REMARKS = 100  # lines
 _DELIMITERS = ",;\t"
 
 
@@ -62,7 +63,8 @@ class Table:
             elif array.ndim == 2:
                 self.columns |= {f"{name}[{k + 1}]": column.astype(np.float64) for k, column in enumerate(array.T)}
         if not self.columns:
-            raise RecordingError(f"{path}: expected columns of numbers, received none")
+            raise RecordingError(f"{path}: expected columns of numbers, received none; arrays inside of others "
+                                 "(structs, lists, objects) are not looked for")
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -127,6 +129,7 @@ def _check_size(path: Path, numbers: int, columns: int = 1) -> None:
 def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     """Columns that the first line names; by their numbers if it holds numbers alone."""
     text = content.decode("utf-8-sig", "replace")
+    text = text[_names_begin(text):]
     first = text.split("\n", 1)[0].strip("\r#% \t")
     delimiter = next((each for each in _DELIMITERS if each in first), None)
     names = [name.strip().strip('"') for name in first.split(delimiter)]
@@ -149,15 +152,29 @@ def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     if len(cells) != len(names):
         raise RecordingError(f"{path}: expected {len(names)} numbers in each line, as line 1 has names, received "
                              f"{len(cells)}")
-    used = [column for column, cell in enumerate(cells) if _is_number(cell)]  # the others hold texts
+    used = [column for column, cell in enumerate(cells) if names[column] and _is_number(cell)]  # the others hold texts
     if not used:
-        return ()
+        raise RecordingError(f"{path}: expected numbers below the names of the columns, received {shown(cells)}; leave "
+                             "lines of units out, and write decimal points")
     try:
         values = np.loadtxt(io.StringIO(text), delimiter=delimiter, skiprows=int(has_names), ndmin=2, usecols=used)
     except ValueError as error:
         raise RecordingError(f"{path}: expected a number in every place below the names of the columns, received: "
                              f"{str(error).split('; ')[0]}") from None
     return zip([names[column] for column in used], values.T, strict=True)
+
+
+def _names_begin(text: str) -> int:
+    """Place of the line with the names, below remarks; the last line that begins with # may hold them."""
+    begin = 0
+    for _ in range(_MOST_REMARKS):
+        end = text.find("\n", begin)
+        below = text[end + 1:end + 100].split("\n", 1)[0]
+        cell = below.split(next((each for each in _DELIMITERS if each in below), None), 1)
+        if not text.startswith("#", begin) or end < 0 or not cell or _is_number(cell[0]):
+            break
+        begin = end + 1
+    return begin
 
 
 def _is_number(text: str) -> bool:
