@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.bounded_files import expand, is_file, read_yaml
-from robodyn_ros.checks import as_joint_array
+from robodyn_ros.checks import NOT_NEGATIVE, as_joint_array
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, unknown
 from robodyn_ros.fields import EFFORT, Range, declare, section
@@ -66,6 +66,9 @@ class DriverProfile:
     compensates_gravity: bool = declare(False, description="Whether it adds the gravity of the robot as described")
     viscous_compensation: Any = declare(0.0, kind=object, description="Share of the viscous friction that it adds")
     coulomb_compensation: Any = declare(0.0, kind=object, description="Share of the dry friction that it adds")
+    effort_resolution: Any = declare(0.0, kind=object, unit=EFFORT, description="Step to which it rounds commands, as "
+                                     "a bus has them in per mille of the rated torque (CiA 402, object 6071h); 0: "
+                                     "none")
     effort_rate: Any = declare(None, kind=object, unit=f"{EFFORT.revolute}/s or {EFFORT.prismatic}/s",
                                description="Greatest rate of commands; none: no limit")
     effort: str = declare(str(EffortReport.DRIVE_TORQUE), choices=tuple(map(str, EffortReport)),
@@ -95,7 +98,8 @@ class DriverProfile:
     @property
     def changes_commands(self) -> bool:
         """Whether the drives do anything else than the commands say."""
-        return bool(self.delay or self.compensates_gravity or self.compensates_friction or self.effort_rate is not None)
+        return bool(self.delay or self.compensates_gravity or self.compensates_friction
+                    or np.any(self.effort_resolution) or self.effort_rate is not None)
 
     def check_rate(self, rate: float, where: str) -> None:
         """Check the control rate.
@@ -114,8 +118,8 @@ class DriverProfile:
 
 
 _SHARE, _POSITIVE = Range(0.0, 1.0), Range(0.0, above=True)
-_RANGES = {"viscous_compensation": _SHARE, "coulomb_compensation": _SHARE, "effort_rate": _POSITIVE,
-           "torque_per_current": _POSITIVE}
+_RANGES = {"viscous_compensation": _SHARE, "coulomb_compensation": _SHARE, "effort_resolution": NOT_NEGATIVE,
+           "effort_rate": _POSITIVE, "torque_per_current": _POSITIVE}
 
 
 def driver_names() -> tuple[str, ...]:

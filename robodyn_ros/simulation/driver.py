@@ -23,7 +23,7 @@ from robodyn_ros.compile import clip
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation.sensing import delayed
+from robodyn_ros.simulation.sensing import delayed, encoded
 
 COULOMB_VELOCITY = 0.01
 """Velocity up to which the compensation of dry friction grows [rad/s or m/s]; the documents of drivers give none."""
@@ -74,7 +74,7 @@ class Driver:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        _ = self._viscous, self._coulomb, self._effort_rate
+        _ = self._viscous, self._coulomb, self._resolution, self._effort_rate
 
     @cached_property
     def _viscous(self) -> Array:
@@ -83,6 +83,10 @@ class Driver:
     @cached_property
     def _coulomb(self) -> Array:
         return self.profile.per_joint("coulomb_compensation", self.model.n)
+
+    @cached_property
+    def _resolution(self) -> Array:
+        return self.profile.per_joint("effort_resolution", self.model.n)
 
     @cached_property
     def _effort_rate(self) -> Array | None:
@@ -120,6 +124,8 @@ class Driver:
         if line is not None:
             passed, line = delayed(command, line, taken, float(self.profile.delay))
             taken = taken + 1.0
+        if self._resolution.any():
+            passed = encoded(passed, self._resolution)
         if self._effort_rate is not None:  # as libfranka's limitRate
             most = period * self._effort_rate
             passed = memory.last + clip(passed - memory.last, -most, most)

@@ -38,6 +38,7 @@ def test_a_list_counts_from_the_base_and_its_last_number_for_all_further_joints(
     ("viscous_compensation: 1.5", r"viscous_compensation: expected a finite number from 0 to 1.*1\.5"),
     ("coulomb_compensation: [0.5, .nan]", "coulomb_compensation: expected a finite number from 0 to 1"),
     ("coulomb_compensation: []", r"coulomb_compensation: expected .*received \[\]"),
+    ("effort_resolution: -1", "effort_resolution: expected a finite number of 0 or more"),
     ("effort_rate: 0", "effort_rate: expected a finite number above 0"),
     ("effort_rate: fast", "effort_rate: expected a finite number above 0.*'fast'"),
     ("delay: -1", "delay: expected a whole number from 0 to 64"),

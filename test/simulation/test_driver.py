@@ -58,9 +58,11 @@ def test_gravity_and_friction_are_added_by_their_shares():
     np.testing.assert_array_equal(driven(load_driver("generic"), [COMMAND], friction)[0], COMMAND)
 
 
-def test_commands_are_delayed_by_whole_periods_and_limited_in_their_rate():
+def test_commands_are_delayed_by_whole_periods_rounded_and_limited_in_their_rate():
     steps = np.outer([1.0, 2.0, 3.0, 4.0, 5.0], np.ones(N))
     np.testing.assert_array_equal(driven(replace(SAYS_NOTHING, delay=2), steps)[:, 0], [1.0, 1.0, 1.0, 2.0, 3.0])
+    rounded = driven(replace(SAYS_NOTHING, effort_resolution=[0.5, 0.0]), [np.full(N, 1.3), np.full(N, -0.74)])
+    np.testing.assert_array_equal(rounded[:, :2], [[1.5, 1.3], [-0.5, -0.74]])
     jump = np.outer([3.0, 3.0, 3.0, -3.0], np.ones(N))
     np.testing.assert_allclose(driven(replace(SAYS_NOTHING, effort_rate=1000.0), jump, period=0.001)[:, 0],
                                [1.0, 2.0, 3.0, 2.0], rtol=1e-15)
@@ -91,7 +93,7 @@ class Uncompiled(PDGravity):
 
 def test_every_way_to_simulate_a_driver_gives_the_same_motion():
     """Compiled, on floats, with a law in Python, with MuJoCo's bodies, and made again from its description."""
-    profile = replace(load_driver("ur"), delay=1, effort_rate=5000.0)
+    profile = replace(load_driver("ur"), delay=1, effort_resolution=0.01, effort_rate=5000.0)
     driver = Driver(profile, ARM.model, FRICTION)
     plant = PlantModel.from_description(ARM.model, driver=driver)
     law = make_controller("pd_gravity", ARM)
