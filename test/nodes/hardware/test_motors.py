@@ -9,6 +9,7 @@
 """The hardware node with DC motors: voltages in, actuator states out."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def test_stale_voltages_lead_to_the_safe_behaviour_and_back(peer, process):
 
 def run_by_voltage(namespace, periods, **parameters):
     """Joint states of a fresh lockstep run under constant voltages, as one array."""
-    with hardware(namespace, time_mode="lockstep", **MOTORS, **parameters) as process, \
+    with hardware(namespace, time_mode="lockstep", **(MOTORS | parameters)) as process, \
             MotorPeer(namespace) as peer:
         rows = []
         for period in range(1, periods + 1):
@@ -126,10 +127,16 @@ def run_by_voltage(namespace, periods, **parameters):
     return np.array(rows)
 
 
-def test_lockstep_is_answered_by_voltages_and_moves_as_the_plant_does():
-    rows = run_by_voltage("volts", 60)
+@pytest.mark.parametrize("coupled", [False, True])
+def test_lockstep_is_answered_by_voltages_and_moves_as_the_plant_does(coupled, tmp_path):
+    file = config_file("hardware_dc_motors.yaml")
+    if coupled:  # the motor of the second joint turns with both
+        text = re.sub(r" +gear_ratio:.*\n", "", file.read_text())
+        file = tmp_path / "coupled.yaml"
+        file.write_text(f"{text}\ncouplings:\n  - joints: [joint1, joint2]\n    matrix: [[51, 0], [43, 43]]\n")
+    rows = run_by_voltage("coupled" if coupled else "volts", 60, actuators=str(file))
     robot = Robot.from_urdf(robot_file("planar_2r"))
-    settings = HardwareSettings.from_yaml(config_file("hardware_dc_motors.yaml"))
+    settings = HardwareSettings.from_yaml(file)
     plant = Plant(robot, 0.001, actuators=settings.joint_actuators(robot.model),
                   friction=settings.joint_friction(robot.model))
     none = np.zeros(2)
