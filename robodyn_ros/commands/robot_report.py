@@ -50,9 +50,17 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
     lines = [f"{model.name}: {model.n} joints, {len(model.frames)} links, {moving:.6g} kg moving, "
              f"reach {reach(model):.4g} m",
              f"base link {model.base_link}, tip link {model.tip_link}", "", *tree(document), *estimated(document), "",
-             *joint_table(model, gravity), "", *dh_table(model)]
+             *joint_table(model, gravity), *coupled_motors(model), "", *dh_table(model)]
     boxes = link_boxes(model, document, file.parent)
     return lines, find_doubts(document, messages, model, boxes, gravity, reach(model))
+
+
+def coupled_motors(model: RobotModel) -> Iterator[str]:
+    """Yield the couplings of motors and joints; nothing if there are none."""
+    for coupling in model.couplings:
+        rows = "; ".join(f"motor of {joint} " + " ".join(f"{turns:+.6g}" for turns in row)
+                         for joint, row in zip(coupling.joints, coupling.matrix, strict=True))
+        yield f"coupled joints {', '.join(coupling.joints)}, turns of the motors for one of each joint: {rows}"
 
 
 def tree(document: Document) -> Iterator[str]:

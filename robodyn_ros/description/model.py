@@ -404,7 +404,7 @@ class RobotModel:
     @property
     def completion(self) -> str:
         """The end of a message on missing inertias: how to get them."""
-        if not self.description:
+        if not (self.description or self.source):
             return "give inertias"
         return f"give <inertial>, or estimate it: robodyn complete {quote(self.source) if self.source else 'FILE'}"
 

@@ -46,6 +46,18 @@ def test_the_table_has_limits_masses_and_gravity():
     assert rows["right"] == ["right", "mimic", "-1", "2", "3", "4", "2"]
 
 
+def test_coupled_motors_are_listed(tmp_path):
+    plugin = """<transmission name="t"><plugin>transmission_interface/FourBarLinkageTransmission</plugin>
+      <actuator name="a" role="actuator1"><mechanical_reduction>45</mechanical_reduction></actuator>
+      <actuator name="b" role="actuator2"><mechanical_reduction>32</mechanical_reduction></actuator>
+      <joint name="turn" role="joint1"/><joint name="left" role="joint2"/></transmission></robot>"""
+    file = tmp_path / "hand.urdf"
+    file.write_text(HAND.replace("</robot>", plugin))
+    lines, _ = report(Robot.from_urdf(file), file)
+    assert ("coupled joints turn, left, turns of the motors for one of each joint: motor of turn +45 +0; motor of left "
+            "+32 +32") in lines
+
+
 def test_a_robot_without_inertia_and_one_with_held_joints(tmp_path):
     file = tmp_path / "hand.urdf"
     bare = HAND.replace(INERTIAL, "")
