@@ -103,7 +103,8 @@ class Beginning(NamedTuple):
 
     Attributes:
         start_time: Time of trajectories since the start [s].
-        origin: Zero of the points' times likewise [s]; earlier than `start_time` if the trajectory arrived late.
+        origin: Zero of the points' times, since the start [s]; earlier than `start_time` if the trajectory arrived
+            late.
         reference: The reference at `start_time`.
     """
 

@@ -36,7 +36,7 @@ class Engine(StrEnum):
 
 
 class SimulatedRobot(ABC):
-    """A simulated robot, stepped by one of the engines; the rooms above know no more of it.
+    """A simulated robot, stepped by one of the engines: all that nodes and rollouts use of it.
 
     Attributes:
         robot: The robot as it is described, with its payload and mass errors.
@@ -45,7 +45,7 @@ class SimulatedRobot(ABC):
         joint_names: Names of the joints, in the order of all arrays.
         initial_position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m].
         q: Joint positions, shape (n,) [rad or m]; never altered, only replaced.
-        v: Joint velocities, shape (n,) [rad/s or m/s]; likewise.
+        v: Joint velocities, shape (n,) [rad/s or m/s]; never altered, only replaced.
         steps: Steps taken since the start.
     """
 

@@ -255,7 +255,7 @@ def by_name(samples: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike]:
     """Return values of quantities as they are.
 
     Raises:
-        InputError: They have no names.
+        InputError: The values are no mapping by the quantities' names.
     """
     if not isinstance(samples, Mapping):
         raise InputError(f"samples: expected values by the name of the quantity, received {shown(samples)}")

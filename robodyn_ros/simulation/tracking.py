@@ -100,7 +100,7 @@ class TrackingRecord:
         return np.asarray(self.time - self.time[since] >= SETTLING)
 
     def spans(self) -> list[tuple[str, float, float]]:
-        """Controller, start and end [s] of each time in force, counted from the first sample."""
+        """Spans in which one controller was in force: its name, start and end [s] from the first sample."""
         starts = [i for i, name in enumerate(self.controllers) if i == 0 or name != self.controllers[i - 1]]
         time = self.time - self.time[0]
         ends = [*starts[1:], len(time) - 1]
@@ -109,7 +109,7 @@ class TrackingRecord:
     def table(self) -> str:
         """Errors of each joint under each controller, as text [mrad or mm].
 
-        Root mean square, worst, and settled: the worst after the first `SETTLING` of each time in force, in which a
+        Root mean square, worst, and settled: the worst after the first `SETTLING` of each such span, in which a
         controller takes over the error that it finds; nan if no time is as long.
         """
         phases, settled = self.phases(), self.settled()

@@ -106,7 +106,7 @@ class RobustTask:
         self._loop = ClosedLoop(study.laws[law].controller, study.plant, study.period)
 
     def rollouts(self, candidates: int) -> int:
-        """Number of rollouts of so many candidates."""
+        """Return how many rollouts a number of candidates takes."""
         return candidates * len(self._pairs) * (self.study.count if self.study.quantities else 1)
 
     @property
@@ -179,7 +179,8 @@ class Margins:
         failed: Samples that fail already.
         larger: Factor on all searched gains up to which no sample fails; infinite beyond the greatest that was tried.
         smaller: Factor down to which none fails; 0 below the smallest that was tried.
-        spread: Factor on the samples' distances from the medians, up to which none fails; infinite likewise.
+        spread: Factor on the samples' distances from the medians, up to which none fails; infinite if none fails at
+            any.
     """
 
     failed: int

@@ -40,7 +40,8 @@ class FuzzyParameters(PDParameters):
     """
 
     effort_limit: Array = per_joint(
-        default_limit, unit=EFFORT, minimum=1e-9, description="Effort by which errors are small, medium or large"
+        default_limit, unit=EFFORT, minimum=1e-9,
+        description="Effort whose shares divide the errors into small, medium and large ones"
     )
     p_small: float = scalar(2.0, minimum=0.0, maximum=2.0, description="Share of K_p at small errors")
     p_medium: float = scalar(1.5, minimum=0.0, maximum=2.0, description="Share of K_p at medium errors")
