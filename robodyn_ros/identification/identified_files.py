@@ -81,10 +81,12 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants,
     sections: dict[str, Any] = {}
     for j, name in enumerate(robot.joint_names):
         section = sections.setdefault(name, {})
-        actuator = dict(content["joints"].get(name, {}).get("actuator") or {})
+        actuator = dict((content["joints"].get(name) or {}).get("actuator") or {})
         if actuator and (constants.known[j] or effort_model.has_rotor[j]):
             actuator |= {"motor": _motor(actuator["motor"], model, constants, j, ratio[j])}
-        if actuator and j in effort_model.coupled:
+        if j not in effort_model.coupled:
+            actuator.pop("motor_damping", None)  # the viscous friction of the joint includes it
+        elif actuator:
             viscous, coulomb = (model.parameters[effort_model.slots(kind).start + j]
                                 for kind in ("motor_viscous", "motor_coulomb"))
             actuator |= {"motor_damping": _rounded(viscous / ratio[j]**2),

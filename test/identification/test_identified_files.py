@@ -60,6 +60,7 @@ def identified(has_rotor, rotor=(0.0, 0.0)):
 def test_the_yaml_is_what_the_simulation_takes(tmp_path):
     """The second motor was identified, whose gear has 43 turns; the first keeps what its file says."""
     content = yaml.safe_load(config_file("hardware_dc_motors.yaml").read_text())
+    content["joints"]["joint1"]["actuator"]["motor_damping"] = 1e-4
     model = identified([True, True], rotor=(2.0, 0.0043 * 43))
     nan = np.nan
     constants = MotorConstants(*(np.array([nan, value]) for value in (0.05 * 43, 0.3, 0.06 * 43, 0.0, 0.0, 0.0)))
@@ -74,6 +75,7 @@ def test_the_yaml_is_what_the_simulation_takes(tmp_path):
                                [0.05, 0.3, 0.06])
     np.testing.assert_allclose(actuators.reflected_inertia[1], 0.0043 * 43)
     assert motor.torque_constant[0] == described.motors.motor.torque_constant[0]
+    assert not actuators.reflected_damping.any()  # the viscous friction that was told includes it
     np.testing.assert_array_equal(actuators.efficiency, described.efficiency)
     np.testing.assert_array_equal(actuators.current_limit, described.current_limit)
     friction = settings.joint_friction(robot.model)
