@@ -172,6 +172,13 @@ def test_engines_on_the_command_line_are_the_hardwares():
     assert ENGINES == tuple(Engine)
 
 
+def test_a_driver_on_the_command_line_sets_the_control_rate_too():
+    assert set_up(driver="franka").values.items() >= {"driver": "franka", "update_rate": 1000}.items()
+    assert "update_rate" not in set_up(driver="generic").values
+    with pytest.raises(InputError, match="driver: unknown driver 'panda'"):
+        set_up(driver="panda")
+
+
 def test_surroundings_are_given_to_the_engine_that_they_are_for(tmp_path):
     world, scene = str(config_file("touch_wall.yaml")), tmp_path / "scene.xml"
     scene.touch()

@@ -93,6 +93,21 @@ def test_sensors_motors_and_the_laws_own_model(tmp_path):
     assert np.isfinite(read.description(pair).scores(arrays).rms_error).all()
 
 
+def test_the_driver_of_an_arm_is_that_of_all_samples(tmp_path):
+    read = study(tmp_path, driver="ur", laws=["pd_gravity"])
+    pair = read.pairs[0]
+    description = read.description(pair)
+    behind = description.loop.plant.driver
+    assert behind.profile.compensates_gravity and behind.model.n == 2
+    arrays = read.arrays(pair, description.scenario)
+    bare = study(tmp_path, laws=["pd_gravity"])
+    alone = bare.description(bare.pairs[0]).scores(bare.arrays(bare.pairs[0], description.scenario))
+    # The driver adds gravity at the true positions, the law leaves it out at the measured ones, which have noise.
+    np.testing.assert_allclose(description.scores(arrays).rms_error, alone.rms_error, rtol=1e-4)
+    with pytest.raises(InputError, match="control rate: expected 1000 Hz"):
+        study(tmp_path, driver="franka")
+
+
 def test_laws_with_gains_of_a_file_and_of_distributions(tmp_path):
     robot = Robot.from_urdf(robot_file("planar_2r"))
 

@@ -32,15 +32,18 @@ STATES = 60
 
 @pytest.mark.parametrize(("driver", "rate", "given", "told"), [
     ("ur", 500, "auto", ""), ("franka", 1000, "auto", ""),
-    ("ur", 500, "command", "gravity counts twice"), ("generic", 500, "driver", "nobody compensates gravity")])
+    ("ur", 500, "command", "gravity counts twice"), ("ur", 500, "auto", "friction counts twice"),
+    ("generic", 500, "driver", "nobody compensates gravity")])
 def test_commands_leave_out_what_the_driver_says_it_adds(ros, driver, rate, given, told):
     """From the first command on: the node waits until the hardware has said who compensates gravity."""
-    namespace, adds = f"/{driver}_{given}", load_driver(driver).compensates_gravity
+    namespace, adds = f"/{driver}_{given}_{told[:1]}", load_driver(driver).compensates_gravity
     states = ros.record(JointState, f"{namespace}/{topic_names.JOINT_STATES}", 100)
     commands = ros.record(JointState, f"{namespace}/{topic_names.JOINT_COMMANDS}", 100)
     hardware = {"robot": "arm6", "time_mode": "lockstep", "driver": driver, "update_rate": rate,
                 "lockstep_speed_limit": 1.0}
     controller = {"robot": "arm6", "controller": "pd_gravity", "gravity_compensation": given}
+    if "friction" in told:
+        controller |= {"controller": "computed_torque", "computed_torque.gains.elbow_joint.friction": 2.0}
     with (RosProcess("controller", controller, namespace) as one, RosProcess("hardware", hardware, namespace) as other):
         ros.wait_for(lambda: len(states) > STATES and len(commands) > STATES, "states and commands")
         if told:

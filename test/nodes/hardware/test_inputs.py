@@ -46,6 +46,15 @@ def make(has_motor=(True, True, True)):
     return commands, problems, CommandInputs(JointOrder(NAMES), commands, np.array(has_motor), problems)
 
 
+def test_a_driver_that_changes_efforts_takes_no_voltages():
+    commands, problems = JointCommands(3, np.zeros(3), np.zeros(3)), Problems()
+    inputs = CommandInputs(JointOrder(NAMES), commands, np.full(3, True), problems, "mine")
+    inputs.voltages(VoltageCommands(voltage=[5.0, 6.0, 7.0]))
+    inputs.efforts(JointState(name=NAMES, effort=[1.0, 2.0, 3.0]))
+    assert problems["rejected commands: efforts only"] == 1 and "the driver 'mine' takes efforts" in problems.text
+    assert commands.effort.tolist() == [1.0, 2.0, 3.0] and not commands.voltage.any()
+
+
 def test_efforts_and_voltages_are_taken_by_name_and_for_some_joints():
     commands, problems, inputs = make()
     inputs.efforts(JointState(name=NAMES, effort=[1.0, 2.0, 3.0]))
