@@ -109,6 +109,11 @@ class GearTrain:
         """B^-T tau: efforts at the gears' outputs that give efforts on the joints, shape (n,) [N m or N]."""
         return joint_effort if self._inverse is None else self._inverse.T @ joint_effort
 
+    @property
+    def joint_rows(self) -> Array:
+        """B, also where it is the unit matrix, shape (n, n)."""
+        return np.eye(self.n) if self.coupling is None else self.coupling
+
     @cached_property
     def _inverse(self) -> Array | None:
         return None if self.coupling is None else np.linalg.inv(self.coupling).astype(np.float64)

@@ -75,10 +75,9 @@ class MujocoPlant(SimulatedRobot):
         if model.integrator not in (Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA):
             raise InputError(f"engine mujoco: integrator: expected {Integrator.SEMI_IMPLICIT_EULER} or "
                              f"{Integrator.RUNGE_KUTTA}, received {model.integrator}")
-        if model.actuators.is_coupled.any() or not model.model.has_diagonal_rotors:
-            raise InputError("engine mujoco: expected motors that drive one joint each, received motors of "
-                             f"'{robot.name}' that drive several together; choose the engine robodyn, or leave their "
-                             "actuators out")
+        if not model.model.has_diagonal_rotors:
+            raise InputError(f"engine mujoco: expected motors of '{robot.name}' for the rotors of its coupled joints, "
+                             "received none; give a file of actuators, or choose the engine robodyn")
         if model.actuators.follows_temperature:
             raise InputError("engine mujoco: expected motors that do not depend on the temperature; use engine "
                              "robodyn, or leave out temperature_effects and derating")
@@ -101,6 +100,9 @@ class MujocoPlant(SimulatedRobot):
         self._joint_of_brake[self._scene.brakes] = np.arange(robot.n)
         self._joint_of_dof, self._joint_of_number = (np.full(size, -1) for size in (self._engine.nv, self._engine.njnt))
         self._joint_of_dof[self._scene.dofs] = self._joint_of_number[self._scene.joints] = np.arange(robot.n)
+        self._tendons, self._joint_of_tendon = np.full(robot.n, -1), np.full(self._engine.ntendon, -1)
+        self._tendons[model.actuators.is_coupled] = self._scene.motors
+        self._joint_of_tendon[self._scene.motors] = np.flatnonzero(model.actuators.is_coupled)
         self._limit = model.actuators.effort_limit
         self._limited = bool(np.isfinite(self._limit).any())
         self._sticking = np.full(robot.n, float(STICKING))
@@ -108,7 +110,7 @@ class MujocoPlant(SimulatedRobot):
         self._command, self._report = PlantCommand(*np.zeros((6, n))), PlantReport(*np.zeros((8, n)))
         given: dict[str, Any] = {"state": self._state, "command": self._command}
         self._drives = compile_function(partial(joint_drives, model), given, "joint drives").call
-        none = np.zeros(0)
+        none = np.zeros(len(model.sliding_motors))
         given |= {"drives": JointDrives(*(*np.zeros((6, n)), none)), "q": (n,),
                   "solution": ConstraintSolution(*(*np.zeros((5, n)), none))}
         self._commit = compile_function(partial(_commit, model), given, "end of a step").call
@@ -268,27 +270,31 @@ class MujocoPlant(SimulatedRobot):
         drives = self._drives(state, command)
         locked = np.isinf(drives.friction)
         engine.dof_frictionloss[dofs] = np.where(locked, 0.0, drives.friction)
+        limits, coupled, sliding = self.model.limits, self.model.actuators.is_coupled, self.model.sliding_motors
+        engine.tendon_frictionloss[self._tendons[sliding]] = drives.motor_friction
         saturation = state.saturation
         for attempt in range(_MOST_ATTEMPTS):
             linear = saturation == 0.0
-            engine.dof_damping[dofs] = drives.viscous + np.where(linear, drives.motor_damping, 0.0)
+            damping = np.where(linear, drives.motor_damping, 0.0)
+            engine.dof_damping[dofs] = drives.viscous + np.where(coupled, 0.0, damping)
+            engine.tendon_damping[self._scene.motors] = (self.model.coupled_damping + damping)[coupled]
             motors = np.where(linear, drives.motor_effort, saturation * np.where(linear, 0.0, self._limit))
             data.qfrc_applied[:] = self._external
-            data.qfrc_applied[dofs] += drives.effort + motors
+            data.qfrc_applied[dofs] += drives.effort + limits.on_joints(motors)
             mujoco.mj_step(engine, data)
             if not (np.abs(data.qacc).max() < _GREATEST and np.abs(data.qvel).max() < _GREATEST):
                 self._diverged()
             v = data.qvel[dofs]
-            line = drives.motor_effort - drives.motor_damping * v
+            line = drives.motor_effort - drives.motor_damping * limits.of_motors(v)
             needed = np.sign(line) * (np.abs(line) > self._limit)
             if not self._limited or (needed == saturation).all() or attempt == _MOST_ATTEMPTS - 1:
                 break
             saturation = needed
             mujoco.mj_setState(engine, data, self._before, self._everything)
-        friction, stops = self._constraint_efforts()
-        command.external[:] += data.qfrc_constraint[dofs] - friction - stops
+        friction, stops, of_motors = self._constraint_efforts()
+        command.external[:] += data.qfrc_constraint[dofs] - friction - stops - limits.sliding.T @ of_motors[sliding]
         solution = ConstraintSolution(v, self.step * (friction + stops), self.step * drives.friction, self._sticking,
-                                      saturation, drives.motor_friction)
+                                      saturation, self.step * of_motors[sliding])
         self._state, self._report = self._commit(state, command, drives, data.qpos[self._scene.positions], solution)
         self.q, self.v = self._state.q, self._state.v
         self._snapshot = data.qpos.copy(), data.qvel.copy()
@@ -307,11 +313,16 @@ class MujocoPlant(SimulatedRobot):
             self._mujoco.mj_applyFT(engine, data, force, torque, point, body, external)
         return external
 
-    def _constraint_efforts(self) -> tuple[Array, Array]:
-        """Efforts of friction and brakes, and of stops, on the joints in the last step, shape (n,) each [N m or N]."""
-        friction, stops, data, kinds = (*np.zeros((2, self.robot.n)), self._data, self._mujoco.mjtConstraint)
+    def _constraint_efforts(self) -> tuple[Array, Array, Array]:
+        """Efforts in the last step, shape (n,) each [N m or N].
+
+        Of friction and brakes, and of stops, on the joints; and of the friction of coupled motors on their gears'
+        outputs.
+        """
+        friction, stops, of_motors = np.zeros((3, self.robot.n))
+        data, kinds = self._data, self._mujoco.mjtConstraint
         if not data.nefc:
-            return friction, stops
+            return friction, stops, of_motors
         kind, number, force = data.efc_type, data.efc_id, data.efc_force
         for wanted, joint_of in ((kinds.mjCNSTR_FRICTION_DOF, self._joint_of_dof),
                                  (kinds.mjCNSTR_EQUALITY, self._joint_of_brake)):
@@ -321,7 +332,10 @@ class MujocoPlant(SimulatedRobot):
         rows = kind == kinds.mjCNSTR_LIMIT_JOINT
         joint = self._joint_of_number[number[rows]]
         np.add.at(stops, joint[joint >= 0], force[rows][joint >= 0])
-        return friction, np.where(self.q - self._lower < self._upper - self.q, stops, -stops)
+        rows = kind == kinds.mjCNSTR_FRICTION_TENDON
+        joint = self._joint_of_tendon[number[rows]]
+        np.add.at(of_motors, joint[joint >= 0], force[rows][joint >= 0])
+        return friction, np.where(self.q - self._lower < self._upper - self.q, stops, -stops), of_motors
 
     def _diverged(self) -> None:
         """Restore the last good state, and raise."""

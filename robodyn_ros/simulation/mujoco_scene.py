@@ -55,6 +55,7 @@ class MujocoScene:
         dofs: Index of each joint into qvel, shape (n,).
         has_own_masses: Whether the robot's bodies are the scene's, not those of the description.
         brakes: Number of the equality that locks each joint, shape (n,).
+        motors: Number of the tendon of each motor that turns with several joints, shape (coupled,).
         mimics: (index into qpos, joint, multiplier, offset) of each mimic joint.
         base: Number of the body that is the base, or of the world.
         base_rotation: Base axes in the axes of the world, shape (3, 3).
@@ -68,6 +69,7 @@ class MujocoScene:
     dofs: NDArray[np.int64]
     has_own_masses: bool
     brakes: NDArray[np.int64]
+    motors: NDArray[np.int64]
     mimics: tuple[tuple[int, int, float, float], ...]
     base: int
     base_rotation: Array
@@ -124,6 +126,8 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     model.opt.timestep = plant.step
     model.opt.integrator = {Integrator.SEMI_IMPLICIT_EULER: mujoco.mjtIntegrator.mjINT_EULER,
                             Integrator.RUNGE_KUTTA: mujoco.mjtIntegrator.mjINT_RK4}[plant.integrator]
+    if plant.actuators.is_coupled.any() and plant.integrator is Integrator.SEMI_IMPLICIT_EULER:
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # Euler takes damping of tendons explicitly
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     joints = np.array([model.joint(joint).id for joint in robot.joint_names], dtype=np.int64)
     base_body, rotation, position = _base(mujoco, model, robot, name)
@@ -132,6 +136,8 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
         model, name, joints, model.jnt_qposadr[joints].astype(np.int64), model.jnt_dofadr[joints].astype(np.int64),
         base is None,
         np.array([model.equality(_brake(joint)).id for joint in robot.joint_names], dtype=np.int64),
+        np.array([model.tendon(_motor(joint)).id for joint, coupled in
+                  zip(robot.joint_names, plant.actuators.is_coupled, strict=True) if coupled], dtype=np.int64),
         tuple((int(model.jnt_qposadr[model.joint(joint.name).id]), joint.dof, joint.multiplier, joint.offset)
               for joint in robot.joints if joint.name not in robot.joint_names) if base is not None else (),
         base_body, rotation, position)
@@ -229,8 +235,18 @@ def _add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
 
 
 def _drive(mujoco: Any, spec: Any, plant: PlantModel) -> None:
-    """Give the joints the plant's rotors, and equalities for their brakes; damping and friction follow in each step."""
-    rotors = plant.model.armature + plant.actuators.reflected_inertia
+    """Give the joints the plant's rotors, and equalities for their brakes; damping and friction follow in each step.
+
+    A rotor that several joints turn is that of a fixed tendon.
+    """
+    actuators, rows = plant.actuators, plant.actuators.motors.gear.joint_rows
+    rotors = plant.model.armature + np.where(actuators.is_coupled, 0.0, actuators.reflected_inertia)
+    for index in np.flatnonzero(actuators.is_coupled):
+        tendon = spec.add_tendon(name=_motor(plant.model.joint_names[index]), solref_friction=_FAST,
+                                 armature=float(actuators.reflected_inertia[index]), solimp_friction=_HARD)
+        for name, share in zip(plant.model.joint_names, rows[index].tolist(), strict=True):
+            if share:
+                tendon.wrap_joint(name, share)
     for name, rotor in zip(plant.model.joint_names, rotors, strict=True):
         joint = spec.joint(name)
         joint.armature, joint.solref_friction, joint.solimp_friction = rotor, _FAST, _HARD
@@ -247,6 +263,10 @@ def _couple(mujoco: Any, spec: Any, name: str, polynomial: list[float], joint: s
 
 def _brake(joint: str) -> str:
     return f"brake of {joint}"
+
+
+def _motor(joint: str) -> str:
+    return f"motor of {joint}"
 
 
 def _pose(pose: Array) -> dict[str, Array]:

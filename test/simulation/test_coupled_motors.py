@@ -8,6 +8,8 @@
 
 """The simulated robot with motors that drive several joints together, beside the equations of motion of the motors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +20,7 @@ from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.description.coupling import Coupling
 from robodyn_ros.identification.motor_constants import motor_constants
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
@@ -194,7 +197,27 @@ def test_identification_tells_losses_and_friction_of_coupled_motors():
     assert_allclose(constants.effort_per_current, gear.ratio * MOTOR["torque_constant"], rtol=1e-6)
 
 
-def test_another_engine_is_told():
+@pytest.mark.parametrize(("options", "integrator"), [
+    ({"motor_damping": 1e-4}, "runge_kutta"), ({"motor_damping": 1e-4}, "semi_implicit_euler"),
+    ({"motor_friction": 0.05, "gear_efficiency": 0.9, "current_limit": 4.0}, "semi_implicit_euler")])
+def test_mujoco_moves_as_the_plant_does(options, integrator):
     pytest.importorskip("mujoco")
-    with pytest.raises(InputError, match="expected motors that drive one joint each.*the engine robodyn"):
-        MujocoPlant(ROBOT, actuators=actuators())
+    plants = [kind(ROBOT, 2e-4, actuators=actuators(**options), integrator=integrator) for kind in (Plant, MujocoPlant)]
+    rng, most = np.random.default_rng(5), 0.0
+    for _ in range(20):
+        effort = rng.normal(size=2) * [40.0, 15.0]
+        for plant in plants:
+            plant.advance(by_effort(*effort), 50)
+        most = max(most, np.abs(plants[0].v).max())
+        assert_allclose(plants[1].v, plants[0].v, atol=0.02 * most)
+    assert_allclose(plants[1].q, plants[0].q, atol=5e-3)
+    energies = [np.array(plant.energy)[3:] for plant in plants]
+    assert_allclose(energies[1], energies[0], atol=0.02 * np.abs(energies[0]).max())
+
+
+def test_rotors_of_the_description_alone_are_told():
+    pytest.importorskip("mujoco")
+    joints = tuple(replace(joint, armature=0.1) for joint in ROBOT.model.joints)
+    coupled = replace(ROBOT.model, joints=joints, couplings=(Coupling(ROBOT.joint_names, MATRIX),))
+    with pytest.raises(InputError, match="mujoco: expected motors of .* for the rotors of its coupled joints"):
+        MujocoPlant(Robot(coupled))

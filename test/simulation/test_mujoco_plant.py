@@ -41,9 +41,10 @@ def drive(effort, brake=0.0):
 
 
 def swinging(name):
-    """A shipped robot without stops, and a start."""
+    """A shipped robot without stops and dry friction, and a start."""
     robot = Robot.from_urdf(robot_file(name))
-    joints = tuple(replace(joint, limits=Limits(effort=joint.limits.effort)) for joint in robot.model.joints)
+    joints = tuple(replace(joint, limits=Limits(effort=joint.limits.effort), friction=0.0)
+                   for joint in robot.model.joints)
     robot = Robot(replace(robot.model, joints=joints))
     return robot, np.random.default_rng(3).uniform(-0.8, 0.8, robot.n)
 
