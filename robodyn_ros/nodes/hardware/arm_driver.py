@@ -31,11 +31,14 @@ class ArmDriver:
     Args:
         driver: The driver.
         period: Control period [s].
+
+    Attributes:
+        name: Of the driver.
     """
 
     def __init__(self, driver: Driver, period: float) -> None:
-        self._changes, self._first = driver.profile.changes_commands, driver.first_memory()
-        n = driver.model.n
+        n, self._first = driver.model.n, driver.first_memory()
+        self.name = driver.profile.name
         given = {"command": (n,), "q": (n,), "v": (n,), "memory": self._first}
         self._call = compile_function(lambda command, q, v, memory: driver.drive(command, q, v, memory, period),
                                       given, name="driver").call
@@ -53,10 +56,19 @@ class ArmDriver:
             q: Joint positions, shape (n,) [rad or m].
             v: Joint velocities, shape (n,) [rad/s or m/s].
         """
-        if not self._changes:
-            return drive
         effort, self._memory = self._call(drive.effort, q, v, self._memory)
         return drive._replace(effort=effort)
+
+
+def arm_driver(plant: SimulatedRobot, period: float) -> ArmDriver | None:
+    """Return the driver of a simulated robot; None if it has none that changes commands.
+
+    Args:
+        plant: The simulated robot.
+        period: Control period [s].
+    """
+    driver = plant.model.driver
+    return None if driver is None or not driver.profile.changes_commands else ArmDriver(driver, period)
 
 
 def effort_report(plant: SimulatedRobot) -> Callable[[SimulatedRobot], Array] | None:

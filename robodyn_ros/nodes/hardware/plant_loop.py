@@ -30,7 +30,7 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.participants import sender
-from robodyn_ros.nodes.hardware.arm_driver import ArmDriver
+from robodyn_ros.nodes.hardware.arm_driver import arm_driver
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
@@ -88,12 +88,10 @@ class PlantLoop:
         self._steps = round(to_seconds(period_ns) / plant.step)
         self._outputs, self._diagnostics = outputs, diagnostics
         self._joints = JointOrder(plant.joint_names)
-        model, driver = plant.robot.model, plant.model.driver
-        self._driver = None if driver is None else ArmDriver(driver, to_seconds(period_ns))
+        model, self._driver = plant.robot.model, arm_driver(plant, to_seconds(period_ns))
         self.commands = JointCommands(model.n, model.effort_limit, model.velocity_limit)
         self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics,
-                                     "" if driver is None or not driver.profile.changes_commands else
-                                     driver.profile.name)
+                                     "" if self._driver is None else self._driver.name)
         self.owners = self._inputs.owners
         self.ages = AgeMonitor("commands")
         self.yielded = ""
