@@ -25,7 +25,10 @@ from robodyn_ros.control.state import State
 from robodyn_ros.export.c_law import law_source, settable
 from robodyn_ros.export.c_source import write_new
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.excursion import excursion, tip_references
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.rollout import rollout
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O3", "-march=native", "-fPIC", "-shared")
 SOME = ("computed_torque", "pid", "operational_space")
@@ -119,6 +122,26 @@ def test_a_law_in_c_gives_the_efforts_of_python(name, tmp_path):
 @pytest.mark.parametrize("name", controller_names())
 def test_every_law_on_every_shipped_robot(name, shipped, tmp_path):
     compare(name, shipped, tmp_path)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["computed_torque", "pid"])
+def test_a_law_in_c_makes_the_motion_of_a_rollout(name, tmp_path):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    motion, plant = excursion(robot), Plant(robot)
+    expected = rollout(robot, name, motion, plant=plant.model)
+    in_c, period = InC(make_controller(name, robot), name, tmp_path), robot.timing.period
+    plant.set_state(motion.sample(0.0).q)
+    none = np.zeros(robot.n)
+    for tick, (q, v) in enumerate(zip(expected.q, expected.v, strict=True)):
+        np.testing.assert_allclose([plant.q, plant.v], [q, v], rtol=0.0, atol=1e-8, err_msg=f"tick {tick}")
+        state = State(tick * period, period if tick else 0.0, plant.q, plant.v)
+        if tick == 0:
+            in_c.init(state)
+        effort = in_c.tick(state, motion.sample(tick * period))
+        plant.advance(Drive(np.clip(effort, -robot.effort_limit, robot.effort_limit), none, none),
+                      round(period / plant.step))
+    assert tick > 100
 
 
 @needs_compiler
