@@ -19,13 +19,17 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile import clip, exp, expm1, sign, trace, where
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.export import law_source, motion_source, plant_source
 from robodyn_ros.export.c_function import CFunction, identifier
 from robodyn_ros.export.c_source import dynamics_source, functions, source_of, write_new
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.plant_model import PlantModel
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
-CROSS = {"aarch64-linux-gnu-gcc": (), "arm-none-eabi-gcc": ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard")}
+CROSS = {"aarch64-linux-gnu-gcc": (), "arm-none-eabi-gcc": ("-Wdouble-promotion", "-mcpu=cortex-m7", "-mfpu=fpv5-d16",
+                                                            "-mfloat-abi=hard")}
 SMALL = ("inverse_dynamics", "gravity", "mass_matrix", "forward_kinematics", "jacobian")
 
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler: apt-get install gcc")
@@ -128,11 +132,14 @@ def test_nothing_undefined_happens(tmp_path):
 def test_it_compiles_for_other_processors(compiler, tmp_path):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
-    source = dynamics_source(Robot.from_urdf(robot_file("arm7")), SMALL, "float" if "none" in compiler else "double")
-    _, file = write_new(tmp_path / "code", source.files)
-    done = subprocess.run([compiler, *STRICT, *CROSS[compiler], "-O2", "-c", str(file), "-o", str(tmp_path / "x.o")],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    robot, precision = Robot.from_urdf(robot_file("planar_2r")), "float" if "none" in compiler else "double"
+    for source in (dynamics_source(robot, SMALL, precision), motion_source(robot, precision),
+                   law_source(make_controller("pid", robot), "pid", precision),
+                   plant_source(PlantModel.from_description(robot.model), precision)):
+        _, file = write_new(tmp_path / source.name, source.files)
+        done = subprocess.run([compiler, *STRICT, *CROSS[compiler], "-O1", "-c", str(file), "-o",
+                               str(tmp_path / "x.o")], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_names_become_names_of_c():
