@@ -8,6 +8,8 @@
 
 """V of (6.36) along motions: of the simulated robots, and of robots with motors, integrated closely."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pin_reference import PinReference
@@ -26,7 +28,14 @@ from robodyn_ros.textbook.lyapunov import lyapunov_function, lyapunov_rate
 from robodyn_ros.textbook.newton_euler import gravity
 from robodyn_ros.textbook.state_space import runge_kutta
 
-ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
+
+def of_rigid_bodies(name):
+    """A shipped robot as the formulas have it: without dry friction, and without the description's rotors."""
+    model = Robot.from_urdf(robot_file(name)).model
+    return Robot(replace(model, joints=tuple(replace(joint, armature=0.0, friction=0.0) for joint in model.joints)))
+
+
+ROBOTS = {name: of_rigid_bodies(name) for name in shipped_robots()}
 
 
 def goal_and_start(robot):

@@ -8,6 +8,8 @@
 
 """The predicted offsets against the book's matrices, against energy, and against the simulated robots."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,7 +34,14 @@ from robodyn_ros.textbook.steady_state import (
     steady_state_error,
 )
 
-ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
+
+def of_rigid_bodies(name):
+    """A shipped robot as the formulas have it: without dry friction, and without the description's rotors."""
+    model = Robot.from_urdf(robot_file(name)).model
+    return Robot(replace(model, joints=tuple(replace(joint, armature=0.0, friction=0.0) for joint in model.joints)))
+
+
+ROBOTS = {name: of_rigid_bodies(name) for name in shipped_robots()}
 
 
 def desired(robot):
@@ -131,7 +140,7 @@ def test_simulated_pd_comes_to_rest_as_predicted(name):
     assert distance > 0.01 and np.abs(v[-1]).max() < 1e-3 * distance
     np.testing.assert_allclose(q_d - q[-1], rest.error, atol=1e-4 * distance)
     np.testing.assert_allclose(effort[-1], rest.effort, atol=1e-3 * np.abs(rest.effort).max())
-    assert np.abs(linear - rest.error).max() < (0.15 if name == "arm7" else 0.01) * distance
+    assert np.abs(linear - rest.error).max() < (0.15 if name == "arm7" else 0.02) * distance
 
 
 def test_gravity_over_stiffness_alone_predicts_worse():
