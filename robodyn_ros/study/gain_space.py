@@ -129,7 +129,9 @@ def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None)
             raise InputError(f"tune: gains of {type(parameters).__name__}: expected some of "
                              f"{', '.join(sorted(suited)) or 'none'}, which are positive, received '{name}'")
     if not fields:
-        raise InputError(f"tune: {type(parameters).__name__} has no positive gain for each joint to search")
+        others = [name for name in declared if name in suited]
+        advice = f": name others, such as --gains {' '.join(others)}" if others else ""
+        raise InputError(f"tune: {type(parameters).__name__} has no positive gain for each joint to search{advice}")
     return tuple(fields)
 
 

@@ -9,7 +9,7 @@
 """The search for gains: searched fields, better gains as a result, and the files of `robodyn tune`."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.gain_search import tune
 from robodyn_ros.commands.tune import curves_of
+from robodyn_ros.control.parameters import Parameters, scalar
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion, offset_start
@@ -37,6 +38,15 @@ def arm():
 
 def total(score):
     return np.sqrt(np.mean(score.rms_error**2))
+
+
+def test_a_law_with_gains_for_no_joint_is_told_to_name_them():
+    @dataclass(frozen=True, eq=False)
+    class Scalars(Parameters):
+        rate: float = scalar(3.0, description="Rate")
+
+    with pytest.raises(InputError, match="for each joint to search: name others, such as --gains rate"):
+        searched_fields(Scalars())
 
 
 def test_what_is_found_tracks_better(arm):
