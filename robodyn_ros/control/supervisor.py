@@ -31,6 +31,7 @@ from robodyn_ros.compile import minimum
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.robot import Robot
 
 JUMP = 0.05
@@ -103,7 +104,7 @@ class Supervisor:
     """
 
     def __init__(self, robot: Robot) -> None:
-        model = robot.model
+        self._model = model = robot.model
         self._dynamics = robot.dynamics()
         self._joint_names = robot.joint_names
         self._velocity_limit = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
@@ -193,6 +194,21 @@ class Supervisor:
                 return f"the tip link moves at {speed:.3g} m/s, limit {settings.tip_speed:.3g} m/s"
             if settings.workspace:
                 return self._beyond_box(q, velocity, settings.workspace)
+        return ""
+
+    def misplaced(self, q: Array) -> str:
+        """Say along which axis the tip link is outside the workspace, moving or not; empty if it is inside.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+        """
+        box = self.settings.workspace
+        if not box:
+            return ""
+        position = forward_kinematics(self._model, q)[:3, 3]
+        for axis in np.flatnonzero((position < box[:3]) | (position > box[3:]))[:1]:
+            return (f"the tip link is outside the workspace: {'xyz'[axis]} = {position[axis]:.4g} m, allowed "
+                    f"{box[axis]:.4g} to {box[axis + 3]:.4g} m; a motion further out stops the robot")
         return ""
 
     def _beyond_margin(self, q: Array, v: Array, margin: float) -> str:

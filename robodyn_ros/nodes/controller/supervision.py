@@ -62,6 +62,7 @@ class Supervision:
         node.create_service(Trigger, topic_names.own(topic_names.STOP), self._on_stop)
         node.create_service(Trigger, topic_names.own(topic_names.RELEASE), self._on_release)
         node.parameters.on_change(self._on_change)
+        node.diagnostics.checks.append(self._look_at_workspace)
 
     def on_stopped(self, reason: str) -> None:
         """Report that the robot was stopped; on the thread of the control path."""
@@ -76,6 +77,13 @@ class Supervision:
         """Values for the diagnostics."""
         counts = {f"supervised commands: {kind}": count for kind, count in self._counts.copy().items()}
         return {"stopped": self._loop.stopped or "no", "speed scaling": round(self._loop.clock.rate, 3), **counts}
+
+    def _look_at_workspace(self) -> None:
+        last = self._loop.last
+        if last is not None and (text := self._loop.supervisor.misplaced(last.state.q)):
+            self._node.diagnostics.raise_condition("workspace", text)
+        else:
+            self._node.diagnostics.clear_condition("workspace", "the tip link is inside the workspace")
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return self._answer(response, lambda: self._loop.stop("on request"), "stopped until ~/release")

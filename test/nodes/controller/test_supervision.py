@@ -82,6 +82,15 @@ def test_a_trajectory_that_is_too_fast_is_refused_or_slowed(rig):
     rig.set(trajectory_limits="warn")
 
 
+def test_a_tip_link_outside_the_workspace_is_warned_of_before_it_moves(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    rig.set(**{"supervisor.workspace": [5.0, -1.0, -1.0, 6.0, 1.0, 1.0]})
+    rig.status(lambda status, values: "the tip link is outside the workspace: x = " in status.message)
+    rig.set(**{"supervisor.workspace": [0.0] * 6})
+    rig.status(lambda status, values: "workspace" not in status.message)
+    assert not rig.states[-1].intervention
+
+
 def test_a_bound_stops_the_robot_and_counts_what_it_did(rig, capsys):
     rig.hold_at("computed_torque", [0.0, 0.0])
     assert "expected lowest x, y, z below" in rig.refuse(**{"supervisor.workspace": [1.0, 0.0, 0.0, 0.5, 1.0, 1.0]})
