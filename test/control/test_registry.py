@@ -66,6 +66,24 @@ PLUGINS = """
     class OddReference(Fine):
         follows = str
 
+    class ComputedReference(Fine):
+        @property
+        def follows(self):
+            raise RuntimeError("between two calls")
+
+    class ComputedParameters(Law):
+        @property
+        def parameters(self):
+            return None
+
+        @staticmethod
+        def law(dynamics, parameters, state, reference):
+            return -state.v
+
+    class Intercepted(Fine):
+        def __getattribute__(self, name):
+            return super().__getattribute__(name)
+
     @dataclass(frozen=True, eq=False)
     class Undeclared(Parameters):
         p: float = 1.0
@@ -142,6 +160,9 @@ def test_prefix_of_parameters_has_no_colon():
         ("a_users_plugins:OddLaw", ["law(dynamics, parameters, state, reference)", "received law(state, reference)"]),
         ("a_users_plugins:OddParameters", ["OddParameters.Parameters", "dict"]),
         ("a_users_plugins:OddReference", ["follows", "str", "JointReference"]),
+        ("a_users_plugins:ComputedReference", ["ComputedReference.follows is code, expected none"]),
+        ("a_users_plugins:ComputedParameters", ["ComputedParameters.parameters is code, expected none"]),
+        ("a_users_plugins:Intercepted", ["Intercepted.__getattribute__ is code, expected none"]),
         ("a_users_plugins:UndeclaredParameters", ["Undeclared.p", "per_joint"]),
     ],
 )

@@ -8,6 +8,9 @@
 
 """The controller node derives gains for the period and the delay of its loop, and tells the margin."""
 
+import itertools
+from unittest.mock import MagicMock
+
 import numpy as np
 import pytest
 from controller_rig import Rig, trajectory
@@ -17,7 +20,9 @@ from ros_process import RosProcess
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.control.default_gains import joint_gains
+from robodyn_ros.nodes.controller.loop_timing import LOOKS, LoopTimingWatch
 from robodyn_ros.resources import robot_file
+from robodyn_ros.timing import to_nanoseconds
 
 ARM6 = Robot.from_urdf(robot_file("arm6"))
 UNDECLARED = 0
@@ -68,6 +73,20 @@ def test_a_longer_period_is_measured_and_given_gains_stay(ros):
         np.testing.assert_allclose(damping[3:], expected[1][3:])
         rig.next("rest", lambda state: np.abs(state.feedback.velocities).max() < 0.01)
         rig.nodes["controller"].wait_for_output("controller 'pd_gravity' is stable with a period of 20 ms")
+
+
+@pytest.mark.parametrize(("age", "delay"), [(0.0061, 3), (0.0021, 0), (1e6, 0)])
+def test_a_longer_delay_is_measured_for_some_seconds_before_it_counts(age, delay):
+    """The nodes are stand-ins: on a busy computer, no driver keeps its delay. A period is borne."""
+    node, loop, plugins, count = MagicMock(), MagicMock(), MagicMock(), itertools.count(1)
+    watch = LoopTimingWatch(node, ARM6.with_timing(0.002), loop, MagicMock(), plugins, lambda: 0.0)
+    for _ in range(LOOKS):
+        plugins.retime.assert_not_called()
+        for number in itertools.islice(count, 100):
+            watch.note(0.002, number, to_nanoseconds(age))
+        watch.look()
+    assert [call.args[0].timing for call in plugins.retime.call_args_list] == ([(0.002, delay)] if delay else [])
+    assert node.diagnostics.problem.called == bool(delay)
 
 
 def test_gains_beyond_the_bound_are_warned_of(ros):
