@@ -68,10 +68,12 @@ class StudySection:
                                 "--trajectory`; each law follows each of them")
     fail: Any = declare(None, kind=object, description="greatest values of metrics; a sample beyond one has failed, as "
                         "one that diverges")
-    actuators: Any = declare(None, kind=object, description="motors, gears and friction: [hardware.md](hardware.md)")
+    actuators: Any = declare(None, kind=object, description="motors, gears and friction: [The simulated robot: "
+                             "node hardware](hardware.md)")
     driver: Any = declare(None, kind=object, description="driver of the arm, such as `ur`, or its file: "
-                          "[hardware.md](hardware.md#drivers-of-arms)")
-    world: Any = declare(None, kind=object, description="surfaces: [touch.md](touch.md)")
+                          "[Drivers of arms](hardware.md#drivers-of-arms)")
+    world: Any = declare(None, kind=object, description="surfaces: [Touch: surfaces, a force sensor, and laws "
+                         "that press](touch.md)")
     period: float = declare_as(PERIOD)
     step: float = declare_as(STEP)
     position_noise: float = declare_as(POSITION_NOISE)
