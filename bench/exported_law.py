@@ -6,14 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A control law in C beside our compiled call, code that CasADi generates, and Pinocchio in C++."""
+"""A control law in C beside our compiled call and code that CasADi generates."""
 
 from __future__ import annotations
 
 import ctypes
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -33,12 +32,6 @@ from robodyn_ros.export import law_source, write_new
 LAW = "computed_torque"
 FLAGS = ("-O3", "-march=native")
 LOOPED, TICKS = 1_000, 10_000_000
-
-EIGEN = ("/usr/include/eigen3", "/usr/local/include/eigen3")
-
-BOOST = ("-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
-         "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12")
-"""Definitions that Pinocchio's own CMake files set."""
 
 LOOP = """
 #include <stddef.h>
@@ -75,40 +68,6 @@ double watch(const double *rows, double *efforts, size_t samples, size_t ticks, 
         histogram[took < 99999 ? (size_t)took : 99999]++;
     }}
     return worst;
-}}
-"""
-
-PINOCCHIO = """
-#include <cstddef>
-#include <string>
-#include "pinocchio/algorithm/rnea.hpp"
-#include "pinocchio/parsers/urdf.hpp"
-
-using Vector = Eigen::Map<const Eigen::Matrix<double, {n}, 1>>;
-
-static pinocchio::Model model;
-static pinocchio::Data data;
-static Eigen::Matrix<double, {n}, 1> p, d, friction;
-
-extern "C" void begin(const char *urdf, const double *gains)
-{{
-    pinocchio::urdf::buildModel(std::string(urdf), model);
-    model.armature.setZero();
-    data = pinocchio::Data(model);
-    p = Vector(gains);
-    d = Vector(gains + {n});
-    friction = Vector(gains + 2 * {n});
-}}
-
-extern "C" void run(const double *rows, double *efforts, std::size_t samples)
-{{
-    for (std::size_t i = 0; i < samples; i++) {{
-        const double *row = rows + 5 * {n} * i;
-        const Vector q(row), v(row + {n}), q_d(row + 2 * {n}), v_d(row + 3 * {n}), a_d(row + 4 * {n});
-        const Eigen::Matrix<double, {n}, 1> a = a_d + d.cwiseProduct(v_d - v) + p.cwiseProduct(q_d - q);
-        Eigen::Map<Eigen::Matrix<double, {n}, 1>> effort(efforts + {n} * i);
-        effort = pinocchio::rnea(model, data, q, v, a) + friction.cwiseProduct(v);
-    }}
 }}
 """
 
@@ -193,30 +152,6 @@ def generated(pair: Pair, law: Any, folder: Path) -> InC:
     return InC(folder / "law.so", n)
 
 
-def pinocchio(pair: Pair, law: Any, folder: Path) -> InC:
-    """The same law over Pinocchio's rnea in C++.
-
-    Raises:
-        FileNotFoundError: Its headers, or those of Eigen, are not there.
-    """
-    prefix = Path(sysconfig.get_paths()["purelib"]) / "cmeel.prefix"
-    eigen = [place for place in (*EIGEN, str(prefix / "include" / "eigen3")) if Path(place).is_dir()]
-    if not eigen or not (prefix / "include" / "pinocchio").is_dir():
-        raise FileNotFoundError("apt-get install libeigen3-dev")
-    folder = folder / "pinocchio"
-    folder.mkdir()
-    (folder / "law.cpp").write_text(PINOCCHIO.format(n=pair.robot.n))
-    _compile(["g++", *FLAGS, "-std=c++17", "-DNDEBUG", "-w", "-DEIGEN_MAX_ALIGN_BYTES=16",
-              *BOOST, "-fPIC", "-shared", "-isystem", eigen[0], "-isystem",
-              str(prefix / "include"), "law.cpp", "-o", "law.so", f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}",
-              "-lpinocchio_default", "-lpinocchio_parsers"], folder)
-    (folder / "robot.urdf").write_text(pair.urdf)
-    found, gains = InC(folder / "law.so", pair.robot.n), law.parameters
-    numbers = np.concatenate([gains.p, gains.d, gains.friction])
-    found.library.begin(str(folder / "robot.urdf").encode(), ctypes.c_void_p(numbers.ctypes.data))
-    return found
-
-
 def _compile(command: list[str], folder: Path) -> None:
     subprocess.run(command, cwd=folder, check=True)
 
@@ -248,19 +183,14 @@ def rows(ticks: int = TICKS, repetitions: int = 31) -> Iterator[list[str]]:
             return [name, *time_cells(result, 1e9, 0), *ratio_cells(result, 1.0)]
 
         yield row("our compiled call from Python", python_call, 1)
-        for peer, make in (("CasADi, generated C", generated), ("Pinocchio, C++", pinocchio)):
-            try:
-                if make is generated and not available():
-                    raise FileNotFoundError(INSTALL)
-                other = make(pair, law, folder)
-            except FileNotFoundError as error:
-                yield [peer, f"not measured: `{error}`", *[""] * (len(EXPORTED_LAW.head) - 2)]
-                continue
-            found = np.zeros_like(efforts)
+        if available():
+            other, found = generated(pair, law, folder), np.zeros_like(efforts)
             theirs = other.loop(inputs, found)
             theirs()
-            np.testing.assert_allclose(found, efforts, rtol=0.0, atol=1e-9 * np.abs(efforts).max(), err_msg=peer)
-            yield row(peer, theirs, LOOPED)
+            np.testing.assert_allclose(found, efforts, rtol=0.0, atol=1e-9 * np.abs(efforts).max(), err_msg="CasADi")
+            yield row("CasADi, generated C", theirs, LOOPED)
+        else:
+            yield ["CasADi, generated C", f"not measured: `{INSTALL}`", *[""] * (len(EXPORTED_LAW.head) - 2)]
         median, high, worst = ours.watched(inputs, ticks)
         yield [f"{ticks:.0e} ticks, a clock reading in each: median {median:.0f} ns, 99.99 % {high:.0f} ns, worst "
                f"{worst / 1e3:.0f} us; object code {size / 1024:.1f} kB, stack {stack} bytes",
