@@ -41,3 +41,8 @@ def as_written(controller, state, reference, memory):
     """Efforts and memory of the law in plain Python with the textbook's dynamics."""
     dynamics = controller.robot.dynamics(False, "textbook")
     return called(controller, dynamics, controller.parameters, state, reference, memory)
+
+
+def frictionless(robots):
+    """Names of the robots without dry friction, which keeps a joint from where a law without an integral moves it."""
+    return [name for name, robot in robots.items() if not robot.model.friction.any()]

@@ -60,13 +60,14 @@ MORE_LAWS = ("damping", "pid", "fuzzy", "neural", "joint_impedance", "adaptive",
 @pytest.mark.parametrize("law", [*LAWS, *(pytest.param(law, marks=pytest.mark.long) for law in MORE_LAWS)])
 @pytest.mark.parametrize("name", shipped_robots())
 def test_they_are_stable_at_any_period_and_delay(name, law):
-    """Without gravity, which limits the delay whatever the gains are."""
+    """Without gravity, which limits the delay whatever the gains are; a law that adds friction late has no margin."""
     robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
     low, high = np.maximum(robot.model.position_lower, -np.pi), np.minimum(robot.model.position_upper, np.pi)
     q = np.random.default_rng(5).uniform(low, high, (10, robot.n))
     for period, delay in TIMINGS:
         controller = make_controller(law, robot.with_timing(period, delay))
-        assert stable_factor(controller, controller.parameters, LoopTiming(period, delay), q) > 1.0
+        factor = stable_factor(controller, controller.parameters, LoopTiming(period, delay), q)
+        assert factor >= 1.0 if robot.model.damping.any() else factor > 1.0
 
 
 @pytest.mark.parametrize("name", shipped_robots())

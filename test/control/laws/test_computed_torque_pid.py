@@ -11,6 +11,7 @@
 import numpy as np
 import pytest
 from closed_loop import simulate
+from law_inputs import frictionless
 from plant_motion import follow, heavier, middle, there_and_back
 
 from robodyn_ros import InputError, Robot
@@ -54,7 +55,7 @@ def test_error_decays_with_the_poles_chosen():
         np.testing.assert_allclose(-q[:, joint], expected, atol=0.01 * abs(e_0))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", frictionless(ROBOTS))
 def test_a_wrong_model_leaves_no_offset(name):
     robot = ROBOTS[name]
     q_d, reach = middle(robot)
@@ -68,7 +69,7 @@ def test_a_wrong_model_leaves_no_offset(name):
     assert (offsets[ComputedTorquePID] <= 0.1 * offsets[ComputedTorque] + 1e-5)[without_integral].all()
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", frictionless(ROBOTS))
 def test_it_tracks_with_20_percent_more_mass_than_the_model(name):
     robot = ROBOTS[name]
     trajectory = there_and_back(robot)

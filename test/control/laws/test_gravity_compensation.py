@@ -11,6 +11,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from law_inputs import frictionless
 from plant_motion import follow, middle
 from random_robots import urdf_robots
 
@@ -48,7 +49,7 @@ def test_it_stays_where_it_is_put(name):
     np.testing.assert_allclose(motion.q[-1], q, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", frictionless(ROBOTS))
 def test_a_light_push_moves_it_and_it_comes_to_rest_elsewhere(name):
     """Where PD would hold against the same push within a tenth of the way."""
     robot = ROBOTS[name]

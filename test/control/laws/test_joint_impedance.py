@@ -11,7 +11,7 @@
 import numpy as np
 import pytest
 from closed_loop import simulate
-from law_inputs import random_reference, random_state
+from law_inputs import frictionless, random_reference, random_state
 from plant_motion import follow, heavier, middle, there_and_back
 
 from robodyn_ros import InputError, Robot
@@ -72,7 +72,7 @@ def test_the_storage_function_falls_while_the_reference_moves():
     np.testing.assert_allclose(storage[0] - np.array(storage[1:]), np.cumsum(loss)[:-1] * step, atol=0.01 * storage[0])
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", frictionless(ROBOTS))
 def test_it_tracks(name):
     """With an exact model up to friction; with 20 % more mass no worse than its softness explains."""
     robot = ROBOTS[name]

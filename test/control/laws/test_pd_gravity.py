@@ -10,6 +10,7 @@
 
 import numpy as np
 import pytest
+from law_inputs import frictionless
 from plant_motion import run
 
 from robodyn_ros import Robot
@@ -46,7 +47,7 @@ def test_it_is_6_34(name):
     np.testing.assert_allclose(effort, actuators.voltage_gain * voltage, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", frictionless(ROBOTS))
 def test_no_offset_even_with_weak_gains(name):
     """Where PD alone would sink by tenths of a radian."""
     robot = ROBOTS[name]
