@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros import topic_names
+from robodyn_ros.actuation.driver_profile import driver_names, load_driver
 from robodyn_ros.bounded_files import expand
 from robodyn_ros.commands.options import Subparsers, add_complete_option
 from robodyn_ros.commands.processes import NodeProcess
@@ -53,6 +54,7 @@ def add_commands(commands: Subparsers) -> None:
                         help="send the recorded efforts or voltages; no controller runs")
     replay.add_argument("--actuators", default="", metavar="FILE", help="YAML file of actuators and friction, in the "
                         "place of a recorded one that does not come with the package")
+    replay.add_argument("--driver", default="", metavar="NAME", help="driver of the arm or its file, likewise")
     replay.add_argument("--world", default="", metavar="FILE", help="YAML file of surfaces, likewise")
     replay.add_argument("--mujoco-scene", default="", metavar="FILE", help="MJCF file, likewise")
     replay.add_argument("--record", default="", metavar="RUN2", help="folder for a recording of the replay")
@@ -100,10 +102,13 @@ def run_replay(options: Namespace) -> int:
         del parameters["controller"], parameters["dynamics"]
     files = {name: file for name in NAMES_OF_FILES if (file := getattr(options, name))}
     for name, file in files.items():
+        if name == "driver":
+            load_driver(file, "--driver")
         named = actuators_file(file) if name == "actuators" else expand(file)
-        parameters["hardware"][name] = str(named.resolve())
+        value = file if name == "driver" and file in driver_names() else str(named.resolve())
+        parameters["hardware"][name] = value
         if name in parameters.get("controller", {}):
-            parameters["controller"][name] = str(named.resolve())
+            parameters["controller"][name] = value
     check_names(run, plan.requests, parameters, {*files, *filter(None, [options.controller])})
     with tempfile.TemporaryDirectory() as folder, GraphClient("replay", options.namespace) as client, \
             simulation(Path(folder), run.robot_description, parameters, options) as processes:

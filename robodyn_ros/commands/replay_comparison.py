@@ -23,7 +23,7 @@ from robodyn_ros.optional_packages import require
 SEGMENT = 0.5
 """Of the motion that is simulated from a measured state [s]."""
 
-_UNUSED = "controller", "open_loop", "world", "mujoco_scene", "record"
+_UNUSED = "controller", "open_loop", "driver", "world", "mujoco_scene", "record"
 _OWN = "segment", "cutoff", "output"
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros import topic_names
+from robodyn_ros.actuation.driver_profile import driver_names
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
 from robodyn_ros.description.model import Array
@@ -55,7 +56,7 @@ class ReferenceMotion:
 
 Request = SetState | Swap | SetParameter | ReferenceMotion | RepeatedMessage
 NAMES_OF_CONTROLLERS = ("controller", "safe_controller")
-NAMES_OF_FILES = ("actuators", "world", "mujoco_scene")
+NAMES_OF_FILES = ("actuators", "driver", "world", "mujoco_scene")
 """Parameters of nodes that name modules to import, and files to open: a recording's word is not enough for that."""
 
 NOT_REPEATED = ("robot", "robot_description", "use_sim_time", "start_type_description_service")
@@ -190,12 +191,12 @@ def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, 
                          "--plugins-from DIR")
     for name in NAMES_OF_FILES:
         for value in [values[name] for values in parameters.values() if values.get(name)]:
-            if name not in given and not _is_shipped(value):
+            if name not in given and not (value in driver_names() if name == "driver" else _is_shipped(value)):
                 raise refuse(f"file of {name}", value, f"open it: give yours with --{name.replace('_', '-')} FILE")
 
 
 def _is_shipped(name: Any) -> bool:
-    """Whether the name of a file is that of one in config/."""
+    """Whether the name of a file of actuators is that of one in config/."""
     return isinstance(name, str) and (name in shipped_actuators() or any(
         Path(name) in (file, file.resolve()) for file in shipped_actuators().values()))
 

@@ -161,9 +161,12 @@ def test_a_recording_imports_no_module_and_opens_no_file_by_its_own_word(tmp_pat
         for value in ("/etc/passwd", "~/x", "x.yaml", 3, ["x"], {"a": 1}):
             with pytest.raises(RecordingError, match=f"file of {name} .* yours with --{name.replace('_', '-')} FILE"):
                 check_names(plan.run, harmless, {"hardware": {name: value}}, [])
+            with pytest.raises(RecordingError, match=f"file of {name} "):
+                check_names(plan.run, harmless, {"hardware": {"robot": "arm6"}, "controller": {name: value}}, [])
             check_names(plan.run, harmless, {"hardware": {name: value}}, [name])
     for value in ("hardware_dc_motors", str(actuators_file("hardware_dc_motors")), ""):
         check_names(plan.run, harmless, {"hardware": {"actuators": value}}, [])
+    check_names(plan.run, harmless, {"hardware": {"driver": "ur"}, "controller": {"driver": "franka"}}, [])
     (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
     module_path.take_plugins_from(str(tmp_path))
     check_names(plan.run, plan.requests, {}, [])

@@ -51,10 +51,11 @@ def test_free_step_is_the_forward_dynamics(urdf, seed):
 def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     """(M + Gamma^T J Gamma + h D') v' = (M + Gamma^T J Gamma) v + h (K v_M - h - g), (6.17) at the new velocity."""
     robot = Robot.from_urdf(robot_file(name))
-    n, dynamics = robot.n, robot.dynamics(False, "textbook")
+    n = robot.n
     motors = Actuators(DCMotor(0.5, 0.03, 2e-5), GearTrain(np.linspace(50.0, -120.0, n)))
     friction = Friction(np.linspace(1.0, 1e5, n), 0.3)
     plant = PlantModel(robot.model, JointActuators(motors, motor_damping=1e-5), friction, STEP)
+    dynamics = Robot(plant.model).dynamics(False, "textbook")  # the motors' rotors count in the place of the URDF's
     state, command = random_state(plant, 7)
     command = command._replace(voltage=np.linspace(-12.0, 24.0, n), by_voltage=np.ones(n), damping=np.full(n, 0.25),
                                external=np.linspace(-3.0, 2.0, n))
