@@ -301,7 +301,7 @@ class Robot:
         """Check that efforts determine the robot's accelerations: simulation and laws with a model need that.
 
         Raises:
-            DescriptionError: The robot has no inertia; or its mass matrix is nowhere positive definite.
+            DescriptionError: The robot has no inertia; or its mass matrix is singular or indefinite.
         """
         check_mass_matrix(self.model)
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Finds robots whose mass matrix is not positive definite anywhere, so that efforts give no finite accelerations."""
+"""Finds robots whose mass matrix is singular everywhere or indefinite somewhere: efforts accelerate nothing real."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ _LEAST_INERTIA = 1e-15
 _LEAST_SHARE = 1e-12
 """Inertia of a joint with the joints behind it free, divided by that with them held; rounding makes 1e-15 of 0."""
 
+_NEGATIVE = -1e-9
+"""Eigenvalue of a mass matrix, with diagonal elements of 1, which rounding does not reach from 0."""
+
 _SAMPLES = 3
 
 
 def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
-    """Refuse a robot whose mass matrix is singular, indefinite or not finite at every one of a few configurations.
+    """Refuse a robot whose mass matrix is singular or not finite at every one of a few configurations, or indefinite.
 
-    A robot may be singular at single configurations, as a point mass on two crossed axes is. Any other configuration
-    shows that its mass matrix is positive definite. A robot whose inertias are traced passes.
+    A robot may be singular at single configurations, as a point mass on two crossed axes is; at any other its mass
+    matrix is positive definite. No body that can exist makes it indefinite. A robot whose inertias are traced passes.
 
     Args:
         model: The robot.
@@ -54,14 +57,18 @@ def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
 
 @lru_cache(maxsize=8)
 def _problem_of(model: RobotModel, rotors: tuple[tuple[float, ...], ...]) -> str:
-    """Why the mass matrix is positive definite at none of a few configurations; empty if it is at one."""
-    problem = ""
+    """Why the mass matrix is indefinite at one of a few configurations, or singular at all; empty if neither."""
+    problems = []
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, model.n)):
         with np.errstate(all="ignore"):
-            problem = _problem(mass_matrix(model, q) + np.array(rotors), model)
-        if not problem:
-            break
-    return problem
+            matrix = mass_matrix(model, q) + np.array(rotors)
+            problem = _problem(matrix, model)
+            scale = np.sqrt(np.abs(matrix.diagonal()))
+            scaled = matrix / scale / scale[:, None]
+        if problem and np.isfinite(scaled).all() and np.linalg.eigvalsh(scaled)[0] < _NEGATIVE:
+            return problem
+        problems.append(problem)
+    return "" if "" in problems else problems[-1]
 
 
 def _problem(matrix: Array, model: RobotModel) -> str:

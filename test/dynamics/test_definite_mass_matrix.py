@@ -20,6 +20,7 @@ from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.errors import DescriptionError
+from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
 
@@ -137,3 +138,14 @@ def test_no_mutated_urdf_is_accepted_with_unsound_dynamics():
     faults = [fault_of(urdf) for urdf in itertools.islice(mutated_urdfs(seed=1), 300)]
     assert faults.count("") > 50 and faults.count(None) > 100, "nothing accepted, or nothing refused"
     assert not [fault for fault in faults if fault]
+
+
+@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.parametrize("name, element, wrong", [
+    ("arm7", 'iyz="0.008641"', 'iyz="0.2196"'), ("arm6", 'iyz="0.00010157"', 'iyz="-1"')])
+def test_a_mass_matrix_that_is_indefinite_at_some_configurations_gives_no_accelerations(name, element, wrong):
+    urdf = robot_file(name).read_text()
+    assert element in urdf
+    arm = Robot.from_urdf_text(urdf.replace(element, wrong))
+    with pytest.raises(DescriptionError, match="correct the masses, inertias and lengths"):
+        arm.check_accelerations()
