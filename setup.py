@@ -56,7 +56,7 @@ setup(
         "view": ["msgspec", "trimesh", "viser~=1.1", "websockets"],
         "xacro": ["xacrodoc~=2.0"],
         "test": ["hypothesis", "matplotlib", "mujoco", "mypy", "pandas", "pin", "playwright", "polars", "pytest",
-                 "pytest-xdist", "rosbags", "ruff"],
+                 "pytest-rerunfailures", "pytest-xdist", "rosbags", "ruff"],
         "bench": ["matplotlib", "mujoco", "pin"],
         "docs": ["furo", "ipykernel", "matplotlib", "myst-parser", "nbclient", "sphinx", "sphinx-copybutton"],
     },
