@@ -41,6 +41,9 @@ MARGIN = 0.4
 """Share of the stable damping that default gains use."""
 
 _STIFFNESS_SHARE = 0.3  # of the stable ratio K / D, 1 / (delay + 1/2) per period, with one more period of delay
+_IMMOBILE = 1e-12
+"""Acceleration of a tip link per force, that of 1e12 kg, below which it is rounding [1/kg or 1/(kg m^2)]."""
+
 _SAMPLES = 64
 
 
@@ -157,7 +160,7 @@ def task_gains(robot: Robot) -> TaskGains:
         lever = np.linalg.norm(part, axis=1).max(axis=0)
         with np.errstate(divide="ignore"):
             saturating = float(np.min(robot.model.effort_limit / (SATURATION_ERROR * lever)))
-        parts.append(min(0.5 * frequency**2 / float(mobility), saturating) if mobility > 0.0 else 0.0)
+        parts.append(min(0.5 * frequency**2 / float(mobility), saturating) if mobility > _IMMOBILE else 0.0)
     felt = parts[0] * (jacobians[:, :3] ** 2).sum(axis=1) + parts[1] * (jacobians[:, 3:] ** 2).sum(axis=1)
     critical = 2.0 * np.sqrt(felt * np.diagonal(mass_matrices, axis1=1, axis2=2)).max(axis=0)
     return TaskGains(parts[0], parts[1], read_only(np.minimum(critical, damping(robot))))
