@@ -34,7 +34,7 @@ KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "
 """Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
 RUN_EXTRAS = ("cluster", "mujoco", "plot", "record", "study", "view", "xacro")
 WITHOUT_KEY = {"cmaes", "distributed", "llvmlite", "lz4", "msgspec", "mujoco", "playwright", "polars", "pyarrow",
-               "viser", "websockets", "xacrodoc", "zstandard"}  # or they come with such a one
+               "pytest-rerunfailures", "viser", "websockets", "xacrodoc", "zstandard"}  # or they come with such a one
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
 

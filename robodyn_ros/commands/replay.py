@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros import topic_names
-from robodyn_ros.actuation.driver_profile import driver_names, load_driver
 from robodyn_ros.bounded_files import expand
 from robodyn_ros.commands.options import Subparsers, add_complete_option
 from robodyn_ros.commands.processes import NodeProcess
@@ -102,10 +101,8 @@ def run_replay(options: Namespace) -> int:
         del parameters["controller"], parameters["dynamics"]
     files = {name: file for name in NAMES_OF_FILES if (file := getattr(options, name))}
     for name, file in files.items():
-        if name == "driver":
-            load_driver(file, "--driver")
-        named = actuators_file(file) if name == "actuators" else expand(file)
-        value = file if name == "driver" and file in driver_names() else str(named.resolve())
+        value = _driver(file) if name == "driver" else str(
+            (actuators_file(file) if name == "actuators" else expand(file)).resolve())
         parameters["hardware"][name] = value
         if name in parameters.get("controller", {}):
             parameters["controller"][name] = value
@@ -131,6 +128,14 @@ def run_replay(options: Namespace) -> int:
     if recording:
         print(f"recorded: {recording}")
     return 0
+
+
+def _driver(name: str) -> str:
+    """The name of a driver, or the whole path of its file, once it is known to load."""
+    from robodyn_ros.actuation.driver_profile import driver_names, load_driver
+
+    load_driver(name, "--driver")
+    return name if name in driver_names() else str(expand(name).resolve())
 
 
 @contextlib.contextmanager
