@@ -108,6 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), options.error_code)
     except KeyboardInterrupt as error:
         print("\nstopped", file=sys.stderr)
+        # One that passed through code from a string, such as that of a dataclass, makes Python end itself by SIGINT in
+        # the place of the exit code, although it was caught; further code from a string makes it forget that.
+        exec("")
         return 128 + int(error.args[0]) if error.args else INTERRUPTED
 
 

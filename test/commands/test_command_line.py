@@ -210,6 +210,24 @@ def test_the_command_line_imports_nothing_that_only_some_commands_need(command, 
     assert not heavy.intersection(loaded)
 
 
+INTERRUPTED = """
+import sys
+from robodyn_ros.commands import command_line
+
+def interrupt(options):
+    exec("raise KeyboardInterrupt(15)")
+
+command_line.prepare_robot = interrupt
+sys.exit(command_line.main(["check", "arm6"]))
+"""
+
+
+def test_an_interrupt_in_code_from_a_string_has_the_exit_code_of_any_other(tmp_path):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+    ended = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (143, "\nstopped\n")
+
+
 def test_the_nodes_import_neither_scipy_nor_libraries_of_meshes():
     names = "import sys, robodyn_ros.nodes.all_nodes; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout.split()
