@@ -96,13 +96,14 @@ def _row(field: Field, name: str, more: str = "") -> tuple[str, ...]:
 
 
 def _declared_by_node(name: str) -> list[Field]:
+    from robodyn_ros.control.trajectories import goal_tolerances
     from robodyn_ros.nodes import dynamics, state_publisher
-    from robodyn_ros.nodes.controller import action, goal, joint_trajectories, node, tip_motions
+    from robodyn_ros.nodes.controller import action, joint_trajectories, node, tip_motions
     from robodyn_ros.nodes.hardware import parameters
 
     if name == "trajectories":
         robot = Robot.from_urdf(robot_file("planar_2r"))
-        by_joint = (parameter for parameter in goal.constraint_parameters(robot.model)
+        by_joint = (parameter for parameter in goal_tolerances.constraint_parameters(robot.model)
                     if robot.joint_names[1] not in parameter.name)
         return [_of_any_joint(parameter, robot.joint_names[0])
                 for parameter in (*joint_trajectories.PARAMETERS, action.MONITOR_RATE, *tip_motions.PARAMETERS,

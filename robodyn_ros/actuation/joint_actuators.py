@@ -282,6 +282,10 @@ class JointActuators:
         """Limit voltages by the limits of the amplifiers, shape (n,) [V]."""
         return within(voltage, self.voltage_limit)
 
+    def commanded_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """Return `wanted_voltage` of efforts at velocities, within the limits of the amplifiers, shape (n,) [V]."""
+        return self.limited_voltage(self.wanted_voltage(effort, v))
+
     def effort_line(self, voltage: NDArray[Any], current: NDArray[Any], step: float) -> EffortLine:
         """Return the mean effort of the motors over a step with constant velocity, as a linear function of it.
 

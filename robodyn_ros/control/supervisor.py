@@ -31,6 +31,7 @@ from robodyn_ros.compile import minimum
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.robot import Robot
 
@@ -79,6 +80,26 @@ def check_workspace(box: Any) -> None:
     """
     if any(box) and not all(low < high for low, high in zip(box[:3], box[3:], strict=True)):
         raise InputError(f"expected lowest x, y, z below highest x, y, z, received {list(box)}")
+
+
+PARAMETERS = (
+    Field("runaway_factor", RUNAWAY_FACTOR, "Speed at which a joint ran away and the controller is dropped for the "
+          "safe one, relative to the joint's velocity limit; 0: never", minimum=0.0, maximum=1000.0),
+    Field("speed_scaling", 1.0, "Speed of all trajectories, relative to the one asked for; 0: they stand still",
+          minimum=0.0, maximum=1.0),
+    Field("supervisor.effort_rate", 0.0, "Greatest change of a joint's effort per second, relative to its effort "
+          "limit; 0: any", unit="1/s", minimum=0.0, maximum=1e6),
+    Field("supervisor.position_margin", 0.0, "Distance from a position limit within which the robot is stopped if the "
+          "joint moves on towards it; 0: none", unit="rad or m", minimum=0.0, maximum=10.0),
+    Field("supervisor.tip_speed", 0.0, "Speed of the tip link above which the robot is stopped; 0: any", unit="m/s",
+          minimum=0.0, maximum=100.0),
+    Field("supervisor.workspace", [0.0] * 6, "Box that the tip link's origin must not leave, or the robot is stopped: "
+          "lowest x, y, z and highest x, y, z in base axes; six zeros: none", length=6, unit="m", minimum=-1000.0,
+          maximum=1000.0, check=check_workspace),
+    Field("supervisor.soft_start", 0.0, "Time after a start or a release in which the efforts go from those against "
+          "gravity to those of the controller; 0: none", unit="s", minimum=0.0, maximum=60.0),
+)
+"""What people set of the supervisor, and the speed of motions."""
 
 
 class LimitedEffort(NamedTuple):

@@ -21,11 +21,13 @@ import yaml
 from robodyn_ros import __version__
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import trace
+from robodyn_ros.control import supervisor
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.laws.damping import Damping
-from robodyn_ros.control.supervisor import SupervisorSettings
+from robodyn_ros.control.trajectories.goal_tolerances import constraint_parameters
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS
+from robodyn_ros.control.trajectories.trajectory_limits import EXCESSIVE_SPEEDS
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
@@ -33,12 +35,17 @@ from robodyn_ros.export.c_function import CFunction, identifier
 from robodyn_ros.export.c_law import SettableGain, law_source, settable
 from robodyn_ros.export.c_motion import filled, motion_source, template
 from robodyn_ros.export.c_source import CSource, source_of
+from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.robot import Robot
 
 _OWN = ("command_interface", "gravity_compensation", "wrench_tip_interfaces", "trajectory_limits", "runaway_factor",
         "speed_scaling", "supervisor", "constraints", "gains")
 """Parameters of the controller beside those of its law."""
+
+_DESCRIPTIONS = {"runaway_factor": "Speed at which a joint ran away and the robot is stopped, relative to its velocity "
+                 "limit; 0: never"}
+"""Where parameters have another effect than in the controller node: there is no other law to drop this one for."""
 
 
 def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
@@ -125,9 +132,8 @@ def voltage_source(robot: Robot, actuators: JointActuators) -> CSource:
                          f"for {', '.join(map(repr, without))}")
     prefix = identifier(robot.name)
     function = CFunction(f"{prefix}_voltage", trace(
-        lambda effort, v: actuators.limited_voltage(actuators.wanted_voltage(effort, v)),
-        {"effort": (robot.n,), "v": (robot.n,)}), ("Voltages of the motors for efforts at velocities [V].",),
-        {"voltage": (robot.n,)})
+        actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)}), (
+            "Voltages of the motors for efforts at velocities [V].",), {"voltage": (robot.n,)})
     return source_of(f"{prefix}_voltage", robot, [function], "double")
 
 
@@ -164,59 +170,34 @@ def _member(parameter: str) -> str:
 
 def _parameters(robot: Robot, package: str, gains: list[SettableGain], has_voltage: bool) -> str:
     """The YAML of generate_parameter_library."""
-    defaults = SupervisorSettings()
-
-    def number(value: float, lowest: float, highest: float, text: str) -> dict[str, Any]:
-        return {"type": "double", "default_value": value, "description": text,
-                "validation": {"bounds<>": [float(lowest), float(highest)]}}
-
-    def choice(words: list[str], text: str, **rest: Any) -> dict[str, Any]:
-        return {"type": "string", "default_value": words[0], "description": text, "validation": {"one_of<>": [words]},
-                **rest}
-
-    tree: dict[str, Any] = {
-        "command_interface": choice(["effort", *(["voltage"] if has_voltage else [])],
-                                    "Command interface of the joints", read_only=True),
-        "gravity_compensation": choice(["command", "driver"], "Who compensates gravity: the commanded efforts, or the "
-                                       "driver, for which they leave it out", read_only=True),
-        "wrench_tip_interfaces": {
-            "type": "string_array", "default_value": [], "read_only": True, "description":
-            "State interfaces of the force and torque that the environment exerts on the tip link, in base axes about "
-            "its origin; none: not measured"},
-        "trajectory_limits": choice(["warn", "scale", "refuse"], "What happens to a trajectory in which a joint "
-                                    "exceeds its velocity limit"),
-        "runaway_factor": number(defaults.runaway_factor, 0.0, 1000.0, "Speed at which a joint ran away and the robot "
-                                 "is stopped, relative to its velocity limit; 0: never"),
-        "speed_scaling": number(1.0, 0.0, 1.0, "Speed of trajectories, relative to the one asked for"),
-        "supervisor": {
-            "effort_rate": number(0.0, 0.0, 1e6, "Greatest change of a joint's effort per second, relative to its "
-                                  "effort limit [1/s]; 0: any"),
-            "position_margin": number(0.0, 0.0, 10.0, "Distance from a position limit within which the robot is "
-                                      "stopped if the joint moves on towards it [rad or m]; 0: none"),
-            "tip_speed": number(0.0, 0.0, 100.0, "Speed of the tip link above which the robot is stopped [m/s]; 0: "
-                                "any"),
-            "workspace": {"type": "double_array", "default_value": [0.0] * 6, "description":
-                          "Box that the tip link's origin must not leave: lowest and highest x, y, z in base axes [m]; "
-                          "six zeros: none", "validation": {"fixed_size<>": [6]}},
-            "soft_start": number(0.0, 0.0, 60.0, "Time after a start in which efforts go from those against gravity to "
-                                 "those of the law [s]")},
-        "constraints": {
-            "goal_time": number(0.0, 0.0, 3600.0, "Time after the end of a trajectory within which its goal must be "
-                                "reached [s]; 0: any"),
-            "stopped_velocity_tolerance": number(0.01, 0.0, 1e5, "Velocity below which a joint is at rest at its goal "
-                                                 "[rad/s or m/s]; 0: any")}}
-    for joint in robot.joint_names:
-        _put(tree, f"constraints.{joint}", {
-            "trajectory": number(0.0, 0.0, 1e6, "Greatest distance from the reference [rad or m]; 0: any"),
-            "goal": number(0.0, 0.0, 1e6, "Greatest distance from the goal at which it is reached [rad or m]; 0: any")})
-    for parameter in (gain.parameter for gain in gains):
-        if parameter.name in _OWN:
-            raise InputError(f"export: gain '{parameter.name}' has the name of a parameter of the controller; rename "
-                             "it in the law")
-        unit = f" [{parameter.unit}]" if parameter.unit else ""
-        _put(tree, parameter.name, number(float(parameter.value), parameter.minimum, parameter.maximum,
-                                          parameter.description + unit))
+    commanded = ("effort", "voltage") if has_voltage else ("effort",)
+    own = [
+        Field("command_interface", commanded[0], "Command interface of the joints", choices=commanded, structural=True),
+        Field("gravity_compensation", "command", "Who compensates gravity: the commanded efforts, or the driver, for "
+              "which they leave it out", choices=("command", "driver"), structural=True),
+        Field("wrench_tip_interfaces", [], "State interfaces of the force and torque that the environment exerts on "
+              "the tip link, in base axes about its origin; none: not measured", kind=str, structural=True),
+        EXCESSIVE_SPEEDS, *supervisor.PARAMETERS, *constraint_parameters(robot.model)]
+    tree: dict[str, Any] = {}
+    for field in own:
+        _put(tree, field.name, _entry(field))
+    for gain in (gain.parameter for gain in gains):
+        if gain.name in _OWN:
+            raise InputError(f"export: gain '{gain.name}' has the name of a parameter of the controller; rename it in "
+                             "the law")
+        _put(tree, gain.name, _entry(gain))
     return yaml.safe_dump({package: tree}, sort_keys=False, width=110, allow_unicode=False)
+
+
+def _entry(field: Field) -> dict[str, Any]:
+    """A parameter for generate_parameter_library."""
+    kind = {str: "string", float: "double"}[field.value_type] + "_array" * field.is_list
+    check = ({"one_of<>": [list(field.choices)]} if field.choices else {"fixed_size<>": [field.length]} if field.length
+             else {"bounds<>": [float(field.minimum), float(field.maximum)]} if not field.is_list else {})
+    default = float(field.default) if kind == "double" else field.default
+    text = _DESCRIPTIONS.get(field.name) or field.text.removesuffix(".")
+    return {"type": kind, "default_value": default, "description": text,
+            **({"validation": check} if check else {}), **({"read_only": True} if field.structural else {})}
 
 
 def _put(tree: dict[str, Any], path: str, leaf: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ The rules are the same as in joint_trajectory_controller of ros2_controllers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.turns import shortest
 
 
@@ -55,6 +56,20 @@ class Tolerances(NamedTuple):
     path: StateTolerance
     goal: StateTolerance
     goal_time: float
+
+
+def constraint_parameters(model: RobotModel) -> Iterator[Field]:
+    """Return the parameters of the default tolerances, which goals may override; 0 stands for no limit."""
+    yield Field("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
+                "reached; 0: any", unit="s", minimum=0.0, maximum=3600.0)
+    yield Field("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its goal; "
+                "0: any", unit="rad/s or m/s", minimum=0.0, maximum=1e5)
+    for joint in model.leaders:
+        unit = "m" if joint.kind == "prismatic" else "rad"
+        yield Field(f"constraints.{joint.name}.trajectory", 0.0, "Greatest distance from the reference while a goal's "
+                    "trajectory is under way; 0: any", unit=unit, minimum=0.0, maximum=1e6)
+        yield Field(f"constraints.{joint.name}.goal", 0.0, "Greatest distance from the goal at which it is reached; 0: "
+                    "any", unit=unit, minimum=0.0, maximum=1e6)
 
 
 class Verdict(Enum):

@@ -16,10 +16,19 @@ from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 
 ROUNDING = 1e-6  # [rad or m]
 SPEED_TOLERANCE = 1.001  # relative
 _ROUNDS = 10  # speeds at the start do not shrink with the time, so that one stretch may not be enough
+
+WARN, SCALE, REFUSE = "warn", "scale", "refuse"
+
+EXCESSIVE_SPEEDS = Field(
+    "trajectory_limits", WARN, "What happens to a trajectory in which a joint exceeds its velocity limit. warn: it is "
+    "followed, with a warning; scale: it is followed in the least time that keeps to the limits; refuse: it is refused",
+    choices=(WARN, SCALE, REFUSE))
+"""What people set of the speeds of trajectories."""
 
 
 def check_positions(model: RobotModel, points: Points, trajectory: JointTrajectory, start: JointReference) -> None:

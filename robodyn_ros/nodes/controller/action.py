@@ -28,7 +28,7 @@ from rclpy.task import Future
 
 from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import Tick
-from robodyn_ros.control.trajectories.goal_tolerances import Tolerances, TrajectoryGoal
+from robodyn_ros.control.trajectories.goal_tolerances import Tolerances, TrajectoryGoal, constraint_parameters
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.fields import Field
@@ -38,7 +38,6 @@ from robodyn_ros.nodes.controller.goal import (
     CODES,
     Outcome,
     Result,
-    constraint_parameters,
     default_tolerances,
     goal_tolerances,
     refusal,

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +20,8 @@ from control_msgs.msg import JointTolerance
 
 from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tolerances, Verdict
 from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
-from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.fields import Field
-from robodyn_ros.nodes.common.messages import VELOCITY, JointOrder, MessageError, read_duration
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_duration
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.timing import to_seconds
 
@@ -59,20 +57,6 @@ def refusal(error: RobodynError) -> Outcome:
         return Outcome(Result.OLD_HEADER_TIMESTAMP, str(error))
     wrong_joints = isinstance(error, MessageError) and error.reason.endswith("joint")
     return Outcome(Result.INVALID_JOINTS if wrong_joints else Result.INVALID_GOAL, str(error))
-
-
-def constraint_parameters(model: RobotModel) -> Iterator[Field]:
-    """Return the parameters of the default tolerances, which goals may override; 0 stands for no limit."""
-    yield Field("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
-                "reached; 0: any", unit="s", minimum=0.0, maximum=3600.0)
-    yield Field("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its goal; "
-                "0: any", unit="rad/s or m/s", minimum=0.0, maximum=VELOCITY.maximum)
-    for joint in model.leaders:
-        unit = "m" if joint.kind == "prismatic" else "rad"
-        yield Field(f"constraints.{joint.name}.trajectory", 0.0, "Greatest distance from the reference while a goal's "
-                    "trajectory is under way; 0: any", unit=unit, minimum=0.0, maximum=1e6)
-        yield Field(f"constraints.{joint.name}.goal", 0.0, "Greatest distance from the goal at which it is reached; 0: "
-                    "any", unit=unit, minimum=0.0, maximum=1e6)
 
 
 def default_tolerances(parameters: DeclaredParameters, joint_names: Sequence[str]) -> Tolerances:

@@ -23,6 +23,9 @@ from robodyn_ros.checks import Range
 from robodyn_ros.control.control_loop import Beginning, ControlLoop, Tick
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points, check_count
 from robodyn_ros.control.trajectories.trajectory_limits import (
+    EXCESSIVE_SPEEDS,
+    REFUSE,
+    SCALE,
     check_positions,
     excessive_speeds,
     within_speed_limits,
@@ -50,16 +53,12 @@ _FREED_AT_ONCE = 64
 REJECTED = "rejected trajectories"
 TOPIC = "joint_trajectory"
 
-WARN, SCALE, REFUSE = "warn", "scale", "refuse"
-
 PARAMETERS = (
     Field("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where they "
           "are"),
     Field("allow_nonzero_velocity_at_trajectory_end", False, "Whether the last point of a trajectory may have "
           "velocities; the robot then has to stop there at once"),
-    Field("trajectory_limits", WARN, "What happens to a trajectory in which a joint exceeds its velocity limit. warn: "
-          "it is followed, with a warning; scale: it is followed in the least time that keeps to the limits; refuse: "
-          "it is refused", choices=(WARN, SCALE, REFUSE)),
+    EXCESSIVE_SPEEDS,
 )
 
 

@@ -28,6 +28,7 @@ from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
 from robodyn_ros.control.registry import controller_changed, controller_names
+from robodyn_ros.control.supervisor import PARAMETERS as SUPERVISOR_PARAMETERS
 from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.errors import PluginError, RobodynError, shown
@@ -57,7 +58,6 @@ from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAME
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
-from robodyn_ros.nodes.controller.supervision import PARAMETERS as SUPERVISOR_PARAMETERS
 from robodyn_ros.nodes.controller.supervision import Supervision
 from robodyn_ros.nodes.controller.tip_motions import TipMotions
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput

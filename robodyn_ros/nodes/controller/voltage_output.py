@@ -45,11 +45,8 @@ class VoltageOutput:
         if without:
             raise InputError(f"parameter 'actuators': {file}: expected a motor for every joint, as 'output' is "
                              f"voltage; received none for {', '.join(map(repr, without))}")
-
-        def voltage(effort: Array, v: Array) -> Array:
-            return actuators.limited_voltage(actuators.wanted_voltage(effort, v))
-
-        self._voltage = compile_function(voltage, {"effort": (robot.n,), "v": (robot.n,)}, name="voltage")
+        self._voltage = compile_function(actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)},
+                                         name="voltage")
         self._command = VoltageCommands(name=list(robot.joint_names))
         self._publisher = node.create_publisher(VoltageCommands, topic_names.VOLTAGE_COMMANDS, CONTROL_QOS)
 

@@ -15,12 +15,11 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointComponentTolerance, JointTolerance
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tolerances
+from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tolerances, constraint_parameters
 from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.controller.goal import (
     Result,
-    constraint_parameters,
     default_tolerances,
     goal_tolerances,
     refusal,
