@@ -28,7 +28,7 @@ from robodyn_ros.identification.identified_model import IdentifiedModel, identif
 from robodyn_ros.identification.measured_motion import MeasuredMotion, prepare
 from robodyn_ros.identification.report import table
 from robodyn_ros.recording.table_file import Table
-from robodyn_ros.resources import actuators_file, robot_file
+from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.segment_replay import replay_segments, step_for
@@ -191,7 +191,7 @@ def tx40_replay() -> None:
     """Print how far the simulated TX40 gets from the recording in 0.5 s, with one effect after the other."""
     arm, shipped = Arm("tx40.parquet"), Robot.from_urdf(robot_file("tx40"))
     motion = arm.motion()
-    settings = HardwareSettings.from_yaml(actuators_file("tx40"))
+    settings = HardwareSettings.named("tx40")
     actuators, friction = settings.joint_actuators(shipped.model), settings.joint_friction(shipped.model)
     uncoupled = np.where(actuators.is_coupled, 0.0, 1.0)
     links, with_rotors = (Robot(shipped.model.with_scaled_armature(share)) for share in (0.0 * uncoupled, uncoupled))

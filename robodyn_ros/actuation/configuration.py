@@ -28,6 +28,7 @@ from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, shown, unknown
 from robodyn_ros.fields import Unit, declare, section
+from robodyn_ros.resources import actuators_file
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,15 @@ class HardwareSettings:
             InputError: The file cannot be read, or its content is not valid.
         """
         return cls.from_mapping(read_yaml(expand(path)), str(path))
+
+    @classmethod
+    def named(cls, name_or_path: str | Path) -> Self:
+        """Read a file in config/ by its name, or another by its path; empty: there are no motors.
+
+        Raises:
+            InputError: There is neither; or as for `from_yaml`.
+        """
+        return cls.from_yaml(actuators_file(name_or_path)) if name_or_path else cls()
 
     @classmethod
     def from_mapping(cls, content: Any, where: str = "hardware") -> Self:

@@ -16,17 +16,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robodyn_ros.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.checks import NOT_NEGATIVE, as_joint_array
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.errors import InputError
 from robodyn_ros.fields import EFFORT, Range, declare, section
-from robodyn_ros.resources import share_directory
+from robodyn_ros.resources import catalogue, catalogue_file
 
 GENERIC = "generic"
 """The driver that passes efforts on."""
@@ -124,7 +123,7 @@ _RANGES = {"viscous_compensation": _SHARE, "coulomb_compensation": _SHARE, "effo
 
 def driver_names() -> tuple[str, ...]:
     """Return the sorted names of the drivers that come with the package."""
-    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+    return tuple(catalogue("drivers"))
 
 
 def load_driver(name: str, where: str = "driver") -> DriverProfile:
@@ -137,9 +136,7 @@ def load_driver(name: str, where: str = "driver") -> DriverProfile:
     Raises:
         InputError: There is no such driver, or its file is not valid.
     """
-    path = _folder() / f"{name}.yaml" if name in driver_names() else expand(name)
-    if not is_file(path):
-        raise InputError(f"{where}: {unknown('driver', name, driver_names())}; or give the path of a file")
+    path = catalogue_file("drivers", "driver", name, where)
     profile = section(DriverProfile, str(path), read_yaml(path))
     for field in _RANGES:
         if getattr(profile, field) is not None:
@@ -148,7 +145,3 @@ def load_driver(name: str, where: str = "driver") -> DriverProfile:
             except InputError as error:
                 raise InputError(f"{path}: {error}") from None
     return profile
-
-
-def _folder() -> Path:
-    return share_directory() / "config" / "drivers"

@@ -11,12 +11,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from robodyn_ros.bounded_files import expand, is_file, read_yaml
-from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.fields import declare, section
-from robodyn_ros.resources import share_directory
+from robodyn_ros.resources import catalogue, catalogue_file
 
 COPPER = 1.0 / (235.0 + 25.0)
 """Relative rise of the resistance of copper with the temperature, from 25 degrees Celsius on [1/K]: IEC 60034-1."""
@@ -54,7 +52,7 @@ class MotorFigures:
 
 def motor_names() -> tuple[str, ...]:
     """Return the sorted names of the motors in the catalogue."""
-    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+    return tuple(catalogue("motors"))
 
 
 def load_motor(name: str, where: str = "motor") -> MotorFigures:
@@ -67,11 +65,5 @@ def load_motor(name: str, where: str = "motor") -> MotorFigures:
     Raises:
         InputError: There is no such motor, or its file is not valid.
     """
-    path = _folder() / f"{name}.yaml" if name in motor_names() else expand(name)
-    if not is_file(path):
-        raise InputError(f"{where}: {unknown('motor', name, motor_names())}; or give the path of a file")
+    path = catalogue_file("motors", "motor", name, where)
     return section(MotorFigures, str(path), read_yaml(path))
-
-
-def _folder() -> Path:
-    return share_directory() / "config" / "motors"

@@ -30,7 +30,6 @@ from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.optional_packages import is_installed, missing
-from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
@@ -108,7 +107,7 @@ def simulated_plant(model: RobotModel, step: float, actuators: str | None = None
         InputError: There is no such file, or it does not fit the robot; or the step is out of range.
     """
     surfaces = read_world(world, model) if world else None
-    settings = HardwareSettings.from_yaml(actuators_file(actuators)) if actuators else HardwareSettings()
+    settings = HardwareSettings.named(actuators or "")
     friction = settings.joint_friction(model)
     bound = Driver(load_driver(driver), described or model, friction) if driver else None
     return PlantModel.from_description(model, step, settings.joint_actuators(model), friction, world=surfaces,

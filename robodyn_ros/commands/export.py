@@ -118,12 +118,11 @@ def _package(options: Namespace, robot: Any) -> dict[str, str]:
     """The files of a package for ros2_control."""
     from robodyn_ros.actuation.configuration import HardwareSettings
     from robodyn_ros.export import ros2_control_package
-    from robodyn_ros.resources import actuators_file
 
     law = _law(options.law, robot.with_timing(options.period), options.set)
     actuators = None
     if options.actuators:
-        actuators = HardwareSettings.from_yaml(actuators_file(options.actuators)).joint_actuators(robot.model)
+        actuators = HardwareSettings.named(options.actuators).joint_actuators(robot.model)
     return ros2_control_package(law, _name(options.law), options.period, actuators)
 
 

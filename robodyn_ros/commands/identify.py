@@ -86,8 +86,9 @@ def run_identify(options: Namespace) -> int:
                          f"{options.hold_out:g}{' and --validate' if options.validate else ''}")
     settings = content = None
     if options.actuators:
-        settings = HardwareSettings.from_yaml(actuators_file(options.actuators))
-        content = read_yaml(actuators_file(options.actuators))
+        file = actuators_file(options.actuators)
+        content = read_yaml(file)
+        settings = HardwareSettings.from_mapping(content, str(file))
     recorded, cutoff = RecordedArm.from_options(options.recording, options), options.cutoff or DEFAULT_CUTOFF
     robot, begin = recorded.robot, 1.0 - (options.hold_out or 0.0)
     motion = recorded.prepared(cutoff, settings, end=begin)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from robodyn_ros.resources import actuators_file, robot_file
+from robodyn_ros.resources import robot_file
 from robodyn_ros.robot_sources import kept_urdf
 
 NOTHING = "nothing to complete: every moving link with a shape has an inertia that a body can have"
@@ -43,7 +43,7 @@ def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path 
         from robodyn_ros.actuation.configuration import HardwareSettings
         from robodyn_ros.completion.rotors_of_motors import urdf_with_rotors
 
-        text, lines = urdf_with_rotors(file, HardwareSettings.from_yaml(actuators_file(actuators)))
+        text, lines = urdf_with_rotors(file, HardwareSettings.named(actuators))
         for line in lines:
             print(f"robodyn: {stem}: {line}", file=sys.stderr)
         file = kept_urdf(stem, text.encode(), "rotors") if lines else file

@@ -66,7 +66,6 @@ def run_comparison(options: Namespace) -> int:
     from robodyn_ros.identification.measured_motion import DEFAULT_CUTOFF
     from robodyn_ros.identification.report import table
     from robodyn_ros.plots.replay_figure import save_replay
-    from robodyn_ros.resources import actuators_file
     from robodyn_ros.simulation.plant import Plant
     from robodyn_ros.simulation.segment_replay import replay_segments, step_for
 
@@ -79,14 +78,14 @@ def run_comparison(options: Namespace) -> int:
         last = np.clip(np.searchsorted(commands.time, motion.time, side="right") - 1, 0, None)
         if np.isfinite(commands.effort[:, order]).all():
             effort, what = commands.effort[last][:, order], "commanded"
-    settings = HardwareSettings.from_yaml(actuators_file(options.actuators)) if options.actuators else None
-    plant = Plant(robot, step_for(motion.time), actuators=None if settings is None else settings.joint_actuators(
-        robot.model), friction=None if settings is None else settings.joint_friction(robot.model))
+    settings = HardwareSettings.named(options.actuators)
+    plant = Plant(robot, step_for(motion.time), actuators=settings.joint_actuators(robot.model),
+                  friction=settings.joint_friction(robot.model))
     segment = options.segment or SEGMENT
     simulated = replay_segments(plant, motion.time, motion.q, motion.v, effort, segment)
     apart = simulated - motion.q
     errors = np.sqrt(np.mean(apart**2, axis=0))
-    units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.model.leaders]
+    units = [joint.unit for joint in robot.model.leaders]
     print(f"{recorded.path.name}: {what} efforts on simulated robot '{robot.name}', "
           f"{motion.time[-1] - motion.time[0]:.1f} s in segments of {segment:g} s from the measured state")
     print("\n".join(table(["joint", "RMS distance", "greatest", "moved by"], [

@@ -204,9 +204,8 @@ def _described_motors(options: Namespace, robot: Any) -> Array | None:
     if not getattr(options, "actuators", None):
         return None
     from robodyn_ros.actuation.configuration import HardwareSettings
-    from robodyn_ros.resources import actuators_file
 
-    actuators = HardwareSettings.from_yaml(actuators_file(options.actuators)).joint_actuators(robot.model)
+    actuators = HardwareSettings.named(options.actuators).joint_actuators(robot.model)
     if not actuators.is_motor.any():
         return None
     return np.stack([actuators.motors.gear.motor_motion(unit) for unit in np.eye(robot.n)], axis=1)

@@ -195,6 +195,11 @@ class Joint:
     def __post_init__(self) -> None:
         _protect(self, "pose_parent_link", "axis")
 
+    @property
+    def unit(self) -> str:
+        """Unit of its position, ``rad`` or ``m``."""
+        return "m" if self.kind == "prismatic" else "rad"
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:

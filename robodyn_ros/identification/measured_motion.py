@@ -173,12 +173,12 @@ def check_units(model: RobotModel, time: Array, position: Array, effort: Array, 
         beyond = np.maximum(values - upper[j], lower[j] - values)
         if len(values) and np.isfinite(range_[j]) and beyond.max() > range_[j]:
             raise RecordingError(f"{where}: positions of joint '{name}' reach {values[np.argmax(beyond)]:.4g}, its "
-                                 f"limits are {lower[j]:.4g} and {upper[j]:.4g} {'m' if metres else 'rad'}: {remedy}")
+                                 f"limits are {lower[j]:.4g} and {upper[j]:.4g} {joint.unit}: {remedy}")
         fresh = np.diff(time) > 0.0
         speed = float(np.median(np.abs(np.diff(position[:, j])[fresh]) / np.diff(time)[fresh])) if fresh.any() else 0.0
         if speed > model.velocity_limit[j] > 0.0:
             raise RecordingError(f"{where}: joint '{name}' moves at {speed:.4g} in the median, its limit is "
-                                 f"{model.velocity_limit[j]:.4g} {'m' if metres else 'rad'}/s: {remedy}")
+                                 f"{model.velocity_limit[j]:.4g} {joint.unit}/s: {remedy}")
         greatest = np.nanmax(np.abs(effort[:, j]), initial=0.0)
         if greatest > _MOST_EFFORT * model.effort_limit[j] > 0.0:
             raise RecordingError(f"{where}: efforts of joint '{name}' reach {greatest:.4g}, its limit is "

@@ -73,7 +73,7 @@ class MotionCurves:
 
 def joint_units(model: RobotModel) -> list[str]:
     """Return ``rad`` or ``m`` for each joint."""
-    return ["m" if joint.kind == "prismatic" else "rad" for joint in model.joints]
+    return [joint.unit for joint in model.joints]
 
 
 def energies(robot: Robot, time: Array, q: Array, v: Array) -> Curves:

@@ -208,7 +208,7 @@ class ClosedLoop:
                 f"rollout of '{self.robot.name}' under {name}: too fast for steps of {self.plant.step} s: expected "
                 f"angular speeds of at most {self._greatest:g} rad/s in sum, received {float(result.fastest):.6g} "
                 "rad/s; use other gains or a smaller step")
-        units = tuple("m" if joint.kind == "prismatic" else "rad" for joint in self.robot.model.leaders)
+        units = tuple(joint.unit for joint in self.robot.model.leaders)
         score = Score.from_sums(result.sums, len(clocks), result.q, result.v)
         return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link, controller=name,
                        time=clocks, reference=scenario.references, score=score, note=self.note, **motions._asdict())

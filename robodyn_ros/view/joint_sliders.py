@@ -58,7 +58,7 @@ class JointSliders:
         self._upper = np.where(np.isfinite(model.position_upper), model.position_upper, math.pi)
         self._goal: _Goal | None = None
         self._shown = -math.inf  # steady time of the last position shown [s]
-        self._sliders = [self._add(server, joint.name, "m" if joint.kind == "prismatic" else "rad", index)
+        self._sliders = [self._add(server, joint.name, joint.unit, index)
                          for index, joint in enumerate(model.leaders)]
 
     def follow(self, q: Array, standing: bool = False) -> None:

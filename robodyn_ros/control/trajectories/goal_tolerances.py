@@ -65,11 +65,10 @@ def constraint_parameters(model: RobotModel) -> Iterator[Field]:
     yield Field("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its goal; "
                 "0: any", unit="rad/s or m/s", minimum=0.0, maximum=1e5)
     for joint in model.leaders:
-        unit = "m" if joint.kind == "prismatic" else "rad"
         yield Field(f"constraints.{joint.name}.trajectory", 0.0, "Greatest distance from the reference while a goal's "
-                    "trajectory is under way; 0: any", unit=unit, minimum=0.0, maximum=1e6)
+                    "trajectory is under way; 0: any", unit=joint.unit, minimum=0.0, maximum=1e6)
         yield Field(f"constraints.{joint.name}.goal", 0.0, "Greatest distance from the goal at which it is reached; 0: "
-                    "any", unit=unit, minimum=0.0, maximum=1e6)
+                    "any", unit=joint.unit, minimum=0.0, maximum=1e6)
 
 
 class Verdict(Enum):

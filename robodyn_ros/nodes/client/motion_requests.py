@@ -97,7 +97,7 @@ class JointArrival:
 
     def __init__(self, robot: Robot, goal: Mapping[str, float]) -> None:
         self._goal, self._robot = goal, robot
-        self._units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.model.leaders]
+        self._units = [joint.unit for joint in robot.model.leaders]
         self._settling = Settling()
 
     def update(self, message: ControllerState) -> bool:

@@ -21,7 +21,6 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
-from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 
 
@@ -40,7 +39,7 @@ class VoltageOutput:
     def __init__(self, node: Node, robot: Robot, file: str) -> None:
         if not file:
             raise InputError("parameter 'output': voltage needs the motors' data: set the parameter 'actuators'")
-        actuators = HardwareSettings.from_yaml(actuators_file(file)).joint_actuators(robot.model)
+        actuators = HardwareSettings.named(file).joint_actuators(robot.model)
         without = [name for name, motor in zip(robot.joint_names, actuators.is_motor, strict=True) if not motor]
         if without:
             raise InputError(f"parameter 'actuators': {file}: expected a motor for every joint, as 'output' is "

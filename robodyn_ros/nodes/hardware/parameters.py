@@ -26,7 +26,6 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field, declared
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
-from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.driver import Driver
@@ -203,8 +202,7 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Si
     model = with_gravity(with_mass_error(robot.model, value("model_error.mass")), value("gravity"))
     if value("payload.mass"):
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
-    file = value("actuators")
-    settings = HardwareSettings.from_yaml(actuators_file(file)) if file else HardwareSettings()
+    settings = HardwareSettings.named(value("actuators"))
     friction, profile = settings.joint_friction(model), load_driver(value("driver"), "parameter 'driver'")
     profile.check_rate(value("update_rate"), "parameter 'update_rate'")
     driver = Driver(profile, robot.model, friction)
