@@ -18,7 +18,7 @@ import numpy as np
 
 from robodyn_ros.compile import Compute, Repeat, trace
 from robodyn_ros.compile.program import Program, Statement
-from robodyn_ros.compile.records import Shape
+from robodyn_ros.compile.records import Shape, flatten_all, form_of
 from robodyn_ros.errors import InputError
 from robodyn_ros.export.c_function import CFunction, folded, identifier, row
 from robodyn_ros.export.c_source import CSource, assembled, comment
@@ -51,14 +51,15 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
     if plant.world is not None:
         raise InputError("export: contacts with surfaces are not exported; leave out the world")
     prefix, n = identifier(f"{plant.model.name}_plant"), plant.n
+    rest = plant.state(*np.zeros((2, n)))
+    forms: Any = {"state": form_of(rest)}
     step = step_program(plant)
     program = Program(step.variables, step.statements, step.inputs, ["state"])
     written: list[CFunction] = []
     lines = list(_statements(program, program.statements, prefix, written, 1))
     bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
-    start = plant.state(*np.zeros((2, n)))
-    initial = ", ".join(f".state_{name} = {{{row(array, precision)}}}" for name, array in (
-        ("temperature", start.temperature), ("contact_mode", start.contact_mode)))
+    initial = ", ".join(f".{identifier(path)} = {{{row(np.ravel(array), precision)}}}" for path, array in
+                        flatten_all(forms, {"state": rest}, "export").items() if array.any())
     bodies.append("\n".join([
         f"void {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}])", "{",
         folded(f"    static const {prefix} initial = {{{initial}}};"), "    int i;", "    *plant = initial;",

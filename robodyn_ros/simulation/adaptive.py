@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.compile import compile_function
+from robodyn_ros.compile.records import form_of, from_numbers, to_numbers
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative
@@ -60,23 +61,25 @@ class AdaptiveMotion:
         Raises:
             SimulationError: The solver failed.
         """
-        start, v_start = np.array(SmoothState.from_state(state)), state.v.copy()
+        start, v_start = SmoothState.from_state(state), state.v.copy()
+        form: Any = form_of(start)
 
         evaluations = count()
 
         def rate(_: float, x: Array) -> Array:
-            result = np.ravel(self._rate(SmoothState(*x.reshape(start.shape)), v_start, command))
+            result = to_numbers(form, self._rate(from_numbers(form, x), v_start, command), "smooth motion")
             if next(evaluations) > _MOST_EVALUATIONS or not math.isfinite(result.sum()):
                 raise SimulationError(f"the adaptive integrator gave up within a step of {self._step} s from "
                                       f"velocities {v_start.tolist()}: its solution diverges, or the tolerance of "
                                       f"{self._tolerance} is out of reach")
             return result
 
-        solution = self._solve(rate, (0.0, self._step), start.ravel(), method="LSODA", rtol=self._tolerance,
-                               atol=self._tolerance)
+        solution = self._solve(rate, (0.0, self._step), to_numbers(form, start, "state"), method="LSODA",
+                               rtol=self._tolerance, atol=self._tolerance)
         if not solution.success:
             raise SimulationError(f"the adaptive integrator gave up: {solution.message}")
-        return SmoothState(*solution.y[:, -1].reshape(start.shape))
+        end: SmoothState = from_numbers(form, solution.y[:, -1])
+        return end
 
 
 def _rate(plant: PlantModel, x: SmoothState, v_start: NDArray[Any], command: PlantCommand) -> SmoothState:

@@ -41,7 +41,7 @@ class SmoothState(NamedTuple):
     @classmethod
     def from_state(cls, state: PlantState) -> Self:
         """The part of the plant's state that moves smoothly."""
-        return cls(*state[:3], *state.energies[:4])
+        return cls(state.q, state.v, state.current, *state.energies[:4])
 
     def moved(self, rate: SmoothState, time: float) -> SmoothState:
         """x + time x', for a rate x'."""

@@ -107,7 +107,7 @@ class MujocoPlant(SimulatedRobot):
         self._limited = bool(np.isfinite(self._limit).any())
         self._sticking = np.full(robot.n, float(STICKING))
         n, self._state = robot.n, model.state(*np.zeros((2, robot.n)))
-        self._command, self._report = PlantCommand(*np.zeros((6, n))), PlantReport(*np.zeros((8, n)))
+        self._command, self._report = PlantCommand(*np.zeros((6, n))), model.report_at_rest()
         given: dict[str, Any] = {"state": self._state, "command": self._command}
         self._drives = compile_function(partial(joint_drives, model), given, "joint drives").call
         none = np.zeros(len(model.sliding_motors))
@@ -358,7 +358,7 @@ class MujocoPlant(SimulatedRobot):
         self._lock(np.zeros(self.robot.n, dtype=bool))
         self._mujoco.mj_forward(self._engine, data)
         self._snapshot = data.qpos.copy(), data.qvel.copy()
-        self._report = PlantReport(*np.zeros((8, self.robot.n)))
+        self._report = self.model.report_at_rest()
 
     def _check_start(self) -> None:
         """Simulate a moment with brakes, and return to the start.

@@ -24,6 +24,7 @@ from robodyn_ros.compile import maximum
 from robodyn_ros.compile.kernel import compile_function
 from robodyn_ros.compile.procedure import Bound, Procedure, compile_procedure
 from robodyn_ros.compile.program import Compute, Repeat
+from robodyn_ros.compile.records import flatten, form_of, from_numbers, to_numbers
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.kinematics.forward import path_to
@@ -42,7 +43,7 @@ from robodyn_ros.simulation.fast_motion import (
     resolved_speed,
     turning,
 )
-from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.readings import Energy, energy
 from robodyn_ros.timing import DEFAULT_STEP
@@ -105,8 +106,10 @@ class Plant(SimulatedRobot):
                           if model.integrator is Integrator.ADAPTIVE else None)
         self._compiled = compiled
         self._programs: dict[_Kind, tuple[Procedure, Bound | None]] = {}
-        self._rows = model.state(*np.zeros((2, robot.n))).rows
-        self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), PlantReport(*np.zeros((8, robot.n)))
+        rest = model.state(*np.zeros((2, robot.n)))
+        form: Any = form_of(rest)
+        self._form, self._numbers = form, to_numbers(form, rest, "state")  # q and v first
+        self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), model.report_at_rest()
         self._forces = np.zeros((model.surroundings.pairs, 3))
         self._kind: _Kind | None = None
         self._turning = 0.0  # sum of angular speeds [rad/s]
@@ -118,7 +121,8 @@ class Plant(SimulatedRobot):
 
     @property
     def _state(self) -> PlantState:  # type: ignore[override]  # built when it is asked for
-        return PlantState.from_rows(self._rows)
+        state: PlantState = from_numbers(self._form, self._numbers)
+        return state
 
     @property
     def has_surroundings(self) -> bool:
@@ -305,8 +309,8 @@ class Plant(SimulatedRobot):
             self._command, self._report = bound["command"], bound["report"]
             self._forces, self._health = bound["solution.contact_force"], bound["health"]
             self._bound_turning = bound["turning"]
-            self._bound_rows = bound.numbers("state").reshape(self._rows.shape)
-            self._bound_rows[:] = self._rows
+            self._bound_numbers = bound.numbers("state")
+            self._bound_numbers[:] = self._numbers
         self._bound = bound
 
     def _prepare_step(self) -> dict[str, Any]:
@@ -319,29 +323,28 @@ class Plant(SimulatedRobot):
 
     def _run(self, steps: int, **more: Any) -> None:
         """Take steps under constant external efforts, with further inputs of the program."""
-        rows, health, speed = self._take(steps, more)
+        numbers, health, speed = self._take(steps, more)
         if not speed <= self._resolved and self._turning <= self._resolved < math.inf:  # NaN is not below either
             self._restore()  # to take the same steps again, divided
             self._turning = math.inf
             self._choose_program()
-            rows, health, speed = self._take(steps, more)
+            numbers, health, speed = self._take(steps, more)
         if not (math.isfinite(health) and speed <= self._greatest):
-            self._diverged(rows, float(speed))
-        self._rows = rows
-        self.q, self.v = rows[0], rows[1]
+            self._diverged(numbers, float(speed))
+        self._set_numbers(numbers)
         self.steps += steps
         if self._turning > self._resolved:
             self._turning = float(turning(self.model, self.v))
             self._choose_program()
 
     def _take(self, steps: int, more: Mapping[str, Any]) -> tuple[Array, Any, Any]:
-        """Take steps: rows of the state, a number that is finite if these are, and the sum of angular speeds."""
+        """Take steps: numbers of the state, a number that is finite if these are, and the sum of angular speeds."""
         if self._bound is None:
             return self._interpret(steps, **more)
         for name, value in more.items():
             self._bound[name] = value
         self._bound.run(steps)
-        return self._bound_rows.copy(), self._health, self._bound_turning
+        return self._bound_numbers.copy(), self._health, self._bound_turning
 
     def _interpret(self, steps: int, **more: Any) -> tuple[Array, Any, Any]:
         """As :meth:`_take`, on floats."""
@@ -350,37 +353,42 @@ class Plant(SimulatedRobot):
         try:
             result = self._procedure.interpret(state=self._state, steps=steps, **command, **more)
         except InputError:  # the book's motors take finite numbers only
-            return np.full_like(self._rows, np.nan), np.nan, np.nan
+            return np.full_like(self._numbers, np.nan), np.nan, np.nan
         self._report, self._forces = result["report"], result["solution.contact_force"]
-        return result["state"].rows, result["health"], result["turning"]
+        return to_numbers(self._form, result["state"], "state"), result["health"], result["turning"]
 
     def _restore(self) -> None:
         """Return to the last good state."""
         if self._bound is not None:
-            self._bound_rows[:] = self._rows
+            self._bound_numbers[:] = self._numbers
 
-    def _diverged(self, rows: Array, speed: float) -> None:
+    def _diverged(self, numbers: Array, speed: float) -> None:
         """Restore the last good state, and raise."""
         self._restore()
         start, efforts = self.v.tolist(), self._command.effort.tolist()
-        if np.isfinite(rows).all():
+        if np.isfinite(numbers).all():
             raise SimulationError(
                 f"the simulation of '{self.robot.name}' ends at {self.time:.6g} s, too fast for steps of {self.step} "
                 f"s: expected angular speeds of at most {self._greatest:g} rad/s in sum, received {speed:.6g} rad/s "
                 f"after velocities {start} under efforts {efforts}; use smaller efforts or a smaller step, or reset")
         raise SimulationError(
-            f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: positions became {rows[0].tolist()} "
-            f"from velocities {start} under efforts {efforts}; use a smaller step (now {self.step} s) or reset")
+            f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: positions became "
+            f"{numbers[:self.robot.n].tolist()} from velocities {start} under efforts {efforts}; use a smaller step "
+            f"(now {self.step} s) or reset")
 
     def _begin(self, state: PlantState) -> None:
         """Set the state of the simulation."""
-        self._rows = state.rows
-        self.q, self.v = self._rows[0], self._rows[1]
+        self._set_numbers(to_numbers(self._form, state, "state"))
         self._turning = float(turning(self.model, self.v))
         self._restore()
         self._choose_program()
-        for array in (*self._report, self._forces):
+        form: Any = form_of(self._report)
+        for array in (*flatten(form, self._report, "report"), self._forces):
             array[...] = 0.0
+
+    def _set_numbers(self, numbers: Array) -> None:
+        n = self.robot.n
+        self._numbers, self.q, self.v = numbers, numbers[:n], numbers[n : 2 * n]
 
     def _take_over(self, drive: Drive) -> None:
         """Write what stays the same as long as damping, brakes and the kind of the commands do."""

@@ -59,6 +59,9 @@ class EnergySums(NamedTuple):
 class PlantState(NamedTuple):
     """State of the simulated robot; each array has shape (n,), and may be traced.
 
+    Plants hold it as one array of numbers, see `compile.records`. A further field is an array or a record of any
+    shape, empty where a robot has no such part; q and v stay first. :meth:`PlantModel.state` makes it.
+
     Attributes:
         q: Joint positions [rad or m].
         v: Joint velocities [rad/s or m/s].
@@ -76,17 +79,6 @@ class PlantState(NamedTuple):
     contact_mode: NDArray[Any]
     saturation: NDArray[Any]
     energies: EnergySums
-
-    @classmethod
-    def from_rows(cls, rows: Array) -> Self:
-        """The state of arrays in one, shape (12, n)."""
-        q, v, current, temperature, contact_mode, saturation, *energies = rows
-        return cls(q, v, current, temperature, contact_mode, saturation, EnergySums(*energies))
-
-    @property
-    def rows(self) -> Array:
-        """A copy of the arrays, shape (12, n)."""
-        return np.stack([*self[:6], *self.energies])
 
     def without_energies(self) -> Self:
         """The state with energies that start from zero."""
@@ -120,6 +112,8 @@ class PlantCommand(NamedTuple):
 
 class PlantReport(NamedTuple):
     """What acts at the end of a step; each array has shape (n,), and may be traced.
+
+    A further field is an array or a record of any shape; :meth:`PlantModel.report_at_rest` makes it.
 
     Attributes:
         voltage: At the motors' terminals [V].
@@ -337,3 +331,7 @@ class PlantModel:
         return PlantState(np.array(q, dtype=np.float64), np.array(v, dtype=np.float64), none,
                           np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
                           np.full(self.n, float(STICKING)), none, EnergySums(*np.zeros((6, self.n))))
+
+    def report_at_rest(self) -> PlantReport:
+        """Return the report of a robot on which nothing acts."""
+        return PlantReport(*np.zeros((8, self.n)))

@@ -19,7 +19,7 @@ from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.simulation.motion import ideal_effort, passive, shaft_friction, viscous
-from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantReport, PlantState
 
 
 class ActuatorState(NamedTuple):
@@ -155,6 +155,6 @@ def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potentia
         kinetic: Of links and rotors [J].
         potential: Of the links [J].
     """
-    sums = EnergySums(*np.sum(state.energies, axis=1).tolist())
+    sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
     magnetic = float(plant.actuators.magnetic_energy(state.current).sum())
-    return Energy(kinetic, potential, magnetic, **sums._asdict())
+    return Energy(kinetic, potential, magnetic, **sums)

@@ -35,7 +35,7 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
 from robodyn_ros.simulation.plant import start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 from robodyn_ros.simulation.quantities import (
     DELAY,
     MODEL,
@@ -274,8 +274,7 @@ class ClosedLoop:
         packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
         memories = [self._memory(start.q, start.v) for start in starts]
         if values.keys() & set(START):
-            rows = np.array([self.plant.state(start.q, start.v).rows for start in starts])
-            given["state"] = PlantState.from_rows(np.moveaxis(rows, 1, 0))
+            given["state"] = _stacked([self.plant.state(start.q, start.v) for start in starts])
         if self._has_own_inertias(values):
             pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values})
                      for i in range(count)]

@@ -21,6 +21,7 @@ from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, Joint
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.compile import Repeat, compile_procedure
+from robodyn_ros.compile.records import flatten, form_of, from_numbers, to_numbers, unflatten
 from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import config_file, robot_file, shipped_robots
 from robodyn_ros.simulation import plant_step
@@ -28,7 +29,7 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.joint_constraints import LOWER, UPPER
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.surfaces import Material, Plane
 
@@ -276,13 +277,18 @@ def near_their_stops(model, seed, effort):
     """States and efforts of 19 robots, some of whose joints are at rest, or just before a stop."""
     rng, n = np.random.default_rng(seed), model.n
     upper = model.limits.upper
-    rows = np.array([model.state(np.where(rng.random(n) < 0.3, upper - 1e-3, rng.uniform(-1, 1, n)),
-                                 rng.choice([0.0, 1.0], n) * rng.normal(size=n)).rows for _ in range(19)])
-    return PlantState.from_rows(np.moveaxis(rows, 1, 0)), effort * rng.normal(size=(19, n))
+    states = [model.state(np.where(rng.random(n) < 0.3, upper - 1e-3, rng.uniform(-1, 1, n)),
+                          rng.choice([0.0, 1.0], n) * rng.normal(size=n)) for _ in range(19)]
+    return from_numbers(form_of(states[0]), np.array([*map(numbers, states)])), effort * rng.normal(size=(19, n))
+
+
+def numbers(state):
+    return to_numbers(form_of(state), state, "state")
 
 
 def sample(states, k):
-    return PlantState.from_rows(states.rows[:, k])
+    arrays = flatten(form_of(states), states, "states")
+    return unflatten(form_of(states), iter([array[k] for array in arrays]))
 
 
 def commands(efforts):
@@ -303,7 +309,7 @@ def test_batch_is_each_robot_on_its_own():
     batch = procedure.batch(state=states, command=commands(efforts), steps=7)
     for k in range(19):
         single = procedure(state=sample(states, k), command=commands(efforts[k]), steps=7)
-        np.testing.assert_allclose(sample(batch["state"], k).rows, single["state"].rows, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(numbers(sample(batch["state"], k)), numbers(single["state"]), rtol=1e-9, atol=1e-11)
     first = procedure.batch(state=states, command=commands(efforts), steps=1)["guess.rounds"]
     assert len(set(first.tolist())) > 1
 
@@ -331,14 +337,14 @@ def test_what_a_program_leaves_out_does_not_change_the_motion(kind, integrator):
         procedure = compiled_step(model, under_efforts=under_efforts)
         results.append(procedure.batch(state=states, steps=40, **acting)["state"])
         single = procedure(state=sample(states, 7), steps=40, **one)["state"]
-        np.testing.assert_allclose(sample(results[-1], 7).rows, single.rows, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(numbers(sample(results[-1], 7)), numbers(single), rtol=1e-9, atol=1e-9)
         interpreted = procedure.interpret(state=sample(states, 7), steps=2, **one)["state"]
-        np.testing.assert_allclose(procedure(state=sample(states, 7), steps=2, **one)["state"].rows, interpreted.rows,
-                                   rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(numbers(procedure(state=sample(states, 7), steps=2, **one)["state"]),
+                                   numbers(interpreted), rtol=1e-9, atol=1e-9)
     whole, part = results
     if kind != "dry":
         assert np.isin(whole.contact_mode, (LOWER, UPPER)).any()
-    np.testing.assert_allclose(part.rows, whole.rows, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(numbers(part), numbers(whole), rtol=1e-8, atol=1e-8)
     assert whole.energies.drive_work.all()
 
 
@@ -356,7 +362,7 @@ def test_the_step_on_floats_is_the_compiled_program(kind, integrator, touching):
         options = options | {"world": World((floor,), (ContactPoint(robot.tip_link, np.zeros(3), 0.01),))}
     model = PlantModel.from_description(robot.model, 1e-3, integrator=integrator, **options)
     program = step_program(model)
-    variables = program.variables | {"report": PlantReport(*np.zeros((8, 6))), "health": ()}
+    variables = program.variables | {"report": model.report_at_rest(), "health": ()}
     procedure = compile_procedure(variables, [*program.statements, report_statement(model)], program.inputs,
                                   ["state", "report", "health"])
     rng, state = np.random.default_rng(4), model.state(np.zeros(6), np.zeros(6))
@@ -364,7 +370,7 @@ def test_the_step_on_floats_is_the_compiled_program(kind, integrator, touching):
         command = PlantCommand(20.0 * rng.normal(size=6), *np.zeros((2, 6)), np.full(6, 0.1),
                                np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0]), rng.normal(size=6))
         found, (after, report) = procedure(state=state, command=command), plant_step.step(model, state, command)
-        np.testing.assert_allclose(found["state"].rows, after.rows, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(numbers(found["state"]), numbers(after), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found["report"], report, rtol=1e-7, atol=1e-7)
         assert np.isfinite(found["health"])
         state = after
