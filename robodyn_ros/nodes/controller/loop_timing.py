@@ -49,6 +49,9 @@ LONGER = 2
 LOOKS = 3
 """Number of seconds in a row for which a longer delay must be measured: a busy computer has some, too."""
 
+LONGEST_DELAY = 0.25
+"""Ages beyond this are no delay of a loop that could be controlled, but another clock's, or a driver that lags [s]."""
+
 _FEW = 8  # periods from which a longer one is believed
 _KEPT = 4000
 _KNOWN = 32  # margins
@@ -86,22 +89,24 @@ class LoopTimingWatch:
         self._node, self._robot, self._loop, self._path, self._plugins = node, robot, loop, path, plugins
         self._compensated = delay_compensation
         self._ticks: deque[tuple[float, int]] = deque(maxlen=_KEPT)  # period [s], age of the command [ns]
-        self._slow = self._late = self._number = 0
+        self._slow = self._late = self._number = self._stamp = 0
         self._looked_at: dict[str, tuple[Any, ...]] = {}
         self._factors: dict[str, float] = {}
         self._known: dict[tuple[Any, ...], float] = {}
         node.diagnostics.checks.append(self.look)
 
-    def note(self, period: float, number: int, age: int) -> None:
+    def note(self, stamp: int, period: float, number: int, age: int) -> None:
         """Note a tick; on the thread of the control path.
 
         Args:
+            stamp: Of the state [ns]. One that comes again, as those of paused hardware, tells no timing.
             period: Time since the state before [s]; 0 at a new start.
             number: Number of the state in the sequence of its publisher; 0: unknown.
             age: Time from the stamp of the state to the publication of its command, by system time [ns].
         """
         missed, self._number = number - self._number - 1, number
-        if period <= 0.0:
+        repeated, self._stamp = stamp == self._stamp, stamp
+        if period <= 0.0 or repeated:
             return
         if missed > 0:  # a busy computer makes no other driver
             period /= missed + 1
@@ -136,14 +141,26 @@ class LoopTimingWatch:
         present, period = self._robot.timing, float(np.quantile(periods, 0.25))
         delay = 0
         if (np.abs(ages) < FOREIGN_CLOCK * NANOSECONDS_PER_SECOND).all():
-            age = to_seconds(float(np.quantile(ages, 0.25))) - self._compensated()
-            delay = max(0, round(age / max(period, present.period)))
+            age = to_seconds(float(np.quantile(ages, 0.25)))
+            delay = max(0, round((age - self._compensated()) / max(period, present.period)))
+            if self._is_old(age) and delay > present.delay:
+                delay = 0
         self._late = self._late + 1 if delay >= present.delay + LONGER else 0
         wanted = LoopTiming(period if period > SLOWER * present.period else present.period,
                             delay if self._late >= LOOKS else present.delay)
         if wanted != present:
             self._late = 0
             self._adapt(wanted)
+
+    def _is_old(self, age: float) -> bool:
+        """Whether stamps are too old for a delay [s]; a condition tells it."""
+        if age <= LONGEST_DELAY:
+            self._node.diagnostics.clear_condition("old stamps", "the stamps of joint states are of this moment")
+            return False
+        self._node.diagnostics.raise_condition(
+            "old stamps", f"the stamps of joint states are {age:.3g} s old: the clocks of two machines differ, or the "
+            "driver lags; this counts as no delay, and changes no gains: synchronise the clocks, or give state_delay")
+        return True
 
     def _adapt(self, timing: LoopTiming) -> None:
         """Derive default gains for a timing, and put them in force where nobody gave others."""

@@ -270,7 +270,7 @@ class ControllerNode(RobodynNode):
         self._output.publish(stamp, tick)
         answered = time.time_ns()
         self._ages.note(stamp, info.get("source_timestamp") or 0, received, answered)
-        self._timing.note(tick.state.period, info.get("publication_sequence_number") or 0, answered - stamp)
+        self._timing.note(stamp, tick.state.period, info.get("publication_sequence_number") or 0, answered - stamp)
         if tick.intervention:
             self._saturated += tick.saturated
             self._supervision.note(tick)

@@ -19,6 +19,7 @@ from ros_process import RosProcess
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
+from robodyn_ros.control.age_monitor import FOREIGN_CLOCK
 from robodyn_ros.control.default_gains import joint_gains
 from robodyn_ros.nodes.controller.loop_timing import LOOKS, LoopTimingWatch
 from robodyn_ros.resources import robot_file
@@ -75,7 +76,7 @@ def test_a_longer_period_is_measured_and_given_gains_stay(ros):
         rig.nodes["controller"].wait_for_output("controller 'pd_gravity' is stable with a period of 20 ms")
 
 
-@pytest.mark.parametrize(("age", "delay"), [(0.0061, 3), (0.0021, 0), (1e6, 0)])
+@pytest.mark.parametrize(("age", "delay"), [(0.0061, 3), (0.0021, 0), (1e6, 0), (0.3, 0), (59.0, 0)])
 def test_a_longer_delay_is_measured_for_some_seconds_before_it_counts(age, delay):
     """The nodes are stand-ins: on a busy computer, no driver keeps its delay. A period is borne."""
     node, loop, plugins, count = MagicMock(), MagicMock(), MagicMock(), itertools.count(1)
@@ -83,10 +84,35 @@ def test_a_longer_delay_is_measured_for_some_seconds_before_it_counts(age, delay
     for _ in range(LOOKS):
         plugins.retime.assert_not_called()
         for number in itertools.islice(count, 100):
-            watch.note(0.002, number, to_nanoseconds(age))
+            watch.note(number * to_nanoseconds(0.002), 0.002, number, to_nanoseconds(age))
         watch.look()
     assert [call.args[0].timing for call in plugins.retime.call_args_list] == ([(0.002, delay)] if delay else [])
     assert node.diagnostics.problem.called == bool(delay)
+    told = [call.args[1] for call in node.diagnostics.raise_condition.call_args_list]
+    assert any("the clocks of two machines differ" in text for text in told) == (0.25 < age < FOREIGN_CLOCK)
+
+
+def test_a_state_that_paused_hardware_repeats_tells_no_delay():
+    """The nodes are stand-ins."""
+    plugins, count = MagicMock(), itertools.count(1)
+    watch = LoopTimingWatch(MagicMock(), ARM6.with_timing(0.002), MagicMock(), MagicMock(), plugins, lambda: 0.0)
+    for second in range(10 * LOOKS):
+        for number in itertools.islice(count, 20):
+            watch.note(1, 0.002, number, to_nanoseconds(0.02 + 0.01 * second))
+        watch.look()
+    plugins.retime.assert_not_called()
+
+
+def test_a_pause_lowers_no_gains(ros):
+    """In real time; the last state comes again and again, older and older."""
+    with Rig(ros, "arm6", "/pause", hardware={"update_rate": 500, "time_mode": "real_time"}) as rig:
+        rig.next()
+        before = gains(ros, rig.namespace, "pd", "p")
+        assert main(["pause", "--namespace", rig.namespace]) == 0
+        ages = iter(range(LOOKS + 2))
+        rig.status(lambda status, values: next(ages, None) is None)  # one a second
+        np.testing.assert_array_equal(gains(ros, rig.namespace, "pd", "p"), before)
+        assert "the loop has" not in rig.nodes["controller"].output()
 
 
 def test_gains_beyond_the_bound_are_warned_of(ros):
