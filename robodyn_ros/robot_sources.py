@@ -37,6 +37,7 @@ _SUFFIX = "_description"
 _USUAL_GRAVITY = [0.0, 0.0, -9.81]
 _PACKAGE = re.compile(r"package://([^/]+)")
 _MISSED = re.compile(r"[Pp]ackage not found: (\S+?)(?=[\s,.]|$)")
+_NEEDED = re.compile(r"Undefined substitution argument (\S+)")
 _NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 _MANIFEST = "package.xml"
 _DEEPEST = 3
@@ -90,6 +91,10 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
             raise InputError(f"{path}: it needs the package '{missed[1]}', which was not found: put its folder, with a "
                              "package.xml, beside that of this file's package, name the folder above it in the "
                              "environment variable ROS_PACKAGE_PATH, or source a workspace that has it") from error
+        if needed := _NEEDED.search(str(error)):
+            given = "".join(f" {name}:={value}" for name, value in arguments.items())
+            raise InputError(f"{path}: its argument '{needed[1]}' has no value: give it after the file, in quotes: "
+                             f"\"{path}{given} {needed[1]}:=VALUE\"") from error
         raise InputError(f"{path}: xacro cannot expand it: {type(error).__name__}: "
                          f"{'; '.join(str(error).splitlines())}; check the file and its "
                          f"arguments ({' '.join(f'{name}:={value}' for name, value in arguments.items()) or 'none'})"

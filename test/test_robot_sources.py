@@ -87,6 +87,10 @@ def test_what_cannot_be_expanded_is_one_error(arm, monkeypatch):
     (arm.parent / "empty.xacro").write_text(f"<robot {XACRO}><link name='${{nothing}}'/></robot>")
     with pytest.raises(InputError, match=r"xacro cannot expand it: .*nothing"):
         robot_file(arm)
+    (bare := arm.parent / "bare.xacro").write_text(
+        f"<robot {XACRO}><xacro:arg name='a' default='1'/><link name='$(arg name)'/></robot>")
+    with pytest.raises(InputError, match=r"its argument 'name' has no value: .* \"\S.*bare\.xacro a:=2 name:=VALUE\"$"):
+        robot_file(f"{bare} a:=2")
     monkeypatch.setitem(sys.modules, "xacrodoc", None)
     with pytest.raises(InputError, match=r"xacro files need xacrodoc, .*pip install xacrodoc"):
         robot_file(arm)

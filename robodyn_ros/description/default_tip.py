@@ -14,8 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-TOOL_FRAMES = (r"(^|_)(tcp|tool_?cent(er|re)_?point)$", r"(^|_)tool0$", r"(^|_)tool(_|$|frame)",
-               r"(^|_)(ee|eef|ee_link|end_?effector(_link)?)$", r"(^|_)flange$")
+TOOL_FRAMES = (r"(^|_)(tcp|tool_?cent(er|re)_?point)$", r"(^|_)grasp(ing)?(_?(cent(er|re)|point|frame|link))?$",
+               r"(^|_)tool0$", r"(^|_)tool(_|$|frame)", r"(^|_)(ee|eef|ee_link|end_?effector(_link)?)$",
+               r"(^|_)flange$")
 """Patterns of names of tool frames, as makers and ROS-Industrial use them, best first."""
 
 _FINGER = re.compile(r"finger|thumb|knuckle|jaw|claw|pincer|gripper(?!.*(roll|yaw|pitch|rotat|wrist))", re.IGNORECASE)

@@ -59,7 +59,9 @@ def test_a_gripper_without_a_tool_frame_has_its_tip_where_the_fingers_begin():
 @pytest.mark.parametrize("names, tip", [
     (["tool0", "flange"], "tool0"), (["flange", "ft_frame"], "flange"), (["tool0", "gripper_tcp"], "gripper_tcp"),
     (["link_eef", "camera_link", "lens"], "link_eef"), (["tool_frame", "ee_link"], "tool_frame"),
-    (["end_effector", "screw"], "end_effector"), (["toolbox", "x"], "x"), (["Tool0", "x"], "Tool0"),
+    (["end_effector", "screw"], "end_effector"), (["toolbox", "x"], "x"),
+    (["tool0", "link_grasp_center"], "link_grasp_center"),
+    (["flange", "grasping_frame"], "grasping_frame"), (["grasp_camera", "tool0"], "tool0"), (["Tool0", "x"], "Tool0"),
 ])
 def test_names_of_tool_frames_count_in_an_order(names, tip):
     assert arm(6).fixed("link6", *names).tip() == tip
@@ -89,8 +91,9 @@ def test_a_hand_alone_has_its_tip_at_a_finger():
 def test_wheels_and_a_head_are_no_arm():
     stretch = Builder().moving("base", "left_wheel").moving("base", "right_wheel").moving("base", "lift", "extension",
                                                                                           "wrist_yaw")
-    stretch.moving("base", "head_pan", "head_tilt").fixed("wrist_yaw", "gripper_body", "grasp_center")
+    stretch.moving("base", "head_pan", "head_tilt").fixed("wrist_yaw", "gripper_body", "camera")
     assert with_fingers(stretch, "gripper_body", mimic=False).tip() == "gripper_body"
+    assert stretch.fixed("gripper_body", "grasp_center").tip() == "grasp_center"
 
 
 def test_humanoids_end_at_the_first_hand():
