@@ -89,8 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _fail(str(error), USAGE_ERROR)
     if unknown:
-        known = [word for word in parsers[options.command].format_help().split() if word.startswith("--")]
-        return _fail(f"{options.command}: unexpected '{unknown[0]}': {suggest(unknown[0], known)}", USAGE_ERROR)
+        known = [word for action in parsers[options.command]._actions for word in action.option_strings]
+        hint = suggest(unknown[0], known) if unknown[0].startswith("-") else f"see robodyn {options.command} --help"
+        return _fail(f"{options.command}: unexpected '{unknown[0]}': {hint}", USAGE_ERROR)
     options.ros_arguments = given[split:]
     try:
         with interrupt_at_stop_signals(), warnings.catch_warnings():

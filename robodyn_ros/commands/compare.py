@@ -19,6 +19,7 @@ import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import load_driver
+from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference, Law
@@ -336,7 +337,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(with_mass_error(robot.model, options.mass_error), motion.sample(motion.start_time).q,
                               options, robot.model)
-    results = compare([*options.more_controllers, *options.controllers] or comparable(), lambda name: perform(
+    results = compare(named_controllers(options) or comparable(), lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed, engine=engine))
     performances = [one for one in results if isinstance(one, Performance)]

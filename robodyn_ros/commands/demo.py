@@ -23,6 +23,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.required import ros_required
@@ -88,7 +89,7 @@ def run_demo(options: Namespace) -> int:
         from robodyn_ros.nodes.client.robot_client import RobotClient
 
     stay_on_this_machine()
-    file, controllers = robot_file(options.robot).resolve(), options.controllers
+    file, controllers = robot_file(options.robot).resolve(), named_controllers(options)
     robot = Robot.from_urdf(file, tip_link=options.tip_link)
     robot.check_accelerations()
     for name in controllers:

@@ -61,12 +61,19 @@ def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequenc
         controllers: Help text of the controllers.
         defaults: The controllers without this option.
     """
+    parser.add_argument("more_controllers", nargs="*", metavar="NAME", help="short for --controllers")
     add_robot_options(parser)
-    parser.add_argument("--controllers", nargs="+", metavar="NAME", default=list(defaults), help=controllers)
+    parser.add_argument("--controllers", nargs="+", metavar="NAME", default=[], help=controllers)
+    parser.set_defaults(default_controllers=tuple(defaults))
     parser.add_argument("--trajectory", metavar="FILE", help="follow this motion: trajectory_msgs/JointTrajectory as "
                         "YAML, CSV with the columns time and joints, or a recording (default: a test motion)")
     parser.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
                         "config/ (default: ideal sources of effort, friction of the robot's description)")
+
+
+def named_controllers(options: Namespace) -> list[str]:
+    """Return the controllers that were named with `add_task_options`, otherwise the defaults."""
+    return [*options.more_controllers, *options.controllers] or list(options.default_controllers)
 
 
 def add_options(parser: ArgumentParser, *options: Field) -> None:

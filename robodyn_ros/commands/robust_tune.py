@@ -50,7 +50,7 @@ def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
         OSError: The output cannot be written.
     """
     study = read_study(options.study)
-    laws = options.controllers if "controllers" in options.given else list(study.laws)
+    laws = [*options.more_controllers, *options.controllers] or list(study.laws)
     for law in laws:
         if law not in study.laws:
             raise InputError(f"tune: controllers: the study has no law '{law}': {suggest(law, study.laws)}")

@@ -76,7 +76,6 @@ def add_commands(commands: Subparsers) -> None:
         description="Simulate control laws with their default parameters on the same robot and the same motion. Prints "
         "and draws the errors, efforts and work of each.",
     )
-    compare.add_argument("more_controllers", nargs="*", metavar="NAME", help="short for --controllers")
     add_task_options(compare, "laws that follow joints or poses (default: all)")
     _add_simulator_options(compare)
     add_options(

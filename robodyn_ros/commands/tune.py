@@ -22,6 +22,7 @@ import yaml
 
 from robodyn_ros.commands.compare import simulator
 from robodyn_ros.commands.gain_search import Generation, tune
+from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference
@@ -57,17 +58,18 @@ def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> 
         SimulationError: The motion diverges with the controller's own parameters.
         OSError: The output cannot be written.
     """
-    for name in options.controllers:
+    names = named_controllers(options)
+    for name in names:
         if load_controller(name).follows not in (JointReference, TipReference):
             raise InputError(f"tune: expected a controller that follows joints or poses, received '{name}'")
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(robot.model, offset_start(robot, motion.sample(0.0).q), options)
     loops = {name: ClosedLoop(make_controller(name, robot.with_timing(options.period)), plant, options.period, engine)
-             for name in options.controllers}
+             for name in names}
     for loop in loops.values():
         searched_fields(loop.controller.parameters, options.gains)  # raises before the first search
     for name, loop in loops.items():
-        folder = options.output / name.replace(":", ".") if len(options.controllers) > 1 else options.output
+        folder = options.output / name.replace(":", ".") if len(names) > 1 else options.output
         folder.mkdir(parents=True, exist_ok=True)
         tune_controller(name, loop, motion, folder, options, machine)
     return 0

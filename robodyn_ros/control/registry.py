@@ -25,7 +25,7 @@ from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS, describe, plugin_error
 from robodyn_ros.control.plugin_source import Source, find_source, has_changed, import_current
 from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.errors import InputError, PluginError
+from robodyn_ros.errors import InputError, PluginError, suggest
 from robodyn_ros.robot import Robot
 
 GROUP = "robodyn_ros.controllers"
@@ -164,8 +164,10 @@ def _entry(name: str) -> EntryPoint:
         found = _entries(name)
     if not found:
         known = ", ".join(controller_names())
+        near = suggest(name, controller_names())
         raise PluginError(
             f"unknown controller '{name}'; "
+            + (f"{near} " if near.startswith("did you") else "")
             + (f"installed are: {known}; " if known else "none is installed (run `make setup`, or colcon build); ")
             + "any other can be named as package.module:Class"
         )

@@ -70,6 +70,14 @@ class MotionCurves:
     tip: Curves | None = None
     desired_tip: Curves | None = None
 
+    @property
+    def tip_error(self) -> Curves | None:
+        """Distance of the tip link from the desired position: one column [m]."""
+        if self.tip is None or self.desired_tip is None:
+            return None
+        tip = np.column_stack([np.interp(self.desired_tip.time, self.tip.time, row) for row in self.tip.values.T])
+        return Curves(self.desired_tip.time, np.linalg.norm(self.desired_tip.values - tip, axis=1)[:, None])
+
 
 def joint_units(model: RobotModel) -> list[str]:
     """Return ``rad`` or ``m`` for each joint."""

@@ -29,6 +29,10 @@ MOST_POINTS = 4000
 """Points of a curve, of which every so many-th sample is drawn."""
 WIDTH, ROW, STRIP, EXTRA = 4.2, 1.5, 0.26, 2.8
 """Width of a column, and heights of a joint, of the strip of one run and of energy and path [inch]."""
+ALIKE = 0.05
+"""Two runs whose positions differ by less than this share of their range lie over each other."""
+FLAT = 1e-3
+"""A path is in a plane where its extent along an axis is less than this share of the greatest."""
 QUANTITIES = {"position": "position", "error": "error", "effort": "effort", "current": "current [A]",
               "voltage": "voltage [V]"}
 
@@ -64,9 +68,10 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
             raise InputError(f"plot: expected runs of one robot, received the joints {', '.join(names)} in "
                              f"'{motions[0].label}' and {', '.join(other.joint_names)} in '{other.label}'")
     columns = [name for name in QUANTITIES if any(getattr(motion, name) is not None for motion in motions)]
-    extras = [name for name in ("energies", "tip") if any(getattr(motion, name) is not None for motion in motions)]
-    strip = STRIP * len(motions)
-    heights = [strip, *[ROW] * len(names), *([EXTRA] if extras else [])]
+    extras = [name for name in ("tip_error", "energies", "tip")
+              if any(getattr(motion, name) is not None for motion in motions)]
+    strips = any([name for name, *_ in motion.controllers] != [motion.label] for motion in motions)
+    heights = [*[STRIP * len(motions)] * strips, *[ROW] * len(names), *([EXTRA] if extras else [])]
     figure = Figure(figsize=(max(WIDTH * len(columns), 2 * WIDTH), sum(heights) + 1.2), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title)
@@ -74,24 +79,32 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
     first: Any = None
     for column, quantity in enumerate(columns):
         place = slice(2 * column, 2 * column + 2)
-        top = figure.add_subplot(grid[0, place], sharex=first)
-        first = first or top
-        _draw_controllers(top, motions)
+        if strips:
+            top = figure.add_subplot(grid[0, place], sharex=first)
+            first = first or top
+            _draw_controllers(top, motions)
         for joint, name in enumerate(names):
-            axes = figure.add_subplot(grid[1 + joint, place], sharex=first)
+            axes = figure.add_subplot(grid[strips + joint, place], sharex=first)
+            first = first or axes
             _draw_joint(axes, motions, quantity, joint)
+            if quantity == "position" and len(motions) == 2:
+                _draw_difference(axes, motions, joint)
             axes.set_ylabel(_unit(quantity, motions[0].units[joint]), fontsize="small")
             axes.set_title(name, fontsize="small", loc="left", pad=3)  # beside the curves, never over them
             axes.tick_params(labelsize="small", labelbottom=joint == len(names) - 1)
         axes.set_xlabel("time [s]", fontsize="small")
-    for number, extra in enumerate(extras):
-        middle = len(columns)
-        place = slice(0, middle) if number == 0 and len(extras) == 2 else slice(middle if number else 0, 2 * middle)
-        if extra == "energies":
-            _draw_energies(figure.add_subplot(grid[-1, place]), motions)
-        else:
-            _draw_path(figure.add_subplot(grid[-1, place], projection="3d"), motions)
-    _draw_legend(figure, motions)
+    if extras:
+        last = grid[-1, :].subgridspec(1, len(extras))
+        for place, extra in zip(last, extras, strict=True):  # type: ignore[call-overload]  # a grid has subplots in it
+            if extra == "energies":
+                _draw_energies(figure.add_subplot(place), motions)
+            elif extra == "tip_error":
+                _draw_tip_error(figure.add_subplot(place), motions)
+            elif (plane := _plane(motions)) is not None:
+                _draw_plane_path(figure.add_subplot(place), motions, plane)
+            else:
+                _draw_path(figure.add_subplot(place, projection="3d"), motions)
+    _draw_legend(figure, motions, strips)
     return figure
 
 
@@ -141,6 +154,34 @@ def _draw_joint(axes: Any, motions: Sequence[MotionCurves], quantity: str, joint
     axes.margins(x=0.0)
 
 
+def _draw_difference(axes: Any, motions: Sequence[MotionCurves], joint: int) -> None:
+    """Where two runs lie over each other, their difference on an axis of its own."""
+    one, other = (motion.position for motion in motions)
+    values = one.values[:, joint]
+    difference = np.interp(one.time, other.time, other.values[:, joint]) - values
+    difference = np.where(one.time <= other.time[-1], difference, np.nan)
+    if not 0.0 < np.nanmax(np.abs(difference)) < ALIKE * np.ptp(values):
+        return
+    side = axes.twinx()
+    time, shown = _thinned(Curves(one.time, 1e3 * difference))
+    side.plot(time, shown, color="grey", linewidth=0.8)
+    side.set_ylabel(f"difference [m{motions[0].units[joint]}]", fontsize="x-small", color="grey")
+    side.tick_params(labelsize="x-small", colors="grey")
+
+
+def _draw_tip_error(axes: Any, motions: Sequence[MotionCurves]) -> None:
+    """Distance of the tip link from where a pose law wants it."""
+    for motion, color in zip(motions, RUN_COLORS, strict=False):
+        if motion.tip_error is not None:
+            time, values = _thinned(motion.tip_error)
+            axes.plot(time, 1e3 * values[:, 0], color=color, linewidth=1.2)
+    axes.set_xlabel("time [s]", fontsize="small")
+    axes.set_ylabel("tip error [mm]", fontsize="small")
+    axes.set_ylim(bottom=0.0)
+    axes.tick_params(labelsize="small")
+    axes.margins(x=0.0)
+
+
 def _draw_energies(axes: Any, motions: Sequence[MotionCurves]) -> None:
     for motion, color in zip(motions, RUN_COLORS, strict=False):
         if motion.energies is not None:
@@ -152,6 +193,31 @@ def _draw_energies(axes: Any, motions: Sequence[MotionCurves]) -> None:
     axes.set_ylabel("energy [J]", fontsize="small")
     axes.tick_params(labelsize="small")
     axes.legend(fontsize="x-small")
+
+
+def _plane(motions: Sequence[MotionCurves]) -> tuple[int, int] | None:
+    """The two axes of the plane in which all paths are; None: they are in no plane of the base frame."""
+    paths = [curves.values for motion in motions for curves in (motion.tip, motion.desired_tip) if curves is not None]
+    extent = np.nanmax([np.nanmax(path, axis=0) for path in paths], axis=0) - np.nanmin(
+        [np.nanmin(path, axis=0) for path in paths], axis=0)
+    flat = np.flatnonzero(extent < FLAT * extent.max())
+    if len(flat) != 1:
+        return None
+    first, second = (axis for axis in range(3) if axis != flat[0])
+    return first, second
+
+
+def _draw_plane_path(axes: Any, motions: Sequence[MotionCurves], plane: tuple[int, int]) -> None:
+    for motion, color in zip(motions, RUN_COLORS, strict=False):
+        for curves, style in ((motion.tip, {"color": color, "linewidth": 1.2}),
+                              (motion.desired_tip, {"color": "black", "linewidth": 0.8, "linestyle": "--"})):
+            if curves is not None:
+                axes.plot(*_thinned(curves)[1][:, plane].T, **style)
+    axes.set_title("path of the tip link [m]", fontsize="small")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.tick_params(labelsize="small")
+    axes.set_xlabel("xyz"[plane[0]], fontsize="small")
+    axes.set_ylabel("xyz"[plane[1]], fontsize="small")
 
 
 def _draw_path(axes: Any, motions: Sequence[MotionCurves]) -> None:
@@ -168,7 +234,7 @@ def _draw_path(axes: Any, motions: Sequence[MotionCurves]) -> None:
         getattr(axes, f"set_{name}label")(name, fontsize="small", labelpad=0)
 
 
-def _draw_legend(figure: Figure, motions: Sequence[MotionCurves]) -> None:
+def _draw_legend(figure: Figure, motions: Sequence[MotionCurves], strips: bool) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -176,7 +242,8 @@ def _draw_legend(figure: Figure, motions: Sequence[MotionCurves]) -> None:
                           for motion, color in zip(motions, RUN_COLORS, strict=False)]
     if any(motion.desired is not None or motion.desired_tip is not None for motion in motions):
         entries.append(Line2D([], [], color="black", linestyle="--", label="desired"))
-    entries += [Patch(color=color, label=name) for name, color in _span_colors(motions).items()]
+    if strips:
+        entries += [Patch(color=color, label=name) for name, color in _span_colors(motions).items()]
     figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 6), fontsize="small")
 
 

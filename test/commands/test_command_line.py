@@ -111,7 +111,10 @@ def test_a_pipe_without_a_robot_is_one_error(tmp_path):
 @pytest.mark.parametrize("arguments, words", [
     (["chek", "arm6"], ("unknown command 'chek'", "did you mean 'check'")),
     (["simulate", "--contrller", "pd"], ("'--contrller'", "did you mean '--controller'")),
-    (["check", "arm6", "arm7"], ("check: unexpected 'arm7'",)),
+    (["check", "arm6", "arm7"], ("check: unexpected 'arm7': see robodyn check --help",)),
+    (["tune", "pd", "--populaton", "5"], ("tune: unexpected '--populaton': did you mean '--population'",)),
+    (["tune", "--robot", "scara", "computed_torqe"],
+     ("unknown controller 'computed_torqe'; did you mean 'computed_torque'",)),
     (["check", "nowhere.urdf"], ("nowhere.urdf",)),
     (["check", "arm6", "--tip-link", "hand"], ("hand",)),
     (["hardware", "robot:=arm6"], ("robot:=arm6", "--ros-args -p")),

@@ -43,11 +43,35 @@ def test_each_joint_has_a_row_and_each_quantity_a_column():
     figure = motion_figure([motion(scale=0.9)], "a run")
     labels = [axes.get_ylabel() for axes in figure.axes]
     assert [label for label in labels if "[" in label and "energy" not in label] == [
-        "position [rad]", "position [m]", "error [mrad]", "error [mm]", "effort [N m]", "effort [N]"]
+        "position [rad]", "position [m]", "error [mrad]", "error [mm]", "effort [N m]", "effort [N]", "tip error [mm]"]
     error, = (line.get_ydata() for line in axes_of(figure, "error [mrad]")[0].lines[:1])
     np.testing.assert_allclose(error, 100.0 * Q[:, 0])
     assert legend(figure) == ["measured", "desired", "pd", "computed_torque"]
     assert len(axes_of(figure, "energy")) == 1 and sum(axes.name == "3d" for axes in figure.axes) == 1
+
+
+def test_a_path_in_a_plane_is_drawn_in_it_and_the_tip_has_an_error():
+    flat = Curves(TIME, np.column_stack([Q[:, 0], np.full_like(TIME, 0.3), Q[:, 1]]))
+    wanted = Curves(TIME, flat.values + [0.003, 0.0, 0.004])
+    figure = motion_figure([replace(motion(), tip=flat, desired_tip=wanted)], "planar")
+    assert not any(axes.name == "3d" for axes in figure.axes)
+    path, = (axes for axes in figure.axes if axes.get_title() == "path of the tip link [m]")
+    assert (path.get_xlabel(), path.get_ylabel()) == ("x", "z")
+    error, = (line.get_ydata() for line in axes_of(figure, "tip error")[0].lines)
+    np.testing.assert_allclose(error, 5.0)
+
+
+def test_runs_that_lie_over_each_other_show_their_difference():
+    figure = motion_figure([motion("one"), motion("two", 1.01)], "alike")
+    line, = axes_of(figure, "difference [mrad]")[0].lines
+    np.testing.assert_allclose(line.get_ydata(), 10.0 * Q[:, 0], atol=1e-9)
+    assert not axes_of(motion_figure([motion("one"), motion("two", 2.0)], "apart"), "difference")
+
+
+def test_a_run_called_as_its_only_law_stands_once_in_the_legend():
+    figure = motion_figure([replace(motion(name), controllers=[(name, 0.0, 2.0)]) for name in ("before", "after")], "")
+    assert legend(figure) == ["before", "after", "desired"]
+    assert not figure.axes[0].texts
 
 
 def test_a_law_has_one_colour_wherever_it_is_in_force_and_its_name_where_there_is_room():
