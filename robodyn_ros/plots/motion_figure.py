@@ -87,7 +87,7 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
             axes = figure.add_subplot(grid[strips + joint, place], sharex=first)
             first = first or axes
             _draw_joint(axes, motions, quantity, joint)
-            if quantity == "position" and len(motions) == 2:
+            if quantity == "position" and len(motions) == 2 and "error" not in columns:
                 _draw_difference(axes, motions, joint)
             axes.set_ylabel(_unit(quantity, motions[0].units[joint]), fontsize="small")
             axes.set_title(name, fontsize="small", loc="left", pad=3)  # beside the curves, never over them

@@ -62,10 +62,11 @@ def test_a_path_in_a_plane_is_drawn_in_it_and_the_tip_has_an_error():
 
 
 def test_runs_that_lie_over_each_other_show_their_difference():
-    figure = motion_figure([motion("one"), motion("two", 1.01)], "alike")
-    line, = axes_of(figure, "difference [mrad]")[0].lines
+    one, alike, other = (replace(motion(str(scale), scale), error=None) for scale in (1.0, 1.01, 2.0))
+    line, = axes_of(motion_figure([one, alike], "alike"), "difference [mrad]")[0].lines
     np.testing.assert_allclose(line.get_ydata(), 10.0 * Q[:, 0], atol=1e-9)
-    assert not axes_of(motion_figure([motion("one"), motion("two", 2.0)], "apart"), "difference")
+    assert not axes_of(motion_figure([one, other], "apart"), "difference")
+    assert not axes_of(motion_figure([motion("one"), motion("two", 1.01)], "errors tell it"), "difference")
 
 
 def test_a_run_called_as_its_only_law_stands_once_in_the_legend():
