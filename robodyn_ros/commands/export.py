@@ -10,14 +10,16 @@
 
 from __future__ import annotations
 
+import os.path
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
+from robodyn_ros.common_fields import PERIOD, STEP
 from robodyn_ros.fields import Field
-from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 TARGETS = ("c", "ros2_control")
 
@@ -37,20 +39,20 @@ def add_commands(commands: Subparsers) -> None:
                         "controller_interface (default: %(default)s)")
     export.add_argument("--set", nargs="+", default=[], metavar="GAIN=VALUE", help="gains that the law begins with, "
                         "such as gains.elbow_joint.p=80")
-    export.add_argument("--period", type=float, default=DEFAULT_PERIOD, help="control period for which default gains "
-                        "are derived [s] (default: %(default)s)")
+    add_options(export, replace(PERIOD, description="Control period for which default gains are derived"))
     export.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
                         "config/: of the plant; or adds the command interface voltage to a package of ros2_control")
     export.add_argument("--function", nargs="+", metavar="NAME", help="methods of robot.dynamics(), such as "
                         "inverse_dynamics gravity mass_matrix")
     export.add_argument("--plant", action="store_true", help="the simulated robot: a step of motors, friction, stops "
                         "and rigid bodies, for hardware in the loop")
-    export.add_argument("--step", type=float, help=f"time step of the plant [s] (default: {DEFAULT_STEP})")
+    add_options(export, replace(STEP, default=None, description=f"{STEP.description}, of the plant (default: "
+                                f"{STEP.default})"))
     export.add_argument("--precision", choices=("double", "float"), default="double",
                         help="type of all numbers in C (default: %(default)s)")
-    export.add_argument("--flash", type=float, metavar="KB", help="flash memory of the micro-controller [kB]: refuse "
-                        "code that is estimated not to fit")
-    add_options(export, Field("output", Path("export"), "new folder for the files"))
+    add_options(export, Field("flash", None, "Flash memory of the micro-controller; code that is estimated not to fit "
+                              "is refused", unit="kB", minimum=0.0, above=True),
+                Field("output", Path("export"), "new folder for the files"))
     export.set_defaults(run=run_export)
 
 
@@ -58,11 +60,11 @@ def run_export(options: Namespace) -> int:
     """Write the files, and print their paths and sizes.
 
     Raises:
-        InputError: A function or gain is unknown, options contradict each other, or the folder exists.
+        InputError: A function or gain is unknown, options contradict each other, or the folder exists or cannot be
+            written.
         PluginError: There is no such law.
         CompileError: The law cannot be traced.
         RobodynError: The robot cannot be used.
-        OSError: The folder cannot be written.
     """
     from robodyn_ros.export import write_new
 
@@ -75,7 +77,7 @@ def run_export(options: Namespace) -> int:
 def _files(options: Namespace) -> dict[str, str]:
     """Texts of the files by their path in the new folder."""
     from robodyn_ros.errors import InputError
-    from robodyn_ros.export.c_source import check_size
+    from robodyn_ros.export.c_source import check_size, files_of
 
     to_ros2_control, takes_actuators = options.to == "ros2_control", options.plant or options.to == "ros2_control"
     if [bool(options.law), bool(options.function), options.plant].count(True) != 1:
@@ -89,7 +91,7 @@ def _files(options: Namespace) -> dict[str, str]:
             ("--precision float", options.precision == "float", "--to c", not to_ros2_control)):
         if given and not fits:
             raise InputError(f"export: {option} has no effect without {needed}; leave it out")
-    if options.output.exists():
+    if os.path.exists(options.output):  # which is False where it cannot be looked at
         raise InputError(f"export: '{options.output}' exists; name a new folder, or remove it")
     robot = given_robot(options)
     if to_ros2_control:
@@ -97,7 +99,7 @@ def _files(options: Namespace) -> dict[str, str]:
     sources = _sources(options, robot)
     if options.flash is not None:
         check_size(sources, options.flash)
-    return {name: text for source in sources for name, text in source.files.items()}
+    return files_of(sources)
 
 
 def _sources(options: Namespace, robot: Any) -> list[Any]:
@@ -108,7 +110,7 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
     if options.function:
         return [dynamics_source(robot, options.function, options.precision)]
     if options.plant:
-        step = DEFAULT_STEP if options.step is None else options.step
+        step = STEP.default if options.step is None else options.step
         return [plant_source(simulated_plant(robot.model, step, options.actuators), options.precision)]
     law = _law(options.law, robot.with_timing(options.period), options.set)
     return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision)]
@@ -142,5 +144,7 @@ def _law(name: str, robot: Any, assignments: Sequence[str]) -> Any:
         gain, equals, text = assignment.partition("=")
         if not (gain and equals):
             raise InputError(f"export: --set: expected GAIN=VALUE, received '{assignment}'")
+        if gain in values:
+            raise InputError(f"export: --set: expected each gain once, received '{gain}' twice")
         values[gain] = parse_quantity(text, {}, f"--set {gain}")
     return make_controller(name, robot, law.parameters.with_flat_values(robot, values)) if values else law

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,15 +42,39 @@ _HELPERS = {
 }
 """Functions that C lacks: name, arguments, body. NaN stays NaN, as in Python."""
 
-_KEYWORDS = frozenset("auto break case char const continue default do double else enum extern float for goto if inline "
-                      "int long register restrict return short signed sizeof static struct switch typedef union "
-                      "unsigned void volatile while".split())
+_KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
+    "consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double "
+    "dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace "
+    "new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
+    "throw true try typedef typeid typename union unsigned using virtual void volatile "
+    "wchar_t while xor xor_eq".split())
+"""Of C and C++."""
 
 
 def identifier(name: str) -> str:
-    """A name of C that is close to another name: letters, digits and underscores."""
-    found = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return f"_{found}" if not found or found[0].isdigit() or found in _KEYWORDS else found
+    """A name of C and C++ that is close to another name: letters, digits, single underscores; none is reserved."""
+    found = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_")
+    return f"n_{found}".rstrip("_") if not found or found[0].isdigit() or found in _KEYWORDS else found
+
+
+def check_distinct(names: Iterable[str], what: str) -> None:
+    """Check that names are distinct in C.
+
+    Args:
+        names: The names.
+        what: Of what, for the message.
+
+    Raises:
+        InputError: Two have the same `identifier`.
+    """
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(identifier(name), name)
+        if other != name:
+            raise InputError(f"export: {what} '{other}' and '{name}' have the same name in C, '{identifier(name)}'; "
+                             "rename one of them")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from robodyn_ros.control.parameters import FlatParameter, Parameters
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.export.c_function import CFunction, identifier, row
+from robodyn_ros.export.c_function import CFunction, check_distinct, identifier, row
 from robodyn_ros.export.c_source import CSource, assembled, comment
 from robodyn_ros.robot import Robot
 
@@ -54,13 +54,13 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
         work on it.
 
     Raises:
-        InputError: It is no `Law`, or the precision is unknown.
+        InputError: It is no `Law`, the precision is unknown, or two gains have the same name in C.
         CompileError: The law cannot be traced; the message names its line, and what to write instead.
     """
     if not isinstance(law, Law):
         raise InputError(f"export: expected a Law, which is a function of arrays, received {type(law).__name__}")
     robot, n = law.robot, law.robot.n
-    prefix = identifier(f"{robot.name}_{name}")
+    prefix = f"{identifier(robot.name)}_{identifier(name)}"
     packed = PackedParameters(law.parameters)
     function, shapes = law_of_arrays(law, packed)
     m = math.prod(shapes["memory"])
@@ -69,6 +69,7 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
     begin = CFunction(f"{prefix}_begin", trace(lambda q, v: _first_memory(law, q, v), {"q": (n,), "v": (n,)}), (),
                       {"memory": (m,)}) if m else None
     gains = list(settable(law.parameters, robot, packed))
+    check_distinct((gain.parameter.name for gain in gains), "gains")
     written = [tick, *([begin] if begin else [])]
     bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     fields = {path.partition(".")[2]: shape for path, shape in shapes.items() if path.startswith("reference.")}

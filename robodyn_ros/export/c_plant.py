@@ -50,7 +50,7 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
         raise InputError(f"export: integrator: expected one with fixed steps, received '{plant.integrator}'")
     if plant.world is not None:
         raise InputError("export: contacts with surfaces are not exported; leave out the world")
-    prefix, n = identifier(f"{plant.model.name}_plant"), plant.n
+    prefix, n = f"{identifier(plant.model.name)}_plant", plant.n
     rest = plant.state(*np.zeros((2, n)))
     forms: Any = {"state": form_of(rest)}
     step = step_program(plant)

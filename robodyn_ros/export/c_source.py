@@ -54,15 +54,17 @@ def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
         files: Texts by path in it.
 
     Raises:
-        InputError: The folder exists.
-        OSError: It cannot be written.
+        InputError: The folder exists, or it cannot be written.
     """
-    if folder.exists():
-        raise InputError(f"export: '{folder}' exists; name a new folder, or remove it")
     paths = [folder / name for name in files]
-    for path, text in zip(paths, files.values(), strict=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    try:
+        if folder.exists():
+            raise InputError(f"export: '{folder}' exists; name a new folder, or remove it")
+        for path, text in zip(paths, files.values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"export: cannot write '{folder}': {error.strerror}; name another folder") from None
     return paths
 
 
@@ -85,6 +87,19 @@ def check_size(sources: Sequence[CSource], flash: float) -> None:
     if not size <= flash:
         raise InputError(f"export: {operations:,} operations take about {size:.0f} kB of code, --flash is {flash:g} "
                          "kB; choose a law with a smaller model, or a larger micro-controller")
+
+
+def files_of(sources: Sequence[CSource]) -> dict[str, str]:
+    """Texts of the files of sources by name.
+
+    Raises:
+        InputError: Two have the same name.
+    """
+    names = [source.name.lower() for source in sources]  # some file systems do not tell them apart
+    for source, name in zip(sources, names, strict=True):
+        if names.count(name) > 1:
+            raise InputError(f"export: the law's files have the name of others, '{source.name}'; rename its class")
+    return {name: text for source in sources for name, text in source.files.items()}
 
 
 def functions() -> dict[str, RobotFunction]:

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -34,7 +33,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.export.c_function import CFunction, identifier
 from robodyn_ros.export.c_law import SettableGain, law_source, settable
 from robodyn_ros.export.c_motion import filled, motion_source, template
-from robodyn_ros.export.c_source import CSource, source_of
+from robodyn_ros.export.c_source import CSource, files_of, source_of
 from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.robot import Robot
@@ -68,13 +67,12 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
     """
     source = law_source(law, name)
     robot, prefix = law.robot, identifier(law.robot.name)
-    package = re.sub(r"_+", "_", identifier(f"{robot.name}_{name}_controller").lower()).strip("_")
-    if not package[0].isalpha():
-        package = f"robot_{package}"
+    package = identifier(f"{robot.name}_{name}_controller").lower()
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))
     sources = [source, motion_source(robot)]
-    if source.name != f"{prefix}_damping":
-        sources.append(law_source(Damping(robot), "damping"))
+    safe = source if isinstance(law, Damping) else law_source(Damping(robot), "damping")
+    if safe is not source:
+        sources.append(safe)
     if law.follows is not None and "position" in law.follows.shapes(robot.n):
         sources.append(tip_source(robot))
     if actuators is not None:
@@ -82,7 +80,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
     joints = ", ".join(json.dumps(joint) for joint in robot.joint_names)
     values = {
         "version": __version__, "package": package, "PACKAGE": package.upper(), "robot": prefix,
-        "ROBOT": prefix.upper(), "law": source.name, "safe": f"{prefix}_damping", "n": str(robot.n),
+        "ROBOT": prefix.upper(), "law": source.name, "safe": safe.name, "n": str(robot.n),
         "robot_name": escape(" ".join(robot.name.split())),
         "law_name": name, "law_class": f"{type(law).__module__}.{type(law).__name__}",
         "joints": joints, "references": "0" if law.follows is None else "3", "gains": str(len(gains)),
@@ -99,8 +97,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
                "test/test_controller.cpp": "test_controller.cpp"}
     files = {path: filled(template(f"ros2_control/{name}.in"), values) for path, name in written.items()}
     files["src/parameters.yaml"] = _parameters(robot, package, gains, actuators is not None)
-    files |= {f"src/{each.name}.{kind}": text for each in sources for kind, text in (("h", each.header),
-                                                                                    ("c", each.source))}
+    files |= {f"src/{path}": text for path, text in files_of(sources).items()}
     return {f"{package}/{path}": text for path, text in files.items()}
 
 

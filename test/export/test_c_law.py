@@ -195,7 +195,12 @@ def test_what_cannot_be_exported_is_told_with_its_line(tmp_path, monkeypatch, ca
     for words, message in ((["pd", "--function", "gravity"], "one of"), ([], "one of"),
                            (["pd", "--set", "gains.joint1.q=1"], "gains.joint1.q"),
                            (["pd", "--set", "p"], "GAIN=VALUE"),
-                           (["pd", "--set", "gains.joint1.p=-1"], "received -1"), (["no_such_law"], "no_such_law")):
+                           (["pd", "--set", "gains.joint1.p=-1"], "received -1"), (["no_such_law"], "no_such_law"),
+                           (["pd", "--set", "gains.joint1.p=1", "gains.joint1.p=2"], "received 'gains.joint1.p' twice"),
+                           (["pd", "--period", "1e9"], "up to 1 [s]"), (["pd", "--flash", "nan"], "received nan"),
+                           (["--plant", "--step", "1e9"], "from 1e-06 to 0.1 [s]"),
+                           (["pd", "--output", "/proc/none"], "cannot write '/proc/none': No such file"),
+                           (["pd", "--output", "/dev/null/x"], "cannot write '/dev/null/x': Not a directory")):
         assert main(["export", *words, "--robot", "planar_2r"]) != 0
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1, error

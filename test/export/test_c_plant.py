@@ -110,7 +110,7 @@ def test_what_is_not_exported_is_refused(tmp_path, monkeypatch, capsys):
     for words, message in ((["pd", "--plant"], "one of"), (["--function", "gravity", "--plant"], "one of"),
                            (["--plant", "--step", "-1"], "-1"),
                            (["--plant", "--flash", "1"], "operations take about"),
-                           (["pd", "--flash", "nan"], "--flash"), (["pd", "--flash", "0"], "--flash is 0 kB"),
+                           (["pd", "--flash", "nan"], "--flash"), (["pd", "--flash", "0"], "above 0"),
                            (["--function", "gravity", "--step", "0.01"], "--step")):
         assert main(["export", *words, "--robot", "planar_2r"]) != 0
         error = capsys.readouterr().err

@@ -10,8 +10,10 @@
 
 import ctypes
 import math
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile import clip, exp, expm1, sign, trace, where
 from robodyn_ros.control.registry import make_controller
-from robodyn_ros.export import law_source, motion_source, plant_source
+from robodyn_ros.export import law_source, motion_source, plant_source, ros2_control_package
 from robodyn_ros.export.c_function import CFunction, identifier
 from robodyn_ros.export.c_source import dynamics_source, functions, source_of, write_new
 from robodyn_ros.resources import robot_file
@@ -143,8 +145,8 @@ def test_it_compiles_for_other_processors(compiler, tmp_path):
 
 
 def test_names_become_names_of_c():
-    assert [identifier(name) for name in ("arm", "my-arm 2", "2r", "for", "é", "")] == [
-        "arm", "my_arm_2", "_2r", "_for", "_", "_"]
+    names = ("arm", "my-arm 2", "2r", "for", "class", "_x__y_", "é", "")
+    assert [identifier(name) for name in names] == ["arm", "my_arm_2", "n_2r", "n_for", "n_class", "x_y", "n", "n"]
 
 
 def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):
@@ -163,4 +165,43 @@ def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path,
     assert main([*command, "--output", "code"]) != 0
     assert "'code' exists" in capsys.readouterr().err
     assert main(["export", "--function", "nonsense"]) != 0
+    assert not (tmp_path / "export").exists()
+
+
+ODD = Path(__file__).with_name("odd_names.urdf").read_text()
+"""Joints that slide and turn without end, with names of the languages and with signs."""
+
+
+@needs_compiler
+def test_robots_and_joints_may_have_any_name(tmp_path):
+    robot = Robot.from_urdf_text(ODD)
+    law, motors = make_controller("computed_torque", robot), PlantModel.from_description(robot.model)
+    files = {file: text for source in (law_source(law, "computed_torque"), motion_source(robot), plant_source(motors),
+                                       dynamics_source(robot, ["gravity"])) for file, text in source.files.items()}
+    write_new(tmp_path / "code", files)
+    for name in files:
+        if name.endswith(".c"):
+            for compiler in COMPILERS:
+                subprocess.run([compiler, *STRICT, "-c", name, "-o", "x.o"], cwd=tmp_path / "code", check=True)
+    package = ros2_control_package(law, "computed_torque", 0.002)
+    top = next(iter(package)).partition("/")[0]
+    assert top == "int_computed_torque_controller"
+    controller = package[f"{top}/src/controller.cpp"]
+    headers = "".join(text for path, text in package.items() if path.endswith(".h"))
+    for word in re.findall(r"\b(n_int_\w+)", controller):
+        assert re.search(rf"\b{word}\b", headers), word
+    assert "params.gains.n_class.p" in controller
+
+
+def test_names_that_are_the_same_in_c_are_refused(tmp_path, monkeypatch, capsys):
+    robot = Robot.from_urdf_text(ODD.replace('"while"', '"a-b"').replace('"class"', '"a_b"'))
+    with pytest.raises(InputError, match="gains 'gains.a-b.p' and 'gains.a_b.p' have the same name in C"):
+        law_source(make_controller("pd", robot), "pd")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own.py").write_text("from robodyn_ros.control.laws.pd import PD\nclass motion(PD):\n    pass\n")
+    for words in ([], ["--to", "ros2_control"]):
+        assert main(["export", "own:motion", "--robot", "planar_2r", *words]) != 0
+        error = capsys.readouterr().err
+        assert "have the name of others, 'planar_2r_motion'" in error and error.count("\n") == 1, error
     assert not (tmp_path / "export").exists()
