@@ -148,15 +148,21 @@ def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[i
     return words, kept
 
 
+def sample_parts(samples: int, width: int, threads: int) -> list[tuple[int, int]]:
+    """First sample, and the one behind the last, of what each thread computes, in whole blocks of ``width``."""
+    blocks = -(-samples // width)
+    ends = [min(samples, blocks * part // threads * width) for part in range(threads + 1)]
+    return [(first, end) for first, end in pairwise(ends) if first < end]
+
+
 def share_samples(samples: int, width: int, threads: int, memory_size: int,
                   compute: Callable[[int, int, int], None]) -> None:
     """Let threads, this one included, compute neighbouring samples, in whole blocks of ``width``.
 
     ``compute`` takes the first sample, the one behind its last, and the address of memory of ``memory_size`` [float64].
     """
-    blocks = -(-samples // width)
-    ends = [min(samples, blocks * part // threads * width) for part in range(threads + 1)]
-    parts = [(first, end, np.empty(memory_size + width, np.float64)) for first, end in pairwise(ends) if first < end]
+    parts = [(first, end, np.empty(memory_size + width, np.float64)) for first, end in
+             sample_parts(samples, width, threads)]
 
     def run(first: int, end: int, memory: NDArray[np.float64]) -> None:
         address = memory.ctypes.data

@@ -278,7 +278,7 @@ class CompiledProgram:
 
     def run(self, frame: NDArray[np.float64], counts: Iterable[int], sequences: Arrays, records: Arrays) -> None:
         """Run the program once, on a frame of variables; sequences and records have an axis of one sample first."""
-        words, _kept = self._words(counts, sequences, records)
+        words, _kept = self.words(counts, sequences, records)
         self.function(frame.ctypes.data, words.ctypes.data)
 
     def run_batch(self, samples: int, threads: int, counts: Iterable[int], given: Arrays, results: Arrays) -> None:
@@ -295,14 +295,14 @@ class CompiledProgram:
             for name, array in results.items():
                 array[...] = complete[name][:samples]
             return
-        words, _kept = self._words(counts, given, results)
+        words, _kept = self.words(counts, given, results)
 
         def compute(first: int, end: int, memory: int) -> None:
             self.function(first, end, words.ctypes.data, memory)
 
         share_samples(samples, self._width, threads, self.frame_size * self._width, compute)
 
-    def _words(self, counts: Iterable[int], given: Arrays, results: Arrays) -> tuple[NDArray[np.int64], Any]:
+    def words(self, counts: Iterable[int], given: Arrays, results: Arrays) -> tuple[NDArray[np.int64], Any]:
         """The words, and the arrays to keep as long as these are used."""
         arrays = {"input": given, "sequence": given, "output": results, "record": results}
         rows, kept = row_words((arrays[role][name], role) for role, name in self._arrays)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, empty_result, real_array, shape_error
+from robodyn_ros.compile.bound_batch import BoundBatch
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Arrays, Program, Statement, TracedProgram, interpret
@@ -127,6 +128,25 @@ class Procedure:
         for name, array in zip(shapes, checked_arrays(self.name, shapes, (), given), strict=True):
             bound[name] = array
         return bound
+
+    def bind_batch(self, samples: int, *, threads: int = 1, **counts: int) -> BoundBatch:
+        """The procedure for many samples with memory of its own, for loops that Python runs often: see `BoundBatch`.
+
+        Args:
+            samples: Number of samples N.
+            threads: Number of threads that share them.
+            **counts: The counts of loops that have a name.
+
+        Raises:
+            InputError: A count is missing or unknown, or a number is no integer of its range.
+        """
+        checked_integer(self.name, "samples", samples, 1)
+        checked_integer(self.name, "threads", threads, 1)
+        if sorted(counts) != sorted(self.program.counts):
+            raise InputError(f"{self.name}: expected the counts {', '.join(self.program.counts) or 'none'}, received "
+                             f"{', '.join(counts) or 'none'}")
+        found = {name: checked_integer(self.name, name, counts[name], 0) for name in self.program.counts}
+        return BoundBatch(self._compiled(host().lanes), host().lanes, int(samples), int(threads), found)
 
     def __repr__(self) -> str:
         arguments = (*self.program.arguments, *self.program.counts)
