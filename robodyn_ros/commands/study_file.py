@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,18 +30,14 @@ from robodyn_ros.errors import InputError, shown, unknown
 from robodyn_ros.fields import declare, declare_as, section
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.excursion import excursion
-from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import JOINT, LINK, QUANTITIES
 from robodyn_ros.study.design import Design
 from robodyn_ros.study.distributions import Distribution, read_distribution
 from robodyn_ros.study.metrics import METRICS
-from robodyn_ros.study.study import Axis, StudiedLaw, Study, common_range, element_ranges
+from robodyn_ros.study.quantity_axes import quantity_axes
+from robodyn_ros.study.study import StudiedLaw, Study
 
 TEST_MOTION = "test_motion"
 """Name of the motion that any robot can follow, see `excursion.excursion`."""
-
-SHARED = "shared"
-"""Key of a distribution of one number for all elements of a quantity."""
 
 MOST_SAMPLES = 10_000_000
 """Samples of a study, each a row for each law and motion."""
@@ -120,7 +115,7 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     driver = None if found.driver is None else _file(found.driver, path.parent)
     plant = simulated_plant(robot.model, found.step, actuators, world, driver)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
-    quantities = dict(_quantities(f"{where}: quantities", found.quantities, plant, motions))
+    quantities = dict(quantity_axes(f"{where}: quantities", found.quantities, plant, motions.values()))
     study = Study(
         path=path.resolve(), text=text, robot=robot, plant=plant,
         laws=dict(_laws(where, found.laws, robot.with_timing(found.period), path.parent)),
@@ -212,52 +207,6 @@ def _motions(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tup
                 yield name, read_motion(folder / expand(name), robot)[1]
             except InputError as error:
                 raise InputError(f"{where}: trajectories: {str(error).removeprefix('--trajectory ')}") from None
-
-
-def _quantities(where: str, given: Any, plant: PlantModel, motions: Mapping[str, JointTrajectory]
-                ) -> Iterator[tuple[str, tuple[Axis, ...]]]:
-    if given is None:
-        return
-    if not isinstance(given, Mapping):
-        raise InputError(f"{where}: expected distributions by the name of the quantity, received {shown(given)}")
-    for name, value in given.items():
-        if name not in QUANTITIES:
-            raise InputError(f"{where}: {unknown('quantity', name, QUANTITIES)}")
-        elements = element_names(str(name), plant)
-        ranges = element_ranges(str(name), plant, motions.values())
-        yield str(name), tuple(_quantity_axes(f"{where}: {name}", str(name), value, elements, ranges))
-
-
-def _quantity_axes(where: str, name: str, value: Any, elements: list[str], ranges: list[Range]) -> Iterator[Axis]:
-    everything, allowed = tuple(range(len(elements))), common_range(ranges)
-    if isinstance(value, Mapping) and SHARED in value:
-        if len(value) > 1:
-            raise InputError(f"{where}: expected '{SHARED}' alone, received {shown(dict(value))}")
-        yield Axis(name, read_distribution(value[SHARED], allowed, f"{where}: {SHARED}"), everything)
-    elif isinstance(value, Mapping) and value and set(map(str, value)) & set(elements) - {""}:
-        for element, one in value.items():
-            if str(element) not in elements:
-                raise InputError(f"{where}: {unknown('element', element, elements)}")
-            place = elements.index(str(element))
-            yield Axis(f"{name}[{element}]", read_distribution(one, ranges[place], f"{where}: {element}"), (place,))
-    elif isinstance(value, list):
-        if len(value) != len(elements):
-            raise InputError(f"{where}: expected {len(elements)} numbers ({', '.join(elements)}), received "
-                             f"{shown(value)}")
-        for place, (element, one) in enumerate(zip(elements, value, strict=True)):
-            yield Axis(f"{name}[{element}]", read_distribution(one, ranges[place], f"{where}: {element}"), (place,))
-    elif not isinstance(value, Mapping) or elements == [""]:
-        yield Axis(name, read_distribution(value, allowed, where), everything)
-    else:
-        for place, element in enumerate(elements):
-            yield Axis(f"{name}[{element}]", read_distribution(value, ranges[place], f"{where}: {element}"), (place,))
-
-
-def element_names(quantity: str, plant: PlantModel) -> list[str]:
-    """Names of the elements of a plant quantity: joints, links, or axes x, y and z; one empty name for a number."""
-    names = {JOINT: plant.model.joint_names, LINK: [joint.link for joint in plant.model.joints], 3: "xyz"}
-    axes = [list(names[axis]) for axis in QUANTITIES[quantity].axes]
-    return [".".join(each) for each in itertools.product(*axes)]
 
 
 def _limits(where: str, given: Any) -> dict[str, float]:

@@ -10,13 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import Range
 from robodyn_ros.code_cache import digest
@@ -185,11 +186,7 @@ class Study:
                                               np.full(n, self.velocity_noise)), strict=True))
         for name, axes in self.quantities.items():
             nominal = starts[name] if name in starts else QUANTITIES[name].nominal_value(self.plant)
-            count = len(values[axes[0].column])
-            rows = np.repeat(np.asarray(nominal, dtype=np.float64).reshape(1, -1), count, axis=0)
-            for axis in axes:
-                rows[:, list(axis.elements)] = values[axis.column][:, None]
-            arrays[name] = rows.reshape(count, *np.shape(nominal))
+            arrays[name] = quantity_rows(axes, nominal, values)
         return arrays
 
     def parameters(self, law: str, values: Mapping[str, Array]) -> Array:
@@ -240,6 +237,21 @@ class Study:
     def follows_joints(self, law: str) -> bool:
         """Whether a law follows joints; otherwise it follows poses of the tip link."""
         return self.laws[law].controller.follows is JointReference
+
+
+def quantity_rows(axes: Sequence[Axis], nominal: ArrayLike, values: Mapping[str, Array]) -> Array:
+    """Return the values of a quantity for N samples, shape (N, *shape of ``nominal``).
+
+    Args:
+        axes: Those of the quantity, one or more.
+        nominal: The value, which holds for elements that do not differ.
+        values: By column, each of shape (N,).
+    """
+    count = len(values[axes[0].column])
+    rows = np.repeat(np.asarray(nominal, dtype=np.float64).reshape(1, -1), count, axis=0)
+    for axis in axes:
+        rows[:, list(axis.elements)] = values[axis.column][:, None]
+    return rows.reshape(count, *np.shape(nominal))
 
 
 def element_ranges(name: str, plant: PlantModel, motions: Iterable[JointTrajectory]) -> list[Range]:
