@@ -139,14 +139,31 @@ def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], 
     Returns:
         ``carry`` for the next tick; and the motion, whose effort acts until then.
     """
-    limit, wanted = plant.model.effort_limit, asked
-    if plant.driver is not None and carry.driver is not None:
-        wanted, memory = plant.driver.drive(asked, q, v, carry.driver, period)
-        carry = carry._replace(driver=memory)
-    effort, error = within(wanted, limit), tracking_error(plant.model, follows, q, given.reference)
-    sums = carry.sums.with_tick(equal(given.clock[1], 0.0), error, effort, limit)
+    effort, memory = driven(plant, q, v, asked, carry.driver, period)
+    carry, error = carry._replace(driver=memory), tracking_error(plant.model, follows, q, given.reference)
+    sums = carry.sums.with_tick(equal(given.clock[1], 0.0), error, effort, plant.model.effort_limit)
     after = carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v)))
     return after, TickMotion(q, v, effort, error)
+
+
+def driven(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], asked: NDArray[Any], memory: DriverMemory | None,
+           period: float) -> tuple[NDArray[Any], DriverMemory | None]:
+    """Return the efforts that act in a control period: of the driver if there is one, within the limits of the joints.
+
+    Args:
+        plant: The simulated robot.
+        q: True positions, shape (n,) [rad or m].
+        v: True velocities, shape (n,) [rad/s or m/s].
+        asked: Efforts that are commanded, shape (n,) [N m or N].
+        memory: Of the driver; None without one.
+        period: Control period [s].
+
+    Returns:
+        Efforts, shape (n,) [N m or N], and the memory of the driver for the next period.
+    """
+    if plant.driver is not None and memory is not None:
+        asked, memory = plant.driver.drive(asked, q, v, memory, period)
+    return within(asked, plant.model.effort_limit), memory
 
 
 def commanded(plant: PlantModel, dynamics: Dynamics, q: NDArray[Any], asked: NDArray[Any]) -> NDArray[Any]:

@@ -106,8 +106,8 @@ def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **option
 
 
 def period_program(plant: PlantModel, steps: int | str, varied: Sequence[str] = (), *, divides: bool,
-                   typical: Mapping[str, Any] | None = None) -> StepProgram:
-    """Return a control period under efforts, as `Plant` runs it.
+                   typical: Mapping[str, Any] | None = None, under_efforts: bool = True) -> StepProgram:
+    """Return a control period under constant commands, as `Plant` runs it.
 
     Args:
         plant: The simulated model.
@@ -115,12 +115,13 @@ def period_program(plant: PlantModel, steps: int | str, varied: Sequence[str] = 
         varied: As for `step_program`.
         divides: Whether a period that begins or ends beyond `resolved_speed` is repeated with divided steps.
         typical: Typical values of the varied quantities, where the program is in no loop.
+        under_efforts: As for `step_program`.
     """
-    step = step_program(plant, varied, under_efforts=True)
+    step = step_program(plant, varied, under_efforts=under_efforts)
     ordinary = Repeat(steps, step.statements, typical or {})
     if not divides:
         return step._replace(variables=step.variables | {"peak": ()}, statements=(ordinary,))
-    divided_step, resolved = divided_step_program(plant, varied, under_efforts=True), resolved_speed(plant)
+    divided_step, resolved = divided_step_program(plant, varied, under_efforts=under_efforts), resolved_speed(plant)
 
     def is_fast(before: NDArray[Any], after: NDArray[Any]) -> Any:
         slow = less_equal(turning(plant, before), resolved) * less_equal(turning(plant, after), resolved)
