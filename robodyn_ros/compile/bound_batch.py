@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.compile.batch_abi import empty_result, sample_parts
 from robodyn_ros.compile.compiled_program import CompiledProgram
@@ -53,7 +54,7 @@ class BoundBatch:
         self._forms = program.arguments | program.answers
         self._views, self._values = views, unflatten_all(self._forms, views)
         self._words, self._kept = compiled.words(list(counts.values()), self._arrays, self._arrays)
-        self._function = compiled.function
+        self._code, self._function = compiled.code, compiled.function  # the code lives as long as its owner
         parts = sample_parts(whole, width, threads)
         self._memories = [np.empty((compiled.frame_size + 1) * width, np.float64) for _ in parts]
         self._calls = [(first, end, self._words.ctypes.data, memory.ctypes.data + -memory.ctypes.data % (8 * width))
@@ -83,3 +84,7 @@ class BoundBatch:
             raise InputError(f"bound batch: expected one of {', '.join(self._values)}, received {name!r}")
         for path, array in flatten_all(form, {name: values}, "bound batch").items():
             self._views[path][...] = array
+
+    def array(self, path: str) -> NDArray[np.float64]:
+        """One array, by its path such as ``state.q``, with an axis of the N samples first."""
+        return self._views[path]

@@ -8,6 +8,7 @@
 
 """Procedures for many samples whose arrays stay where they are: against calls of the same procedure."""
 
+import gc
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,16 @@ def test_a_sample_with_nan_leaves_its_neighbours_alone(procedure):
     bound.run()
     assert np.isnan(bound["pair"].q[4]).all()
     assert np.isfinite(np.delete(bound["pair"].q, 4, axis=0)).all()
+
+
+def test_it_outlives_its_procedure():
+    def bound():
+        return compile_procedure({"q": (2,)}, [Compute(lambda q: q + 1.0, "q", "q")], ["q"], ["q"]).bind_batch(5)
+
+    alone = bound()
+    gc.collect()
+    alone.run()
+    np.testing.assert_array_equal(alone["q"], np.ones((5, 2)))
 
 
 @pytest.mark.parametrize(("call", "message"), [
