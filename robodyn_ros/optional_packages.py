@@ -21,6 +21,7 @@ PURPOSES = {
     "pyarrow": ("results of studies and Parquet files need Apache Arrow", "pyarrow"),
     "viser": ("the browser view needs viser", "viser trimesh"),
     "distributed": ("a cluster needs Dask distributed", "distributed"),
+    "gymnasium": ("environments for learned laws need Gymnasium", "gymnasium"),
     "mujoco": ("the engine mujoco and robots in MJCF files need MuJoCo", "mujoco"),
     "xacrodoc": ("xacro files need xacrodoc", "xacrodoc"),
     "robot_descriptions": ("its robots need the package robot_descriptions", "robot_descriptions xacrodoc"),

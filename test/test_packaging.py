@@ -25,16 +25,17 @@ from environment import ALWAYS, PURPOSES
 from robodyn_ros import __version__
 
 ROOT = Path(__file__).parents[1]
-REQUIREMENTS = ("run", "mujoco", "cluster", "test", "bench", "docs", "build")
+REQUIREMENTS = ("run", "mujoco", "cluster", "learn", "test", "bench", "docs", "build")
 DATA_FOLDERS = ("launch", "config", "urdf")
 ROS_PACKAGES = ("robodyn_ros", "robodyn_interfaces")
 KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "pin": "pinocchio",
         "pyyaml": "python3-yaml",
         **{name: f"python3-{name}-pip" for name in ("rosbags", "ruff", "trimesh", "yourdfpy")}}
 """Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
-RUN_EXTRAS = ("cluster", "mujoco", "plot", "record", "study", "view", "xacro")
-WITHOUT_KEY = {"cmaes", "distributed", "llvmlite", "lz4", "msgspec", "mujoco", "playwright", "polars", "pyarrow",
-               "pytest-rerunfailures", "viser", "websockets", "xacrodoc", "zstandard"}  # or they come with such a one
+RUN_EXTRAS = ("cluster", "learn", "mujoco", "plot", "record", "study", "view", "xacro")
+WITHOUT_KEY = {"cmaes", "distributed", "gymnasium", "llvmlite", "lz4", "msgspec", "mujoco", "playwright", "polars",
+               "pyarrow", "pytest-rerunfailures", "viser", "websockets", "xacrodoc", "zstandard"}
+"""Without a key of rosdep, or they come with such a one."""
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
 
@@ -53,7 +54,7 @@ def pins(name):
 
 def run_pins():
     """Versions by distribution of all that robodyn_ros imports."""
-    return pins("run") | pins("mujoco") | pins("cluster")
+    return pins("run") | pins("mujoco") | pins("cluster") | pins("learn")
 
 
 def manifest(folder=ROOT):

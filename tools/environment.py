@@ -27,8 +27,8 @@ from steps import Step, call, fingerprint
 REQUIREMENTS = places.ROOT / "requirements"
 ALWAYS = ("run", "build")
 """Files of requirements/ that are always installed; one named after a release of ROS 2 replaces an installation."""
-PURPOSES = {"test": ("mujoco", "cluster", "test"), "bench": ("mujoco", "cluster", "bench"), "docs": ("docs",),
-            "mujoco": ("mujoco",), "cluster": ("cluster",)}
+PURPOSES = {"test": ("mujoco", "cluster", "learn", "test"), "bench": ("mujoco", "cluster", "learn", "bench"),
+            "docs": ("learn", "docs"), "mujoco": ("mujoco",), "cluster": ("cluster",), "learn": ("learn",)}
 """Further files by what they are for, which ``tools/set_up.py`` takes as arguments."""
 PIP_FOR_VENV = "pip==25.3"
 """Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""

@@ -9,8 +9,8 @@
 """Write the tables of parameters in docs/, and the list of their names, from the declarations.
 
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
-``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, or a section of
-a YAML file, one of `SETTINGS`.
+``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, a section of a
+YAML file, one of `SETTINGS`, or ``observations``.
 Tables of nodes need ROS 2's message packages.
 """
 
@@ -24,6 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.control.observations import ACTIONS, JOINTS, OBSERVATIONS
 from robodyn_ros.control.registry import load_controller
 from robodyn_ros.fields import Field, Range, Unit, declared
 from robodyn_ros.resources import robot_file
@@ -59,7 +60,8 @@ def names(text: str) -> list[str]:
 
 
 def _table(name: str) -> str:
-    rows = (_node_rows(name) if name in NODES else _settings_rows(name) if name in SETTINGS else _controller_rows(name))
+    rows = (_observation_rows() if name == "observations" else _node_rows(name) if name in NODES else
+            _settings_rows(name) if name in SETTINGS else _controller_rows(name))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
@@ -69,6 +71,13 @@ def _controller_rows(name: str) -> Iterable[tuple[str, ...]]:
     for field, own in load_controller(name).Parameters.declarations().items():
         fixed = "; fixed while the controller is in force" if own.structural else ""
         yield _row(own, f"{name}.gains.<joint>.{field}" if own.per_joint else f"{name}.{field}", fixed)
+
+
+def _observation_rows() -> Iterable[tuple[str, ...]]:
+    yield "observation", "elements", "unit", "meaning"
+    yield ("---",) * 4
+    for name, own in OBSERVATIONS.items():
+        yield f"`{name}`", {JOINTS: "n", ACTIONS: "m"}.get(str(own.size), str(own.size)), str(own.unit), own.description
 
 
 def _settings_rows(name: str) -> Iterable[tuple[str, ...]]:

@@ -8,7 +8,7 @@
 
 """``make setup`` installs what the demo and every node need, and resumes after an interruption.
 
-Arguments name what else will be done: test, bench, docs, mujoco, cluster (``make setup FOR="test docs"``).
+Arguments name what else will be done: test, bench, docs, mujoco, cluster, learn (``make setup FOR="test docs"``).
 
 1. prerequisites.py checks the machine before anything is downloaded;
 2. environment.py makes .venv and installs the pinned packages, with ROS 2 unless an installation is sourced;

@@ -73,6 +73,6 @@ def test_what_is_asked_for_is_installed_beside_what_the_demo_needs():
         return {step.stamp.stem.removeprefix("packages_") for step in environment.steps(purposes)} - {"made"}
 
     assert files() == {"run"}
-    assert files("test", "docs") == {"run", "mujoco", "cluster", "test", "docs"}
+    assert files("test", "docs") == {"run", "mujoco", "cluster", "learn", "test", "docs"}
     stamps = {step.stamp.name: step.key for step in environment.steps(["test"])}
     assert stamps.items() >= {step.stamp.name: step.key for step in environment.steps()}.items()
