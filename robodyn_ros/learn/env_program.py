@@ -272,8 +272,9 @@ class EnvProgram:
         wrench = UNMEASURED if self.plant.world is None else np.zeros(6)
         return self._observe(q, memory, task, rest, np.zeros(self.robot.n), wrench, 0.0, of_law)
 
-    def _finish(self, state: PlantState, memory: LoopMemory, saved: Saved, peak: Any, task: EpisodeTask, action: NDArray[Any],
-                effort: NDArray[Any], *values: NDArray[Any]) -> tuple[PlantState, LoopMemory, StepOutcome]:
+    def _finish(self, state: PlantState, memory: LoopMemory, saved: Saved, peak: Any, task: EpisodeTask,
+                action: NDArray[Any], effort: NDArray[Any], *values: NDArray[Any]
+                ) -> tuple[PlantState, LoopMemory, StepOutcome]:
         of_law, contact = values[:len(self._of_law)], values[len(self._of_law):]
         speed = maximum(peak, turning(self.plant, state.v))
         form: Any = form_of(state, shapes=False)
@@ -285,8 +286,9 @@ class EnvProgram:
         effort = where(good, effort, 0.0)
         return state, *self._observe(state.q, memory, task, action, effort, wrench, 1.0 - good, of_law)
 
-    def _observe(self, q: NDArray[Any], memory: LoopMemory, task: EpisodeTask, action: NDArray[Any], effort: NDArray[Any],
-                 wrench: Array, failed: Any, of_law: Sequence[NDArray[Any]]) -> tuple[LoopMemory, StepOutcome]:
+    def _observe(self, q: NDArray[Any], memory: LoopMemory, task: EpisodeTask, action: NDArray[Any],
+                 effort: NDArray[Any], wrench: Array, failed: Any, of_law: Sequence[NDArray[Any]]
+                 ) -> tuple[LoopMemory, StepOutcome]:
         measured = State(0.0, self.period, memory.q, memory.v, wrench)
         newest = self.observations.observe(
             Observed(self._dynamics(of_law), measured, task.reference, action, self.action.default))
