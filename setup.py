@@ -56,9 +56,9 @@ setup(
         "study": ["cmaes~=0.13", "pyarrow>=20"],
         "view": ["msgspec", "trimesh", "viser~=1.1", "websockets"],
         "xacro": ["xacrodoc~=2.0"],
-        "test": ["hypothesis", "matplotlib", "mujoco", "mypy", "pandas", "pin", "playwright", "polars", "pytest",
-                 "pytest-rerunfailures", "pytest-xdist", "rosbags", "ruff"],
-        "bench": ["matplotlib", "mujoco", "pin"],
+        "test": ["daqp", "hypothesis", "matplotlib", "mujoco", "mypy", "pandas", "pin", "playwright", "polars",
+                 "pytest", "pytest-rerunfailures", "pytest-xdist", "rosbags", "ruff"],
+        "bench": ["daqp", "matplotlib", "mujoco", "pin", "proxsuite"],
         "docs": ["furo", "ipykernel", "matplotlib", "myst-parser", "nbclient", "sphinx", "sphinx-copybutton"],
     },
     entry_points={

@@ -25,6 +25,7 @@ SECTIONS = {
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
     "networks": "bench.networks:NETWORKS",
+    "qp": "bench.quadratic_programs:QUADRATIC_PROGRAMS",
     "varied_plants": "bench.varied_plants:VARIED_PLANTS",
     "cluster": "bench.cluster:CLUSTER",
     "cluster_limits": "bench.cluster_limits:CLUSTER_LIMITS",

@@ -48,6 +48,7 @@ class ProgramText:
 
     Attributes:
         text: The module.
+        routines: Modules with algorithms that it calls.
         places: Where each variable begins.
         frame_size: Size of the frame [numbers, or vectors].
         arrays: Role (sequence, record, input or output) and name of each array that the words describe.
@@ -61,7 +62,7 @@ class ProgramText:
         self.frame_size = 0
         self.arrays: list[tuple[str, str]] = []
         body = self._in_place() if in_place else self._in_frame()
-        self.text = self._runtime.text() + body
+        self.text, self.routines = self._runtime.text() + body, tuple(self._runtime.routines.values())
 
     def _in_place(self) -> str:
         ((statement, tape),) = self._traced.tapes.items()
@@ -266,7 +267,7 @@ class CompiledProgram:
                      if in_place else python_entry.counts_entry(len(program.counts), self.frame_size))
             exports.append("entry")
             symbols = python_entry.symbols()
-        self.code = Code(compile_module(text), tuple(exports), symbols)
+        self.code = Code(compile_module(text, layout.routines), tuple(exports), symbols)
         word, address = ctypes.c_int64, ctypes.c_void_p
         arguments = [word, word, address, address] if width > 1 else [address, address]
         self.function = self.code.function(exports[0], None, *arguments)

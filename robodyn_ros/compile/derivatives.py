@@ -21,7 +21,7 @@ import numpy as np
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.products import ProductsTape
 from robodyn_ros.compile.tape import Tape, trace
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import CompileError, InputError
 
 
 def derivative(tape: Tape, wrt: str | Sequence[str], mode: Literal["forward", "reverse"] | None = None
@@ -43,6 +43,7 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Literal["forward", "r
 
     Raises:
         InputError: The tape has no input of a name.
+        CompileError: The solution of a quadratic program depends on these inputs.
     """
     if isinstance(tape, ProductsTape):
         tape = trace(tape, tape.inputs)  # written out
@@ -102,6 +103,9 @@ def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], forward: boo
     for entry in range(len(codes)) if forward else range(len(codes) - 1, -1, -1):
         if codes[entry] <= op.CONSTANT or not varies[entry]:
             continue
+        if codes[entry] in op.ROUTINE:
+            raise CompileError("derivative: expected a function without a quadratic program of what it is "
+                               "differentiated by; its solution has kinks, and no derivative here")
         used = [place for place in operands[entry] if place >= 0]
         for operand, partial in zip(used, op.OPERATIONS[codes[entry]].partials, strict=False):
             source, target = (slopes[operand], slopes[entry]) if forward else (slopes[entry], slopes[operand])

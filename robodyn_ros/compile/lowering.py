@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.llvm_text import float_type, function, literal, mangled, struct_type, truth_type
-from robodyn_ros.compile.runtime import Runtime
+from robodyn_ros.compile.quadratic_program import Sizes
+from robodyn_ros.compile.runtime import Runtime, program_memory
 from robodyn_ros.compile.schedule import Step, schedule
 from robodyn_ros.compile.tape import Tape, collector_paused
 
@@ -64,6 +65,7 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contra
     copies: list[tuple[Place, Place]] = []
     if len(plan.pieces) > 1 or sum(len(outputs[entry]) for entry in uncomputed) > STORES:
         copies = writer.defer_replacements()
+    calls = writer.reserve_calls(plan.slot_count + len(copies))
     # The last of these stores, often the only ones, go into the first piece that computes.
     for stores in _chunks([(entry, place) for entry in uncomputed for place in outputs[entry]]) or [[]]:
         writer.begin()
@@ -78,7 +80,7 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contra
         writer.begin()
         for number, (source, target) in enumerate(chunk):
             writer.store(target, writer.load(source, f"%deferred{number}"))
-    slot_count, pieces = plan.slot_count + len(copies), writer.pieces
+    slot_count, pieces = plan.slot_count + len(copies) + calls, writer.pieces
     if len(pieces) == 1:
         return Lowered("\n".join(pieces[0]), "", slot_count)
     parameters = ", ".join(f"ptr noalias %{pointer}" for pointer in memory.pointers)
@@ -130,6 +132,24 @@ class _Writer:
                     copies.append((places[number], place))
         return copies
 
+    def reserve_calls(self, first: int) -> int:
+        """Give each quadratic program memory behind the slots, from the first one on; return how much it takes."""
+        self._calls: dict[int, tuple[Sizes, Place]] = {}
+        self._arguments: dict[int, list[Place]] = {}  # where a pair of arguments goes: of each program that has it
+        taken = 0
+        for entry in [entry for entry, code in enumerate(self.codes) if code == op.QUADRATIC_PROGRAM]:
+            pair, *given = self._operands[entry]
+            sizes = Sizes(*(int(self._constants[self._operands[number][0]]) for number in given))
+            memory = self._memory.spill.at(first + taken)
+            self._calls[entry] = sizes, memory
+            place = sizes.arguments
+            while self.codes[pair] == op.ARGUMENTS:
+                place -= 2
+                self._arguments.setdefault(pair, []).append(memory.at(place))
+                pair = self._operands[pair][0]
+            taken += program_memory(sizes, self._width)
+        return taken
+
     def begin(self) -> None:
         """Begin a piece."""
         self.pieces.append([])
@@ -142,6 +162,8 @@ class _Writer:
         """Compute a step."""
         if isinstance(step, tuple):
             self._sincos(step)
+        elif self.codes[step] in op.ROUTINE:
+            self._call(step)
         else:
             name = f"%v{step}"
             self.lines.append(f"  {name} = {self._instruction(step, name)}")
@@ -191,6 +213,24 @@ class _Writer:
             self.store(self._memory.spill.at(self.plan.slots[entry]), name)
         for place in self.outputs.get(entry, ()):
             self.store_result(place, name)
+
+    def _call(self, entry: int) -> None:
+        """Store a pair of arguments, call the solver of a quadratic program, or load a result."""
+        code, (first, *others) = self.codes[entry], self._operands[entry]
+        if code == op.ELEMENT:
+            sizes, memory = self._calls[first]
+            number = int(self._constants[self._operands[others[0]][0]])
+            self._made(entry, self.load(memory.at(sizes.arguments + number), f"%v{entry}"))
+            return
+        if code == op.ARGUMENTS:
+            for place in self._arguments.get(entry, ()):
+                for number, operand in enumerate(others):
+                    self.store(place.at(number), self.value(operand))
+        else:
+            sizes, memory = self._calls[entry]
+            solver = self._runtime.program_solver(sizes.n, sizes.m)
+            self.lines.append(f"  call void @{solver}(ptr {self._address(memory)})")
+        self._made(entry, literal(0.0, self._width))
 
     def _instruction(self, entry: int, name: str) -> str:
         """Append the instructions of an entry, and return the last one."""

@@ -16,7 +16,7 @@ import ctypes
 import functools
 import itertools
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,21 +77,25 @@ def _compiler() -> str:
     return code_cache.digest(repr(versions), Path(__file__).read_bytes(), repr(host()))
 
 
-def compile_module(text: str) -> bytes:
+def compile_module(text: str, routines: Sequence[str] = ()) -> bytes:
     """Object code of a module in LLVM's assembly language, without ``target`` lines; from the cache or compiled now.
+
+    Args:
+        text: The module.
+        routines: Modules with functions that it calls, which have loops that LLVM shall optimise in full.
 
     Raises:
         CompileError: The module is not valid.
     """
-    key = code_cache.digest(_compiler(), text)
+    key = code_cache.digest(_compiler(), text, *routines)
     image = code_cache.load(key)
     if image is None:
-        image = _object_code(text)
+        image = _object_code(text, routines)
         code_cache.store(key, image)
     return image
 
 
-def _object_code(text: str) -> bytes:
+def _object_code(text: str, routines: Sequence[str]) -> bytes:
     """Let LLVM compile a module; docs/compile.md gives reasons for the pass, the levels and the options.
 
     LLVM has the two options for the whole process only: they are set back after each module, for other users of LLVM.
@@ -100,13 +104,19 @@ def _object_code(text: str) -> bytes:
     machine = _target_machine(1 if is_long else 2)
     head = f'target triple = "{host().triple}"\ntarget datalayout = "{machine.target_data}"\n'
     try:
-        module = llvm.parse_assembly(head + text, llvm.create_context())
+        context = llvm.create_context()
+        module = llvm.parse_assembly(head + text, context)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the generated module: {error}") from error
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    for routine in routines:
+        other = llvm.parse_assembly(head + routine, context)
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+        builder.getModulePassManager().run(other, builder)
+        module.link_in(other)
     with _options:
         llvm.set_option("", "-enable-misched=0")
         llvm.set_option("", f"-greedy-reverse-local-assignment={int(is_long)}")

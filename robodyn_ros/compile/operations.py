@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.compile import quadratic_program
 from robodyn_ros.errors import CompileError
 
 Function = Callable[..., Any]
@@ -45,7 +46,7 @@ class Operation(NamedTuple):
     operand_count: int
     evaluate: Function
     partials: tuple[Function, ...] = ()
-    lowering: Literal["instruction", "comparison", "intrinsic", "library", "special"] = "special"
+    lowering: Literal["instruction", "comparison", "intrinsic", "library", "routine", "special"] = "special"
     llvm: str = ""
     record: Function | None = None
     symmetry: Literal["", "odd", "even"] = ""
@@ -105,6 +106,27 @@ def _sum_of_product(name: str, evaluate: Function, *partials: Function, negated:
                       llvm="llvm.fmuladd")
 
 
+def _record_arguments(before: Any, *pair: Any) -> Any:
+    """Record a pair of arguments behind those before, which may be pairs of numbers still."""
+    recorder = next(each.recorder for each in (before, *pair) if hasattr(each, "recorder"))
+    pairs = [pair]
+    while isinstance(before, tuple):
+        before, *earlier = before
+        pairs.append(tuple(earlier))
+    for each in reversed(pairs):
+        before = _recorded(recorder, ARGUMENTS, (before, *each))
+    return before
+
+
+def _solve_programs(arguments: Any, n: float, m: float) -> np.ndarray:
+    """The results of quadratic programs, shape (number of results, ...), whose arguments are numbers or arrays."""
+    values: list[Any] = []
+    while isinstance(arguments, tuple):
+        arguments, *pair = arguments
+        values += reversed(pair)
+    return quadratic_program.solve_flat(int(n), int(m), np.stack(np.broadcast_arrays(*values[::-1])))
+
+
 INPUT, CONSTANT = _operation("input", 0, float), _operation("constant", 0, float)  # which are read, not computed
 ADD = _operation("add", 2, np.add, lambda _, a, b: 1.0, lambda _, a, b: 1.0,
                  lowering="instruction", llvm="fadd", record=operator.add)
@@ -160,6 +182,14 @@ MULTIPLY_SUBTRACT = _sum_of_product("multiply_subtract", lambda a, b, c: a * b -
 SUBTRACT_PRODUCT = _sum_of_product("subtract_product", lambda a, b, c: c - a * b, lambda _, a, b, c: -b,
                                    lambda _, a, b, c: -a, lambda _, a, b, c: 1.0, negated=0)
 """Sums of a product, never traced: `Tape.contracted` makes them; where the processor can, each is rounded once."""
+
+ARGUMENTS = _operation("arguments", 3, lambda before, a, b: (before, a, b), lowering="routine",
+                       record=_record_arguments)
+QUADRATIC_PROGRAM = _operation("quadratic_program", 3, _solve_programs, lowering="routine")
+ELEMENT = _operation("element", 2, lambda results, place: results[int(place)], lowering="routine")
+ROUTINE = frozenset((ARGUMENTS, QUADRATIC_PROGRAM, ELEMENT))
+"""A call of an algorithm with loops: its arguments, pair by pair, each behind those before; the call, with the numbers
+of variables and rows; an element of its results. These are no numbers, but the last one."""
 
 _ELEMENTWISE = {code: np.frompyfunc(partial(apply, code), OPERATIONS[code].operand_count, 1)
                 for code in (SIGN, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)}

@@ -22,9 +22,12 @@ changes, and that takes longer than the computation.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangled, struct_type
+from robodyn_ros.compile.loops import llvm_functions
+from robodyn_ros.compile.quadratic_program import Sizes, solve_program
 
 LARGEST_ANGLE = float(2**30)
 
@@ -63,12 +66,14 @@ class Runtime:
         width: Samples computed at once: 1, or as many as a vector has lanes.
         lanes: Angles whose sine and cosine a single sample gathers into one vector.
         attributes: LLVM's attributes for all functions: vectors of ``lanes`` numbers are allowed, and preferred.
+        routines: Modules with algorithms that the instructions call.
     """
 
     def __init__(self, width: int, lanes: int, fused: bool) -> None:
         self.width, self.lanes, self._fused = width, lanes, fused
         self.attributes = f'nounwind "prefer-vector-width"="{64 * lanes}" "min-legal-vector-width"="{64 * lanes}"'
         self._functions: dict[str, str] = {}
+        self.routines: dict[str, str] = {}
 
     def text(self) -> str:
         """All functions needed so far, and the declarations that modules refer to."""
@@ -101,6 +106,17 @@ class Runtime:
             self.mover("unpack")
         write = {"stream": _stream, "merge": _merge}.get(name, _pack_or_unpack)
         return self._need(name, lambda: write(name, self.width, self.attributes))
+
+    def program_solver(self, n: int, m: int) -> str:
+        """Name of ``@solve(memory)``: solves a quadratic program of n variables and m rows, lane by lane.
+
+        The memory has a vector for each argument and then for each result, and numbers for one lane, see
+        `program_memory`.
+        """
+        name = f"solve{n}x{m}_lanes{self.width}"
+        if name not in self.routines:
+            self.routines[name] = _program_solver(name, Sizes(n, m), self.width)
+        return self._need(name, lambda: f"declare void @{name}(ptr) nounwind\n")
 
     def _need(self, name: str, write: Callable[[], str]) -> str:
         if name not in self._functions:
@@ -203,6 +219,41 @@ def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
         raw = text.let(f"xor {integer} {text.let(f'bitcast {kind} {value} to {integer}')}, {sign}")
         results.append(text.let(f"bitcast {integer} {raw} to {kind}"))
     return results[0], results[1]
+
+
+def program_memory(sizes: Sizes, width: int) -> int:
+    """Vectors that `Runtime.program_solver` needs: arguments, results, and a lane's numbers."""
+    lane = sizes.work + (sizes.arguments + sizes.results if width > 1 else 0)
+    return sizes.arguments + sizes.results - (-lane // width)
+
+
+def _program_solver(name: str, sizes: Sizes, width: int) -> str:
+    """See `Runtime.program_solver`; one sample is solved in place, of several each lane is copied out and in."""
+    text, given, found = FunctionText(1), sizes.arguments, sizes.results
+
+    def solve(arguments: str) -> None:
+        results = text.at(arguments, given)
+        work = text.at(results, found)
+        text.line(f"call void @solve_program(i64 {sizes.n}, i64 {sizes.m}, ptr {arguments}, ptr {results}, ptr {work})")
+
+    def lane(number: str) -> None:
+        copy = text.at("%memory", (given + found) * width)
+
+        def move(place: str, *, out: bool) -> None:
+            packed = text.at("%memory", text.let(f"add i64 {text.let(f'mul i64 {place}, {width}')}, {number}"))
+            alone = text.at(copy, place)
+            source, target = (packed, alone) if out else (alone, packed)
+            text.store(text.load(source), target)
+
+        text.loop("0", given, 1, partial(move, out=True), at_least_once=True)
+        solve(copy)
+        text.loop(str(given), given + found, 1, partial(move, out=False), at_least_once=True)
+
+    if width == 1:
+        solve("%memory")
+    else:
+        text.loop("0", width, 1, lane, at_least_once=True)
+    return llvm_functions(solve_program) + function(f"void @{name}(ptr noalias %memory) nounwind", text.lines)
 
 
 _ROWS = "ptr %rows, i64 %distance, i64 %columns, ptr %vectors"

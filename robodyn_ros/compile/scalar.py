@@ -50,7 +50,8 @@ class Recorder:
             found = Scalar(self, len(self.scalars), key)
             self.table[key] = found
             self.scalars.append(found)
-            if self.typical and key[0] > op.CONSTANT:  # an operation on fixed scalars and constants is fixed
+            # An operation on fixed scalars and constants is fixed.
+            if self.typical and key[0] > op.CONSTANT and key[0] not in op.ROUTINE:
                 operands = [self.scalars[index] for index in key[1:]]
                 if all(operand.fixed or operand.key[0] == op.CONSTANT for operand in operands):
                     values = [self.typical[each.index] if each.fixed else each.key[1] for each in operands]

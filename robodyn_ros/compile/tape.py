@@ -117,7 +117,8 @@ class Tape:
         needed: dict[int, None] = {}  # by others, or as a result
         for code, used in zip(codes, operands, strict=True):
             used = [entry for entry in used if entry >= 0] if code != op.CONSTANT else []
-            is_fixed.append(used[0] in chosen if code == op.INPUT else all(is_fixed[entry] for entry in used))
+            is_fixed.append(used[0] in chosen if code == op.INPUT else
+                            code not in op.ROUTINE and all(is_fixed[entry] for entry in used))
             if code > op.CONSTANT and not is_fixed[-1]:
                 needed |= dict.fromkeys(used)
         needed |= dict.fromkeys(self.outputs.tolist())

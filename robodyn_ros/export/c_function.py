@@ -20,6 +20,8 @@ import numpy as np
 
 from robodyn_ros.compile import Tape
 from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.loops import c_functions
+from robodyn_ros.compile.quadratic_program import Sizes, solve_program
 from robodyn_ros.compile.records import Shape
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -102,7 +104,7 @@ class CFunction:
 
     def helpers(self) -> set[int]:
         """Codes of the operations that need a function of `helper_text`."""
-        return set(self.tape.codes.tolist()) & _HELPERS.keys()
+        return set(self.tape.codes.tolist()) & {*_HELPERS, op.QUADRATIC_PROGRAM}
 
     def definition(self, real: str) -> Iterator[str]:
         """Its lines.
@@ -136,6 +138,9 @@ class CFunction:
                 texts.append(f"t{entry}")
             elif code == op.CONSTANT:
                 texts.append(literal(float(self.tape.constants[used[0]]), real))
+            elif code in op.ROUTINE:
+                texts.append(f"t{entry}")
+                yield from self._call(entry, texts, real)
             else:
                 yield f"    const {real} t{entry} = {_operation(code, [texts[i] for i in used if i >= 0], real)};"
                 texts.append(f"t{entry}")
@@ -143,6 +148,25 @@ class CFunction:
         for place, entry in zip(places, self.tape.outputs.tolist(), strict=True):
             yield f"    {place} = {texts[entry]};"
         yield "}"
+
+    def _call(self, entry: int, texts: list[str], real: str) -> Iterator[str]:
+        """A quadratic program, whose arguments are stored where it is called, or a result of one; both are double."""
+        codes, operands = self.tape.codes, self.tape.operands.tolist()
+        if codes[entry] == op.ELEMENT:
+            call, place = operands[entry][:2]
+            number = int(self.tape.constants[operands[place][0]])
+            yield f"    const {real} t{entry} = ({real})results{call}[{number}];"
+        elif codes[entry] == op.QUADRATIC_PROGRAM:
+            pair, *given = operands[entry]
+            sizes = Sizes(*(int(self.tape.constants[operands[number][0]]) for number in given))
+            values: list[str] = []
+            while codes[pair] == op.ARGUMENTS:
+                pair, *both = operands[pair]
+                values += [texts[number] for number in reversed(both)]
+            yield (f"    double arguments{entry}[{sizes.arguments}], results{entry}[{sizes.results}], "
+                   f"work{entry}[{sizes.work}];")
+            yield from (f"    arguments{entry}[{place}] = {value};" for place, value in enumerate(reversed(values)))
+            yield f"    qp_solve_program({sizes.n}, {sizes.m}, arguments{entry}, results{entry}, work{entry});"
 
     def _outputs(self) -> Mapping[str, Shape]:
         return self.outputs or {"result": self.tape.output_shape}
@@ -156,7 +180,9 @@ def folded(line: str) -> str:
 
 
 def helper_text(code: int, real: str) -> str:
-    """The definition of a function that C lacks."""
+    """The definition of a function that C lacks; quadratic programs are solved in double, whatever the precision."""
+    if code == op.QUADRATIC_PROGRAM:
+        return "\n\n".join(c_functions(solve_program, "qp_", "double", lambda value: literal(value, "double")))
     name, arguments, body = _HELPERS[code]
     given = ", ".join(f"{real} {argument}" for argument in arguments.split(", "))
     return f"static {real} {name}({given})\n{{\n    {body.format(real=real)}\n}}"

@@ -18,6 +18,7 @@ import pytest
 from robodyn_ros import CompileError, InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import array_shapes
+from robodyn_ros.control import JointReference, qp
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.registry import controller_names, make_controller
@@ -122,6 +123,49 @@ def test_a_law_in_c_gives_the_efforts_of_python(name, tmp_path):
 @pytest.mark.parametrize("name", controller_names())
 def test_every_law_on_every_shipped_robot(name, shipped, tmp_path):
     compare(name, shipped, tmp_path)
+
+
+class Limited(Law):
+    """Computed torque with the accelerations nearest to those wanted whose efforts are at most 250."""
+
+    follows = JointReference
+
+    def initial_memory(self, state):
+        return np.zeros(2 * self.robot.n)
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        wanted = reference.a + 40.0 * (reference.v - state.v) + 400.0 * (reference.q - state.q)
+        mass, bias = dynamics.mass_matrix(state.q), dynamics.bias(state.q, state.v)
+        n = len(wanted)
+        found = qp.solve(np.eye(n), -wanted, mass, -250.0 - bias, 250.0 - bias, softness=1e-6, warm=memory)
+        return mass @ found.x + bias, found.multipliers
+
+
+@needs_compiler
+@pytest.mark.parametrize("precision", ["double", "float"])
+def test_a_law_with_a_quadratic_program_in_c(precision, tmp_path):
+    robot = Robot.named("scara")
+    law = Limited(robot)
+    code = law_source(law, "limited", precision)
+    _, file = write_new(tmp_path / "code", code.files)
+    done = subprocess.run(["gcc", *STRICT, "-Wconversion", "-c", str(file), "-o", str(tmp_path / "law.o")],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    if precision == "float":
+        return
+    in_c, rng, limited = InC(law, "limited", tmp_path / "double"), np.random.default_rng(6), 0
+    for tick in range(200):
+        state = State(0.002 * tick, 0.002, *rng.normal(0.0, 0.05, (2, robot.n)), np.zeros(6))
+        if tick == 0:
+            law.activate(state)
+            in_c.init(state)
+        reference = JointReference(*rng.normal(0.0, 0.05, (3, robot.n)))
+        expected = law.update(state, reference)
+        np.testing.assert_allclose(in_c.tick(state, reference), expected, rtol=0.0, atol=1e-6)
+        limited += np.abs(law.memory).max() > 0.0
+    assert not law.uncompiled_reason
+    assert 10 < limited < 190, limited
 
 
 @needs_compiler
