@@ -10,6 +10,7 @@
 
 from robodyn_ros.compile import clip, where
 from robodyn_ros.control.controller import Controller, Law
+from robodyn_ros.control.law_inputs import Reading, declare_input
 from robodyn_ros.control.parameters import (
     DAMPING,
     EFFORT,
@@ -42,10 +43,12 @@ __all__ = [
     "JointReference",
     "Law",
     "Parameters",
+    "Reading",
     "State",
     "Unit",
     "clip",
     "controller_names",
+    "declare_input",
     "derived",
     "make_controller",
     "per_joint",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from inspect import signature
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from robodyn_ros.compile.records import Structure, flatten, form_of, from_number
 from robodyn_ros.compile.tape import not_traceable
 from robodyn_ros.compile.traced_array import limited_weights
 from robodyn_ros.compile.traced_numpy import with_traced_numpy
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.state import Reference, State
 from robodyn_ros.description.model import Array, RobotModel
@@ -34,6 +35,8 @@ class PureLaw(Protocol):
     """The part of a `Law` that is needed to compile it."""
 
     robot: Robot
+    senses: ClassVar[tuple[str, ...]]
+    Inputs: ClassVar[Any]
 
     @property
     def follows(self) -> type[Reference] | None:
@@ -101,7 +104,8 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
     """
     n, name, follows = law.robot.n, type(law).__name__, law.follows
     try:
-        first = initial_memory(law, State(0.0, 0.0, np.zeros(n), np.zeros(n)))
+        at_rest = state_form(type(law), n).completed(State(0.0, 0.0, np.zeros(n), np.zeros(n)))
+        first = initial_memory(law, at_rest)
     except Exception as error:  # whatever the code of a plugin raises
         raise CompileError(_reason(name, error)) from error
     make_reference: Any = follows
@@ -146,23 +150,25 @@ def law_of_arrays(law: PureLaw, packed: PackedParameters) -> tuple[Callable[...,
         packed: Its parameters; only those that are `fixed` are built in.
 
     Returns:
-        A function, and the shapes of its arguments. It takes time and period in one array, the other arrays of the
-        state, those of the reference, the numbers of the parameters, shape (p,), and those of the memory, shape (m,);
+        A function, and the shapes of its arguments. It takes time and period in one array, joints and wrench of the
+        state, what the law reads beside them (`StateForm.shapes`), the arrays of the reference, the numbers of the parameters, shape (p,), and those of the memory, shape (m,);
         it returns efforts and memory in one array, shape (n + m,).
 
     Raises:
         CompileError: As `traceable`.
     """
     answer, n = traceable(law, packed), law.robot.n
+    form = state_form(type(law), n)
     reference: Any = type(answer.reference)
-    shapes: dict[str, tuple[int, ...]] = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)}
+    shapes: dict[str, tuple[int, ...]] = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)} | form.shapes
     if answer.reference is not None:
         shapes |= {f"reference.{name}": array.shape for name, array in answer.reference._asdict().items()}
     shapes |= {"parameters": packed.values.shape, "memory": memory_numbers(answer.memory).shape}
 
     def on_arrays(clock: Any, q: Array, v: Array, wrench_tip: Array, *rest: Array) -> Array:
-        (time, period), (*desired, values, numbers) = clock, rest
-        effort, memory = answer.function(values, State(time, period, q, v, wrench_tip),
+        (time, period), (*given, values, numbers) = clock, rest
+        sensed, desired = iter(given[:len(form.shapes)]), given[len(form.shapes):]
+        effort, memory = answer.function(values, form.with_arrays(State(time, period, q, v, wrench_tip), sensed),
                                          reference(*desired) if desired else None, memory_of(answer.memory, numbers))
         return np.concatenate([effort, memory_numbers(memory)])
 

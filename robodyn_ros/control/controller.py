@@ -34,8 +34,9 @@ from robodyn_ros.control.compiled_law import (
     memory_numbers,
     memory_of,
 )
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters as AnyParameters
-from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State, own_inputs
+from robodyn_ros.control.state import JOINTS_AND_WRENCH, UNMEASURED, JointReference, Reference, State, own_inputs
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import CompileError, InputError
 from robodyn_ros.robot import Robot
@@ -54,6 +55,9 @@ class Controller(ABC):
         Parameters: Class of the parameters.
         follows: Class of the references that `update` expects; None if the controller follows none (and receives
             None). Where one controller replaces another that follows the same class, a motion under way goes on.
+        senses: Fields of `State` that `update` reads beside joints and wrench, of `MOTOR_SIDE`. It runs only while these
+            are measured; until then the safe controller holds the robot.
+        Inputs: Class of further inputs, see `control.law_inputs`; None: none.
         robot: The robot.
         dynamics: Its compiled dynamics.
         parameters: The parameters in force, complete and within their ranges. Never altered, only replaced.
@@ -61,6 +65,8 @@ class Controller(ABC):
 
     Parameters: ClassVar[type[AnyParameters]] = AnyParameters
     follows: ClassVar[type[Reference] | None] = JointReference
+    senses: ClassVar[tuple[str, ...]] = ()
+    Inputs: ClassVar[Any] = None
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """Prepare for a robot; slow preparations belong here.
@@ -143,6 +149,8 @@ class Law(Controller, Generic[P, R, M]):
         """As in `Controller`."""
         super().__init__(robot, parameters)
         self.memory_numbers: Array = np.zeros(0)
+        form = state_form(type(self), robot.n)
+        self._state_form = form if form.shapes else None  # of what the law reads beside joints and wrench
         self._first_memory: Any = None
         self._active = False
         self._clock = np.zeros(2)
@@ -202,7 +210,7 @@ class Law(Controller, Generic[P, R, M]):
 
     def activate(self, state: State) -> None:
         """Start over with the initial memory."""
-        self.memory = initial_memory(self, own_inputs(state, None)[0])
+        self.memory = initial_memory(self, own_inputs(self._completed(state), None)[0])
         self._active = True
 
     def update(self, state: State, reference: Any) -> Array:
@@ -218,10 +226,11 @@ class Law(Controller, Generic[P, R, M]):
             return self._update_uncompiled(state, reference)
         clock = self._clock
         clock[0], clock[1] = state.time, state.period
+        sensed = state[JOINTS_AND_WRENCH] if self._state_form is None else self._sensed(state)
         if reference is None:
-            result = self._kernel(clock, *state[2:], self._packed.values, self.memory_numbers)
+            result = self._kernel(clock, *sensed, self._packed.values, self.memory_numbers)
         else:
-            result = self._kernel(clock, *state[2:], *reference, self._packed.values, self.memory_numbers)
+            result = self._kernel(clock, *sensed, *reference, self._packed.values, self.memory_numbers)
         if self.memory_numbers.size == 0:
             return result
         n = self.robot.n
@@ -252,20 +261,30 @@ class Law(Controller, Generic[P, R, M]):
         Returns:
             Takes a state and a reference, returns efforts, shape (n,) [N m or N]. The law's own memory stays as it is.
         """
-        packed, memory, n = self.prepare(parameters), initial_memory(self, state), self.robot.n
+        packed, n = self.prepare(parameters), self.robot.n
+        memory = initial_memory(self, self._completed(state))
         kernel = self._kernels[packed.fixed]
 
         def answer(state: State, reference: Any) -> Array:
+            state = self._completed(state)
             if isinstance(kernel, str):
                 effort, _ = called(self, self.dynamics, parameters, state, reference, memory)
                 return np.asarray(effort, dtype=np.float64)
             clock = np.array([state.time, state.period])
-            return kernel(clock, *state[2:], *(reference or ()), packed.values, memory_numbers(memory))[:n]
+            return kernel(clock, *self._sensed(state), *(reference or ()), packed.values, memory_numbers(memory))[:n]
 
         return answer
 
     def _update_uncompiled(self, state: State, reference: Any) -> Array:
         memory = memory_of(self._first_memory, read_only(self.memory_numbers))
-        effort, memory = called(self, self.dynamics, self.parameters, *own_inputs(state, reference), memory)
+        inputs = own_inputs(self._completed(state), reference)
+        effort, memory = called(self, self.dynamics, self.parameters, *inputs, memory)
         self.memory_numbers = np.array(memory_numbers(memory), dtype=np.float64)
         return np.array(effort, dtype=np.float64)
+
+    def _completed(self, state: State) -> State:
+        return state if self._state_form is None else self._state_form.completed(state)
+
+    def _sensed(self, state: State) -> tuple[Any, ...]:
+        """The arrays of a state that the kernel takes."""
+        return state[JOINTS_AND_WRENCH] + (() if self._state_form is None else tuple(self._state_form.arrays(state)))

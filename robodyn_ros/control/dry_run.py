@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.controller import Controller, Law, State
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.state import own_inputs
 from robodyn_ros.control.trajectories.reference import SOURCES
@@ -36,9 +37,9 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
     Raises:
         PluginError: The controller raised, or returned something else than finite efforts.
     """
-    state = State(0.0, 0.0, q, v)
     kind = controller.follows
     try:
+        state = state_form(type(controller), len(q)).completed(State(0.0, 0.0, q, v))
         reference = None if kind is None else SOURCES[kind](controller.robot, q).sample(0.0)
         activate(controller, state)
         checked_effort(answer(controller, state, reference), len(q))

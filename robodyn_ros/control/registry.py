@@ -21,6 +21,7 @@ from functools import lru_cache, reduce
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 from robodyn_ros.control.controller import Controller, Law
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS, describe, plugin_error
 from robodyn_ros.control.plugin_source import Source, find_source, has_changed, import_current
@@ -31,8 +32,8 @@ from robodyn_ros.robot import Robot
 GROUP = "robodyn_ros.controllers"
 """Entry point group of controllers."""
 
-_READ_BETWEEN_CALLS = ("follows", "parameters", "memory", "memory_numbers", "uncompiled_reason", "prepare",
-                       "__getattribute__", "__getattr__", "__setattr__")
+_READ_BETWEEN_CALLS = ("follows", "senses", "Inputs", "parameters", "memory", "memory_numbers", "uncompiled_reason",
+                       "prepare", "__getattribute__", "__getattr__", "__setattr__")
 """Attributes of a controller that run no code of it: it might raise or block where nothing holds it."""
 
 REFERENCES: tuple[type | None, ...] = (None, *SOURCES)
@@ -224,6 +225,7 @@ def _checked(name: str, loaded: object) -> type[Controller]:
                           f"of robodyn_ros.control.Parameters, itself a dataclass")
     try:
         parameters.declarations()
+        state_form(loaded, 1)
     except InputError as error:
         raise PluginError(f"controller '{name}': {error}") from error
     if loaded.follows not in REFERENCES:

@@ -24,6 +24,12 @@ _FLOAT = np.dtype(np.float64)
 UNMEASURED: Array = read_only(np.full(6, np.nan))
 """The wrench on the tip where no sensor measures it."""
 
+MOTOR_SIDE = ("motor_q", "motor_v", "joint_torque")
+"""Fields of `State` that only controllers get which name them in `senses`."""
+
+UNREAD: Array = read_only(np.zeros(0))
+"""Stands for each of `MOTOR_SIDE` in the states of the other controllers."""
+
 
 class State(NamedTuple):
     """Measured state of the robot at one tick.
@@ -35,6 +41,13 @@ class State(NamedTuple):
         v: Joint velocities, shape (n,) [rad/s or m/s].
         wrench_tip: (force, torque) that the environment exerts on the tip link, about its origin in base axes, shape
             (6,) [N, N m]; NaN where it is not measured.
+        motor_q: Positions of the motors, reflected to the joints: divided by the gear ratios, shape (n,) [rad or m].
+        motor_v: Their velocities likewise, shape (n,) [rad/s or m/s].
+        joint_torque: Efforts that the gears exert on the links, as torque sensors between them measure, shape (n,)
+            [N m or N].
+        inputs: The controller's `Inputs`: a `Reading` of each; None without such.
+
+    Of `MOTOR_SIDE`, a controller gets those that it names in `senses`; the others have shape (0,).
     """
 
     time: float
@@ -42,6 +55,14 @@ class State(NamedTuple):
     q: Array
     v: Array
     wrench_tip: Array = UNMEASURED
+    motor_q: Array = UNREAD
+    motor_v: Array = UNREAD
+    joint_torque: Array = UNREAD
+    inputs: Any = None
+
+
+JOINTS_AND_WRENCH = slice(2, 5)
+"""The arrays of `State` that every controller gets."""
 
 
 class Reference(Protocol):
@@ -78,8 +99,16 @@ def own_inputs(state: State, reference: Any) -> tuple[State, Any]:
         state: The state.
         reference: A named tuple of arrays, or None.
     """
-    own = State(state.time, state.period, *map(_own, state[2:]))
+    own = State(state.time, state.period, *map(_own, state[JOINTS_AND_WRENCH]))
+    if state.motor_q is not UNREAD or state.inputs is not None:
+        own = own._replace(**{name: _own(getattr(state, name)) for name in MOTOR_SIDE}, inputs=_own_readings(state.inputs))
     return own, None if reference is None else type(reference)(*map(_own, reference))
+
+
+def _own_readings(inputs: Any) -> Any:
+    if inputs is None:
+        return None
+    return type(inputs)(*(reading._replace(value=_own(np.asarray(reading.value))) for reading in inputs))
 
 
 def _own(array: Array) -> Array:

@@ -20,6 +20,7 @@ from robodyn_ros.compile import trace
 from robodyn_ros.compile.records import Shape, Structure, array_shapes, flatten, form_of
 from robodyn_ros.control.compiled_law import PackedParameters, law_of_arrays
 from robodyn_ros.control.controller import Law
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import FlatParameter, Parameters
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
@@ -66,15 +67,24 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
     m = math.prod(shapes["memory"])
     tick = CFunction(f"{prefix}_formula", trace(function, shapes), (), {"effort": (n,), "next": (m,)} if m else
                      {"effort": (n,)})
-    begin = CFunction(f"{prefix}_begin", trace(lambda q, v: _first_memory(law, q, v), {"q": (n,), "v": (n,)}), (),
-                      {"memory": (m,)}) if m else None
+    form = state_form(type(law), n)
+
+    def first(q: Array, v: Array, *sensed: Array) -> Array:
+        return _first_memory(law, form.with_arrays(State(0.0, 0.0, q, v), iter(sensed)))
+
+    begin = CFunction(f"{prefix}_begin", trace(first, {"q": (n,), "v": (n,)} | form.shapes), (), {"memory": (m,)}
+                      ) if m else None
+    sensed = {_member(path): shape for path, shape in form.shapes.items()}
+    if len({*sensed, "time", "period", "q", "v", "wrench_tip"}) < len(sensed) + 5:
+        raise InputError(f"export: names of inputs of {type(law).__name__} are not distinct in C: {', '.join(sensed)}; "
+                         "rename one of them")
     gains = list(settable(law.parameters, robot, packed))
     check_distinct((gain.parameter.name for gain in gains), "gains")
     written = [tick, *([begin] if begin else [])]
     bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     fields = {path.partition(".")[2]: shape for path, shape in shapes.items() if path.startswith("reference.")}
-    bodies += list(_functions(prefix, precision, n, packed.values, gains, m, fields))
-    declared = list(_declarations(prefix, precision, law, packed, gains, m, fields))
+    bodies += list(_functions(prefix, precision, n, packed.values, gains, m, fields, sensed))
+    declared = list(_declarations(prefix, precision, law, packed, gains, m, fields, sensed))
     return assembled(prefix, robot.model, declared, bodies, written, precision)
 
 
@@ -101,23 +111,32 @@ def settable(parameters: Parameters, robot: Robot, packed: PackedParameters) -> 
             yield SettableGain(parameter, place)
 
 
-def _first_memory(law: Law[Any, Any, Any], q: Array, v: Array) -> Array:
+def _member(path: str) -> str:
+    """The member of the struct of the state for an array of `StateForm.shapes`."""
+    return identifier(path.removeprefix("inputs.").removesuffix(".value").replace(".", "_"))
+
+
+def _first_memory(law: Law[Any, Any, Any], state: State) -> Array:
     """The numbers of the initial memory, traced."""
-    memory: Any = law.initial_memory(State(0.0, 0.0, q, v))
+    memory: Any = law.initial_memory(state)
     form = form_of(memory, shapes=False, integers=True)
     arrays = flatten(form, memory, "memory") if isinstance(form, Structure) else [memory]
     return np.concatenate([np.ravel(np.asarray(array, dtype=object)) for array in arrays])
 
 
 def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: PackedParameters,
-                  gains: list[SettableGain], m: int, fields: Mapping[str, Shape]) -> Iterator[str]:
+                  gains: list[SettableGain], m: int, fields: Mapping[str, Shape], sensed: Mapping[str, Shape]
+                  ) -> Iterator[str]:
     n, robot = law.robot.n, law.robot
     kept = f"    {real} parameters[{max(packed.values.size, 1)}];\n" + (f"    {real} memory[{m}];\n" if m else "")
     yield comment([f"{type(law).__module__}.{type(law).__name__}: gains and memory. The caller owns it."]) + (
         f"\ntypedef struct {{\n{kept}}} {prefix};")
+    inputs = "; inputs, NaN where there is none or it is too old, and their ages [s], then infinite" if (
+        type(law).Inputs) else ""
+    more = "".join(f"    {real} {name}[{math.prod(shape)}];\n" for name, shape in sensed.items())
     yield comment(["The measured state: time and time since the last tick [s], joints in the order of the robot, and "
-                   "(force, torque) of the environment on the tip link; NaN where it is not measured."]) + (
-        f"\ntypedef struct {{\n    {real} time, period, q[{n}], v[{n}], wrench_tip[6];\n}} {prefix}_state;")
+                   f"(force, torque) of the environment on the tip link; NaN where it is not measured{inputs}."]) + (
+        f"\ntypedef struct {{\n    {real} time, period, q[{n}], v[{n}], wrench_tip[6];\n{more}}} {prefix}_state;")
     if fields:
         lines = "".join(f"    {real} {name}[{math.prod(shape)}];\n" for name, shape in fields.items())
         about = (law.follows.__doc__ or "").partition("\n")[0] if law.follows else ""
@@ -137,10 +156,11 @@ def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: Packe
 
 
 def _functions(prefix: str, real: str, n: int, values: Array, gains: list[SettableGain], m: int,
-               fields: Mapping[str, Shape]) -> Iterator[str]:
+               fields: Mapping[str, Shape], sensed: Mapping[str, Shape]) -> Iterator[str]:
+    of_state = [f"state->{name}" for name in ("q", "v", "wrench_tip", *sensed)]
     # Assigned as a whole: GCC 12 copies a table element by element wrongly with AVX-512.
     first = [f"    static const {prefix} given = {{.parameters = {{{row(values, real)}}}}};", "    *law = given;"]
-    last = f"    {prefix}_begin(state->q, state->v, law->memory);" if m else "    (void)state;"
+    last = f"    {prefix}_begin({', '.join([*of_state[:2], *of_state[3:]])}, law->memory);" if m else "    (void)state;"
     yield "\n".join([f"void {prefix}_init({prefix} *law, const {prefix}_state *state)", "{", *first, last, "}"])
     if gains:
         count = len(gains)
@@ -151,7 +171,7 @@ def _functions(prefix: str, real: str, n: int, values: Array, gains: list[Settab
         yield "\n".join([f"int {prefix}_set_gain({prefix} *law, int gain, {real} value)", "{", *tables,
                          f"    if (gain < 0 || gain >= {count} || !(value >= lowest[gain] && value <= highest[gain]))",
                          "        return -1;", "    law->parameters[place[gain]] = value;", "    return 0;", "}"])
-    given = ["clock", "state->q", "state->v", "state->wrench_tip", *(f"reference->{name}" for name in fields),
+    given = ["clock", *of_state, *(f"reference->{name}" for name in fields),
              "law->parameters", "law->memory" if m else "none", "effort", *(["next"] if m else [])]
     body = [f"    const {real} clock[2] = {{state->time, state->period}};"]
     body += [f"    {real} next[{m}];", "    int i;"] if m else [f"    static const {real} none[1] = {{0}};"]

@@ -23,6 +23,7 @@ from robodyn_ros.compile import trace
 from robodyn_ros.control import supervisor
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import JointReference, Law
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.trajectories.goal_tolerances import constraint_parameters
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS
@@ -61,11 +62,14 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
         Texts of the files by their path in the package; the first folder has the package's name.
 
     Raises:
-        InputError: It is no `Law`, a joint has no motor, or names of joints or gains are not distinct in C.
+        InputError: It is no `Law` or reads more than joints and the wrench, a joint has no motor, or names of joints or gains are not distinct in C.
         CompileError: The law cannot be traced.
         DescriptionError: The robot has no inertia.
     """
     source = law_source(law, name)
+    if sensed := state_form(type(law), law.robot.n).shapes:
+        raise InputError(f"export: the law '{name}' reads {', '.join(sensed)}, and a controller of ros2_control has "
+                         "joints and wrenches alone here; export the law as C, whose state has these")
     robot, prefix = law.robot, identifier(law.robot.name)
     package = identifier(f"{robot.name}_{name}_controller").lower()
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))

@@ -27,6 +27,7 @@ from robodyn_ros.compile import Compute, Procedure, Repeat, compile_procedure, e
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.controller import UNMEASURED, JointReference, Law, State
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
@@ -46,6 +47,7 @@ from robodyn_ros.simulation.quantities import (
     of_plant,
     varied_model,
 )
+from robodyn_ros.simulation.readings import motor_side
 from robodyn_ros.simulation.score import Sums
 from robodyn_ros.simulation.sensing import delayed, encoded
 
@@ -57,11 +59,13 @@ class TickInput(NamedTuple):
         clock: Time and period, shape (2,) [s].
         reference: An instance of the class that the law follows; None if it follows none.
         noise: Standard normal numbers of the measured positions and velocities, shape (2, n); None: no noise.
+        inputs: An instance of the law's `Inputs`; None if it has none.
     """
 
     clock: Any
     reference: Any
     noise: Any = None
+    inputs: Any = None
 
 
 class Carry(NamedTuple):
@@ -94,7 +98,7 @@ class TickMotion(NamedTuple):
 
 
 def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArray[Any], sensors: Mapping[str, Any],
-          carry: Carry) -> tuple[State, Carry]:
+          carry: Carry, motors: Sequence[NDArray[Any]] = ()) -> tuple[State, Carry]:
     """Measure the joints.
 
     Args:
@@ -104,6 +108,8 @@ def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArra
         wrench_tip: As in `State`.
         sensors: Values of quantities of the sensors, by name.
         carry: Of the tick before.
+        motors: The motors' side, see :func:`.readings.motor_side`, which is measured exactly; nothing for laws that do
+            not read it.
 
     Returns:
         The measured state, and ``carry`` with the line of measurements.
@@ -119,7 +125,8 @@ def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArra
         position, velocity = measured
         carry = carry._replace(line=line, taken=carry.taken + 1.0)
     time, period = given.clock
-    return State(time, period, position, velocity, wrench_tip), carry
+    state = State(time, period, position, velocity, wrench_tip, *motors)
+    return state if given.inputs is None else state._replace(inputs=given.inputs), carry
 
 
 def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any],
@@ -222,22 +229,26 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         InputError: A varied quantity has no effect on this loop.
     """
     n, world, follows = plant.n, plant.world, law.follows
-    answer = traceable(law, packed)
+    answer, form = traceable(law, packed), state_form(type(law), n)
     inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
     sensing = [name for name in inputs if name in SENSING]
+    moved = ("state", "command.effort") if form.senses else ()
     period = period_program(plant, steps, of_plant(varied), divides=divides)
     carry = first_carry(plant, follows, answer.memory, longest_delay if DELAY in varied else None)
     variables = period.variables | {name: QUANTITIES[name].shape(plant) for name in inputs}
-    variables |= {"given": TickInput(np.zeros(2), answer.reference, np.zeros((2, n)) if noisy else None),
+    given = TickInput(np.zeros(2), answer.reference, np.zeros((2, n)) if noisy else None,
+                      form.record({}) if form.inputs else None)
+    variables |= {"given": given,
                   "carry": carry, "motion": TickMotion(np.zeros(n), np.zeros(n), np.zeros(n), carry.sums.first_error),
                   "parameters": packed.values, "wrench_tip": (6,)}
 
     def tick(given: TickInput, q: NDArray[Any], v: NDArray[Any], before: Carry, parameters: NDArray[Any],
-             wrench_tip: NDArray[Any], *values: NDArray[Any]) -> tuple[Carry, TickMotion, NDArray[Any]]:
+             wrench_tip: NDArray[Any], *values: Any) -> tuple[Carry, TickMotion, NDArray[Any]]:
+        motors, values = motor_side(plant, *values[:len(moved)]) if moved else (), values[len(moved):]
         sensors = dict(zip(sensing, values, strict=False))
         own = dict(zip((name.removeprefix(MODEL) for name in of_law), values[len(sensing):], strict=True))
-        measured, after = sense(given, q, v, UNMEASURED if world is None else wrench_tip, sensors, before)
+        measured, after = sense(given, q, v, UNMEASURED if world is None else wrench_tip, sensors, before, motors)
         with np.errstate(invalid="ignore"):  # the wrench can be NaN
             asked, memory = answer.function(parameters, measured, given.reference, after.memory,
                                             model=varied_model(law.robot.model, own) if own else None)
@@ -248,7 +259,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     statements: list[Statement] = [
         *([] if world is None else [
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
-        Compute(tick, ("given", "state.q", "state.v", "carry", "parameters", "wrench_tip", *sensing, *of_law),
+        Compute(tick, ("given", "state.q", "state.v", "carry", "parameters", "wrench_tip", *moved, *sensing,
+                       *of_law),
                 ("carry", "motion", "command.effort")),
         *period.statements,
     ]

@@ -44,6 +44,7 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import period_program, turning
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
+from robodyn_ros.simulation.readings import motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Sums
 
@@ -179,14 +180,23 @@ class InterpretedLoop:
         if engine is not None:
             engine.reset()
             engine.set_state(scenario.q, scenario.v)
-        self._call(0.0, activate, self._controller, State(0.0, 0.0, scenario.q, scenario.v))
+        senses = self._controller.senses
+        motors = (q, v, np.zeros(plant.n))
+        at_start = State(0.0, 0.0, scenario.q, scenario.v, UNMEASURED, *(motors if senses else ()))
+        if scenario.signals is not None:
+            at_start = at_start._replace(inputs=next(scenario.inputs(noisy=False)).inputs)
+        self._call(0.0, activate, self._controller, at_start)
         sensors = {name: value for name, value in values.items() if name in SENSING}
         for tick in scenario.inputs(noisy=NOISES[0] in sensors):
             if plant.world is not None:
                 sensed = bound["wrench_tip"].copy()
             elif engine is not None and engine.has_surroundings:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
-            measured, carry = sense(tick, q.copy(), v.copy(), sensed, sensors, carry)
+            if senses:
+                motors = motor_side(plant, bound["state"], bound["command.effort"])
+                if engine is not None:
+                    motors = (q, v, engine.effort)
+            measured, carry = sense(tick, q.copy(), v.copy(), sensed, sensors, carry, motors if senses else ())
             measured = measured._replace(time=float(measured.time), period=float(measured.period))
             asked = self._call(measured.time, self._efforts, measured, tick.reference)
             bound["asked"] = commanded(plant, self._controller.robot.dynamics(), measured.q, asked)

@@ -107,6 +107,18 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
         effort_saturated=where(command.by_voltage, 0.0, greater(abs(command.effort), plant.model.effort_limit)))
 
 
+def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> tuple[Any, Any, Any]:
+    """Return `State.motor_q`, `motor_v` and `joint_torque`; can be compiled. Rigid joints are where their motors are.
+
+    Args:
+        plant: The simulated model.
+        state: At the end of a step.
+        effort: Commanded in this step, within the limits, shape (n,) [N m or N].
+    """
+    torque = ideal_effort(plant, PlantCommand.of_effort(effort)) + plant.actuators.effort_of(state.current)
+    return state.q, state.v, torque
+
+
 def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) -> ActuatorState:
     """Return the state of the actuators from the report.
 

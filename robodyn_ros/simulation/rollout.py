@@ -23,6 +23,7 @@ from robodyn_ros.compile import Procedure
 from robodyn_ros.compile.records import flatten, form_of, unflatten
 from robodyn_ros.control.compiled_law import PackedParameters, initial_memory
 from robodyn_ros.control.controller import Controller, JointReference, Law, State
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.reference import Trajectory
@@ -147,12 +148,14 @@ class ClosedLoop:
         Args:
             trajectories: Trajectories to follow; the start is held before, the last point after.
             duration: How long [s]; None: until the last trajectory ends.
-            **options: As for `Scenario.sample`: ``q``, ``v``, noise, ``seed``.
+            **options: As for `Scenario.sample`: ``q``, ``v``, noise, ``seed``, ``signals``.
 
         Raises:
             InputError: As there.
         """
-        return Scenario.sample(self.robot, self.controller.follows, self._period_ns, trajectories, duration, **options)
+        form = state_form(type(self.controller), self.robot.n)
+        return Scenario.sample(self.robot, self.controller.follows, self._period_ns, trajectories, duration, form=form,
+                               **options)
 
     def run(self, scenario: Scenario, parameters: Parameters | None = None, compiled: bool = True, *,
             sample: Mapping[str, ArrayLike] | None = None) -> Rollout:
@@ -177,7 +180,7 @@ class ClosedLoop:
         scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
         name = type(self.controller).__name__
-        packed, memory = self.packed(parameters), self._memory(scenario.q, scenario.v)
+        packed, memory = self.packed(parameters), self._memory(scenario)
         if self._has_own_inertias(values):
             packed, memory = self._with_inertias(packed, scenario, values)
         given = self._arguments(scenario) | self._own(scenario, values) | {"parameters": packed} | self._given(memory)
@@ -272,7 +275,7 @@ class ClosedLoop:
                 values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
             return client.scores(self, scenario, values)
         packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-        memories = [self._memory(start.q, start.v) for start in starts]
+        memories = [self._memory(start) for start in starts]
         if values.keys() & set(START):
             given["state"] = _stacked([self.plant.state(start.q, start.v) for start in starts])
         if self._has_own_inertias(values):
@@ -407,13 +410,13 @@ class ClosedLoop:
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
         normals = scenario.normals if self._noisy(scenario) else None
         return {"state": self.plant.state(scenario.q, scenario.v), "ticks": len(scenario.clocks),
-                "inputs": TickInput(scenario.clocks, scenario.references, normals)}
+                "inputs": TickInput(scenario.clocks, scenario.references, normals, scenario.signals)}
 
     def _given(self, memory: Any) -> dict[str, Any]:
         """The argument for a memory, if there is one."""
         return {} if memory is None else {"carry.memory": memory}
 
-    def _memory(self, q: Array, v: Array, parameters: Parameters | None = None) -> Any:
+    def _memory(self, scenario: Scenario, parameters: Parameters | None = None) -> Any:
         """The initial memory of the law, with its own parameters or others."""
         if not isinstance(self.controller, Law):
             return None
@@ -421,7 +424,10 @@ class ClosedLoop:
         if parameters is not None:
             law = copy(law)
             law.parameters = parameters
-        return initial_memory(law, State(0.0, 0.0, q, v))
+        state = State(0.0, 0.0, scenario.q, scenario.v)
+        if scenario.signals is not None:
+            state = state._replace(inputs=next(scenario.inputs(noisy=False)).inputs)
+        return initial_memory(law, state_form(type(law), self.robot.n).completed(state))
 
     def _has_own_inertias(self, values: Mapping[str, Array]) -> bool:
         """Whether robots differ in a model of the law that is in its parameters, not in its dynamics."""
@@ -432,7 +438,7 @@ class ClosedLoop:
         own = {name.removeprefix(MODEL): value for name, value in values.items() if name.startswith(MODEL)}
         robot = Robot(varied_model(self.robot.model, own))
         parameters = self._packed.unpack(packed).with_inertias(robot)
-        return PackedParameters(parameters).values, self._memory(scenario.q, scenario.v, parameters)
+        return PackedParameters(parameters).values, self._memory(scenario, parameters)
 
 
 def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None:
@@ -449,7 +455,8 @@ def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None
 
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, plant: PlantModel | None = None,
-            q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
+            q: ArrayLike | None = None, v: ArrayLike | None = None, signals: Mapping[str, Any] | None = None
+            ) -> Rollout:
     """Simulate a robot under a controller.
 
     `ClosedLoop` does so any number of times for the price of one compilation, `rollout_scores` for robots that differ.
@@ -466,6 +473,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
             with ideal sources of effort. ``PlantModel.from_description(robot.model, friction=...)`` makes one.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
+        signals: The controller's declared inputs by name: a value, a function of time, or a `Signal`.
 
     Raises:
         InputError: An argument does not fit the others.
@@ -473,7 +481,8 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         SimulationError: The state of the robot became infinite or NaN.
     """
     loop = _loop(robot, controller, parameters, plant)
-    result = loop.run(loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v), parameters)
+    result = loop.run(loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v, signals=signals),
+                      parameters)
     if loop.note:
         _logger.warning(loop.note)
     return result
@@ -482,7 +491,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
 def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[str, ArrayLike],
                    trajectory: Trajectory | None = None, duration: float | None = None, *,
                    parameters: Parameters | None = None, plant: PlantModel | None = None,
-                   workers: int | RolloutClient | None = None) -> Score:
+                   workers: int | RolloutClient | None = None, signals: Mapping[str, Any] | None = None) -> Score:
     """Simulate many robots that differ under a controller, and score them.
 
     Args:
@@ -495,6 +504,7 @@ def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[
         plant: Likewise.
         workers: Number of threads of this machine that share the robots; or other machines, for example a
             `study.cluster.Cluster`; None: one thread.
+        signals: As for `rollout`.
 
     Raises:
         InputError: As for `rollout`.
@@ -504,7 +514,7 @@ def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[
     threads, client = (workers, None) if workers is None or isinstance(workers, int) else (None, workers)
     _check_client(client)
     loop = _loop(robot, controller, parameters, plant, tuple(by_name(samples)))
-    scenario = loop.scenario([] if trajectory is None else [trajectory], duration)
+    scenario = loop.scenario([] if trajectory is None else [trajectory], duration, signals=signals)
     score = loop.scores(scenario, None if parameters is None else loop.packed(parameters), threads=threads,
                         samples=samples, client=client)
     if loop.note:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import NOT_NEGATIVE, as_floats, as_joint_array, as_number
 from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.law_inputs import Reading, StateForm
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
@@ -27,6 +28,7 @@ from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput
 from robodyn_ros.simulation.plant import default_position, start_position
+from robodyn_ros.simulation.signals import sampled_signals
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
 
@@ -42,6 +44,8 @@ class Scenario:
         deviation: Standard deviation of this noise, shape (2, n) [rad or m; rad/s or m/s].
         q: Joint positions at the start, shape (n,) [rad or m].
         v: Joint velocities at the start, shape (n,) [rad/s or m/s].
+        signals: The law's `Inputs` at each tick, each array with an axis of K ticks before its own; None if it has
+            none.
     """
 
     clocks: Array
@@ -50,6 +54,7 @@ class Scenario:
     deviation: Array
     q: Array
     v: Array
+    signals: Any = None
 
     @property
     def noisy(self) -> bool:
@@ -67,12 +72,16 @@ class Scenario:
             reference = None
             if self.references is not None:
                 reference = type(self.references)(*(rows[k] for rows in self.references))
-            yield TickInput(clock, reference, self.normals[k] if noisy else None)
+            inputs = None
+            if self.signals is not None:
+                inputs = type(self.signals)(*(Reading(each.value[k], float(each.age[k])) for each in self.signals))
+            yield TickInput(clock, reference, self.normals[k] if noisy else None, inputs)
 
     @classmethod
     def sample(cls, robot: Robot, follows: type | None, period_ns: int, trajectories: Sequence[Trajectory] = (),
                duration: float | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
-               position_noise: ArrayLike = 0.0, velocity_noise: ArrayLike = 0.0, seed: int = 0) -> Scenario:
+               position_noise: ArrayLike = 0.0, velocity_noise: ArrayLike = 0.0, seed: int = 0,
+               signals: Mapping[str, Any] | None = None, form: StateForm | None = None) -> Scenario:
         """Sample a scenario that starts at time 0.
 
         Continuous joints are angles, as for the nodes: trajectories begin the short way, and the robot starts at the
@@ -90,11 +99,13 @@ class Scenario:
             position_noise: Standard deviation of the noise in measured positions, a number or shape (n,) [rad or m].
             velocity_noise: Likewise for velocities [rad/s or m/s].
             seed: Of the noise.
+            signals: The law's inputs by name: values, functions of time, or `Signal`s, see `sampled_signals`.
+            form: What the law reads; None: no inputs.
 
         Raises:
             InputError: A trajectory is of another kind than the controller follows, the time is less than a period,
                 nothing says how long, a shape is wrong, a standard deviation is negative, or the start is beyond the
-                limits.
+                limits; or a signal is missing, unknown, or does not fit.
         """
         source = None if follows is None else SOURCES[follows](robot, default_position(robot))
         if not isinstance(trajectories, Sequence):
@@ -131,7 +142,8 @@ class Scenario:
         as_number(seed, NOT_NEGATIVE, "rollout: seed")
         normals = np.random.default_rng(seed).normal(size=(ticks, 2, robot.n))
         references = _references(robot, follows, ordered, clocks[:, 0], start)
-        return cls(clocks, references, normals, deviation, start, velocity)
+        readings = sampled_signals(form, signals or {}, clocks[:, 0])
+        return cls(clocks, references, normals, deviation, start, velocity, readings)
 
 
 def _references(robot: Robot, follows: type | None, trajectories: Sequence[Trajectory], times: Array, q: Array) -> Any:
