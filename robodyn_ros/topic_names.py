@@ -19,6 +19,9 @@ TF, TF_STATIC = "/tf", "/tf_static"
 # Between the nodes of a robot.
 ROBOT_DESCRIPTION = "robot_description"
 JOINT_STATES, DISPLAY_JOINT_STATES = "joint_states", "_display_joint_states"
+MOTOR_STATES = "motor_states"
+"""The motors' side of the joints, for controllers that read it: position and velocity of the motors, reflected to the
+joints, and as effort what torque sensors between gears and links measure."""
 DRIVER_PROFILE = "driver_profile"
 """What the driver of the arm adds to commands, and what its efforts mean."""
 JOINT_COMMANDS, VOLTAGE_COMMANDS, REFUSED_COMMANDS = "joint_commands", "voltage_commands", "refused_commands"

@@ -151,8 +151,9 @@ def law_of_arrays(law: PureLaw, packed: PackedParameters) -> tuple[Callable[...,
 
     Returns:
         A function, and the shapes of its arguments. It takes time and period in one array, joints and wrench of the
-        state, what the law reads beside them (`StateForm.shapes`), the arrays of the reference, the numbers of the parameters, shape (p,), and those of the memory, shape (m,);
-        it returns efforts and memory in one array, shape (n + m,).
+        state, what the law reads beside them (`StateForm.shapes`), the arrays of the reference, the numbers of the
+        parameters, shape (p,), and those of the memory, shape (m,); it returns efforts and memory in one array, shape
+        (n + m,).
 
     Raises:
         CompileError: As `traceable`.

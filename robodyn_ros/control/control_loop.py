@@ -20,9 +20,11 @@ from robodyn_ros.checks import as_floats
 from robodyn_ros.control.calming import Calming
 from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
 from robodyn_ros.control.dry_run import activate, answer, as_efforts, checked_effort
+from robodyn_ros.control.law_inputs import Input, StateForm, state_form
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS, detached, plugin_error
 from robodyn_ros.control.plugin_threads import Abandoned
+from robodyn_ros.control.state import MOTOR_SIDE
 from robodyn_ros.control.state_prediction import StatePredictor
 from robodyn_ros.control.supervisor import Supervisor
 from robodyn_ros.control.trajectories.coming_to_rest import coming_to_rest
@@ -40,8 +42,9 @@ LATEST_START = 3600.0
 HALF_TURN_SQUARED = np.pi**2
 """No joint has passed half a turn, pi, if the squares of all changes sum up to less [rad^2]."""
 
-STOPPED = "stopped: "
-"""Beginning of the intervention of each tick while the robot is stopped; the reason follows."""
+STOPPED, HELD = "stopped: ", "held: "
+"""Beginnings of the intervention of each tick while the robot is stopped, or the active controller waits; the reason
+follows."""
 
 _Trajectory = TypeVar("_Trajectory", bound=Trajectory)
 
@@ -129,6 +132,8 @@ class ControlLoop:
       the state.
     - The supervisor limits efforts and stops the robot at its bounds. A controller under which a joint runs away is
       dropped likewise.
+    - While something lacks that the active controller requires (`Controller.senses`, required `Inputs`), it waits: the
+      safe controller holds the robot, and no motion can begin. Then it begins anew at the current state.
     - While the robot is stopped, the safe controller is in force, and no motion can begin. After `release` the active
       controller begins anew at the current state.
     - If the safe controller swings the robot, the robot is stopped, and `Calming` damps it.
@@ -143,6 +148,10 @@ class ControlLoop:
         on_start: Called at each start after the first one, with why.
         on_stop: Called with why the robot was stopped.
         on_end: Called with each controller that is no longer needed.
+        on_wait: Called when the active controller begins to wait, with what lacks; and with nothing when that is over.
+
+    Raises:
+        PluginError: The safe controller reads more than joints and wrench.
 
     Attributes:
         active: The controller in force, also again after a stop.
@@ -151,7 +160,10 @@ class ControlLoop:
         predictor: Predicts the states that controllers get over a known delay; any thread may replace its delay.
         clock: Time of trajectories; any thread may replace its scaling.
         stopped: Why the robot is stopped until `release`; empty if it is not.
+        waiting: What lacks that the active controller requires; empty if it does not wait.
         wrench_tip: `State.wrench_tip` of the next states; any thread may replace it.
+        motor_side: `MOTOR_SIDE` of the next states, NaN where it is not measured; any thread may replace it.
+        inputs: The newest value of each input, and the stamp of the state at its arrival [ns]; any thread may put one.
         suspended: Why there are no ticks now, so that no motion can begin; empty while there are. The caller of `tick`
             sets it.
     """
@@ -166,10 +178,14 @@ class ControlLoop:
         on_start: Callable[[str], None],
         on_stop: Callable[[str], None] = lambda reason: None,
         on_end: Callable[[Plugin], object] = lambda plugin: None,
+        on_wait: Callable[[str], None] = lambda lacking: None,
     ) -> None:
         self.active = active
         self.last: Tick | None = None
         self.wrench_tip = UNMEASURED
+        self.motor_side: tuple[Array, ...] = (np.full(robot.n, np.nan),) * len(MOTOR_SIDE)
+        self.inputs: dict[Input, tuple[Array, int]] = {}
+        self.waiting = ""
         self.suspended = ""
         self.longest_gap = longest_gap
         self.supervisor = Supervisor(robot)
@@ -179,9 +195,13 @@ class ControlLoop:
         self.stopped = ""
         self._safe = safe
         self._on_failure = on_failure
-        self._on_start, self._on_stop, self._on_end = on_start, on_stop, on_end
+        self._on_start, self._on_stop, self._on_end, self._on_wait = on_start, on_stop, on_end, on_wait
         self._calls: list[tuple[Plugin, State]] = []  # the call of a controller that is under way, if any
         self._n = robot.n
+        if state_form(type(safe.controller), robot.n).shapes:
+            raise PluginError(f"controller '{safe.name}' reads more than joints and wrench, which may fail: expected a "
+                              "safe controller that does not")
+        self._form = self._form_of(active)
         self._continuous, self._angles = robot.model.continuous, robot.model.angles
         self._turning = bool(self._continuous.any())
         self._origin = self._stamp = 0
@@ -216,6 +236,8 @@ class ControlLoop:
             self.start(stamp, q, v, to_rest=True)
             period = 0.0
         state = State((stamp - self._origin) / NANOSECONDS_PER_SECOND, period, q, v, self.wrench_tip)
+        if self._form is not None:
+            state = self._look_for_inputs(self._form, state, stamp)
         if self._starting and not new_start and self._to_rest is not None and not self.moving():
             self._hold(state, to_rest=True)  # only from here on does the plant follow; the answer may have been late
         self._starting = bool(new_start)
@@ -236,7 +258,7 @@ class ControlLoop:
     def _supervise(self, state: State) -> None:
         """Drop a controller under which a joint runs away; stop the robot at a bound."""
         supervisor = self.supervisor
-        if self.active is not self._safe:
+        if self._in_force is not self._safe:
             follows_joints = _follows(self.active) is JointReference and self.moving()
             wanted = self._reference(self.clock.time(state.time)).v if follows_joints else None
             if text := supervisor.runaway(state.v, wanted):
@@ -253,12 +275,15 @@ class ControlLoop:
             v: Joint velocities, shape (n,) [rad/s or m/s].
             to_rest: Whether the reference brings a moving robot to rest; otherwise it is at rest at once.
         """
+        shift = stamp - self._stamp if self.last is None or stamp < self._stamp else 0
         self._origin = self._stamp = stamp
+        for declared, (value, arrival) in list(self.inputs.items()) if shift else ():  # values keep their age
+            self.inputs[declared] = value, arrival + shift
         self.clock.restart()
         self.supervisor.restart()
         self.predictor.restart()
         self._hold(State(0.0, 0.0, q, v), to_rest)
-        if self.stopped:
+        if self.stopped or self.waiting:
             self._activate_safe(State(0.0, 0.0, q, v))
         else:
             self._activate(self.active, State(0.0, 0.0, q, v))
@@ -282,12 +307,15 @@ class ControlLoop:
             return
         self.stopped = ""
         self._calming.restart()
-        state = self.last.state if self.last is not None else None
-        self._source = self._source_for(self.active, np.zeros(self._n) if state is None else state.q)
+        state, plugin = self.last.state if self.last is not None else None, self._in_force
+        self._source = self._source_for(plugin, np.zeros(self._n) if state is None else state.q)
         if state is not None:
             self.supervisor.restart()
             self._hold(state, to_rest=True)
-            self._activate(self.active, state)
+            if self.waiting:
+                self._activate_safe(state)
+            else:
+                self._activate(plugin, state)
 
     def swap(self, plugin: Plugin) -> None:
         """Put a controller in force from the next tick on."""
@@ -442,7 +470,7 @@ class ControlLoop:
         Args:
             reason: Why, for `on_failure`.
         """
-        if self.last is not None and self.active is not self._safe and not self.stopped:
+        if self.last is not None and self._in_force is not self._safe:
             self._drop(self.last.state, PluginError(reason))
 
     def moving(self) -> bool:
@@ -465,7 +493,44 @@ class ControlLoop:
 
     @property
     def _in_force(self) -> Plugin:
-        return self._safe if self.stopped else self.active
+        return self._safe if self.stopped or self.waiting else self.active
+
+    def _form_of(self, plugin: Plugin) -> StateForm | None:
+        """What a controller reads beside joints and wrench; None: nothing."""
+        form = state_form(type(plugin.controller), self._n)
+        return form if form.shapes else None
+
+    def _look_for_inputs(self, form: StateForm, state: State, stamp: int) -> State:
+        """The state with what the active controller reads; it waits while a part lacks that it requires."""
+        state = self._with_inputs(form, state, stamp)
+        lacking = form.missing(state)
+        if lacking == self.waiting:
+            return state
+        changes, self.waiting = bool(lacking) is not bool(self.waiting), lacking
+        self._on_wait(lacking)
+        if self.stopped or not changes:
+            return state
+        self._calming.restart()
+        self._source = self._source_for(self._in_force, state.q)
+        self._hold(state, to_rest=True)
+        if lacking:
+            self._activate_safe(state)
+        else:
+            self.supervisor.restart()
+            self._activate(self.active, state)
+        return state
+
+    def _with_inputs(self, form: StateForm, state: State, stamp: int) -> State:
+        if form.senses:
+            state = State(*state[:5], *self.motor_side)
+        if not form.inputs:
+            return state
+        readings, found = {}, self.inputs
+        for name, declared in form.inputs.items():
+            value, arrival = found.get(declared, (None, 0))
+            readings[name] = declared.absent if value is None else declared.at(
+                value, max(0, stamp - arrival) / NANOSECONDS_PER_SECOND)
+        return state._replace(inputs=form.record(readings))
 
     def _unwrapped(self, q: Array, last: Array) -> Array:
         """Positions, those of continuous joints within half a turn of the last ones: drivers may wrap them."""
@@ -517,6 +582,8 @@ class ControlLoop:
             effort, saturated, intervention = limited
         if self.stopped:
             intervention = f"{STOPPED}{self.stopped}"
+        elif self.waiting:
+            intervention = f"{HELD}controller '{self.active.name}' waits: {self.waiting}"
         self.last = Tick(state, reference, effort, saturated, plugin, time, intervention, self.clock.rate)
         return self.last
 
@@ -564,6 +631,10 @@ class ControlLoop:
 
     def _failure_to_activate(self, plugin: Plugin, state: State) -> PluginError | None:
         failure, calls = None, self._calls
+        if plugin is self.active and self._form is not None:
+            state = self._with_inputs(self._form, state, self._stamp)
+            if self._form.missing(state):
+                return None  # it waits from the next tick on, and is activated after that
         calls.append((plugin, state))
         try:
             activate(plugin.controller, state)
@@ -596,6 +667,10 @@ class ControlLoop:
 
     def _replace_active(self, plugin: Plugin) -> None:
         replaced, self.active = self.active, plugin
+        self._form = self._form_of(plugin)
+        if self.waiting:
+            self.waiting = ""
+            self._on_wait("")
         if replaced is not plugin and replaced is not self._safe:
             self._on_end(replaced)
 
@@ -620,6 +695,8 @@ class ControlLoop:
     def _refuse_while_stopped(self, what: str) -> None:
         if self.stopped:
             raise InputError(f"{what}: the robot is stopped ({self.stopped}): call ~/release first")
+        if self.waiting:
+            raise InputError(f"{what}: controller '{self.active.name}' waits: {self.waiting}")
 
     def _followed_since(self, kind: type) -> tuple[float, ReferenceSource]:
         """Time of the last state on the clock of trajectories [s], and the source that follows those of a kind."""

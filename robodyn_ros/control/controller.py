@@ -36,7 +36,7 @@ from robodyn_ros.control.compiled_law import (
 )
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters as AnyParameters
-from robodyn_ros.control.state import JOINTS_AND_WRENCH, UNMEASURED, JointReference, Reference, State, own_inputs
+from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State, own_inputs
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import CompileError, InputError
 from robodyn_ros.robot import Robot
@@ -55,8 +55,8 @@ class Controller(ABC):
         Parameters: Class of the parameters.
         follows: Class of the references that `update` expects; None if the controller follows none (and receives
             None). Where one controller replaces another that follows the same class, a motion under way goes on.
-        senses: Fields of `State` that `update` reads beside joints and wrench, of `MOTOR_SIDE`. It runs only while these
-            are measured; until then the safe controller holds the robot.
+        senses: Fields of `State` that `update` reads beside joints and wrench, of `MOTOR_SIDE`. It runs only while
+            these are measured; until then the safe controller holds the robot.
         Inputs: Class of further inputs, see `control.law_inputs`; None: none.
         robot: The robot.
         dynamics: Its compiled dynamics.
@@ -226,7 +226,7 @@ class Law(Controller, Generic[P, R, M]):
             return self._update_uncompiled(state, reference)
         clock = self._clock
         clock[0], clock[1] = state.time, state.period
-        sensed = state[JOINTS_AND_WRENCH] if self._state_form is None else self._sensed(state)
+        sensed = state[2:5] if self._state_form is None else self._sensed(state)
         if reference is None:
             result = self._kernel(clock, *sensed, self._packed.values, self.memory_numbers)
         else:
@@ -287,4 +287,4 @@ class Law(Controller, Generic[P, R, M]):
 
     def _sensed(self, state: State) -> tuple[Any, ...]:
         """The arrays of a state that the kernel takes."""
-        return state[JOINTS_AND_WRENCH] + (() if self._state_form is None else tuple(self._state_form.arrays(state)))
+        return state[2:5] + (() if self._state_form is None else tuple(self._state_form.arrays(state)))

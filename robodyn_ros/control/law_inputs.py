@@ -27,7 +27,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,7 @@ from robodyn_ros.checks import POSITIVE, as_floats, as_number
 from robodyn_ros.control.state import MOTOR_SIDE, Shapes, State
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.topic_names import MOTOR_STATES
 
 MOST_NUMBERS = 10_000
 """Greatest number of numbers in an input."""
@@ -69,6 +70,11 @@ class Input:
     required: bool
     example: Array
     description: str
+
+    @property
+    def size(self) -> int:
+        """Number of numbers of the value."""
+        return math.prod(self.shape)
 
     @property
     def absent(self) -> Reading:
@@ -132,8 +138,8 @@ def declare_input(topic: str, message: str, field: str, shape: tuple[int, ...], 
 class HasInputs(Protocol):
     """The part of the class of a controller that says what it reads."""
 
-    senses: tuple[str, ...]
-    Inputs: Any
+    senses: ClassVar[tuple[str, ...]]
+    Inputs: ClassVar[Any]
 
 
 class StateForm:
@@ -180,7 +186,8 @@ class StateForm:
 
     def with_arrays(self, state: State, arrays: Iterator[Any]) -> State:
         """Return a state with the arrays that `arrays` yielded."""
-        state = state._replace(**{name: next(arrays) for name in self.senses})
+        own = {name: next(arrays) for name in self.senses}
+        state = state._replace(**own)
         if not self.inputs:
             return state
         return state._replace(inputs=self._record(*(Reading(next(arrays), next(arrays)) for _ in self.inputs)))
@@ -189,7 +196,7 @@ class StateForm:
         """Return which required input a state lacks, and why; empty: none."""
         for name in self.senses:
             if not np.isfinite(getattr(state, name)).all():
-                return f"'{name}' is not measured: nothing new on motor_states"
+                return f"nothing measures '{name}' on {MOTOR_STATES}"
         for name, declared in self.required.items():
             if not math.isfinite(getattr(state.inputs, name).age):
                 return f"input '{name}': nothing on {declared.topic} for {declared.greatest_age:g} s"

@@ -61,10 +61,6 @@ class State(NamedTuple):
     inputs: Any = None
 
 
-JOINTS_AND_WRENCH = slice(2, 5)
-"""The arrays of `State` that every controller gets."""
-
-
 class Reference(Protocol):
     """A class of references: a named tuple of arrays that a controller can follow."""
 
@@ -99,9 +95,10 @@ def own_inputs(state: State, reference: Any) -> tuple[State, Any]:
         state: The state.
         reference: A named tuple of arrays, or None.
     """
-    own = State(state.time, state.period, *map(_own, state[JOINTS_AND_WRENCH]))
+    own = State(state.time, state.period, *map(_own, state[2:5]))
     if state.motor_q is not UNREAD or state.inputs is not None:
-        own = own._replace(**{name: _own(getattr(state, name)) for name in MOTOR_SIDE}, inputs=_own_readings(state.inputs))
+        own = own._replace(motor_q=_own(state.motor_q), motor_v=_own(state.motor_v),
+                           joint_torque=_own(state.joint_torque), inputs=_own_readings(state.inputs))
     return own, None if reference is None else type(reference)(*map(_own, reference))
 
 

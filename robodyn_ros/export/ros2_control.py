@@ -62,7 +62,8 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
         Texts of the files by their path in the package; the first folder has the package's name.
 
     Raises:
-        InputError: It is no `Law` or reads more than joints and the wrench, a joint has no motor, or names of joints or gains are not distinct in C.
+        InputError: It is no `Law` or reads more than joints and the wrench, a joint has no motor, or names of joints
+            or gains are not distinct in C.
         CompileError: The law cannot be traced.
         DescriptionError: The robot has no inertia.
     """

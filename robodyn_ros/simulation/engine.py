@@ -76,6 +76,11 @@ class SimulatedRobot(ABC):
         return self._report.effort.copy()
 
     @property
+    def motor_side(self) -> tuple[Array, Array, Array]:
+        """`State.motor_q`, `motor_v` and `joint_torque`; rigid joints are where their motors are."""
+        return self.q, self.v, self.effort
+
+    @property
     def actuator_state(self) -> ActuatorState:
         """State of the actuators at the end of the last step."""
         return actuator_state(self.model, self._state, self._report)

@@ -193,9 +193,8 @@ class InterpretedLoop:
             elif engine is not None and engine.has_surroundings:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
             if senses:
-                motors = motor_side(plant, bound["state"], bound["command.effort"])
-                if engine is not None:
-                    motors = (q, v, engine.effort)
+                motors = engine.motor_side if engine is not None else tuple(
+                    array.copy() for array in motor_side(plant, bound["state"], bound["command.effort"]))
             measured, carry = sense(tick, q.copy(), v.copy(), sensed, sensors, carry, motors if senses else ())
             measured = measured._replace(time=float(measured.time), period=float(measured.period))
             asked = self._call(measured.time, self._efforts, measured, tick.reference)

@@ -87,8 +87,8 @@ def _sampled(name: str, declared: Input, given: Any, times: Array) -> Reading:
     values, ages = np.stack([row.value for row in rows]), np.array([row.age for row in rows])
     if declared.required and not np.isfinite(ages).all():
         first = float(times[int(np.argmin(np.isfinite(ages)))])
-        raise InputError(f"{where}: the law requires a value at most {declared.greatest_age:g} s old, and there is none "
-                         f"at {first:g} s")
+        raise InputError(f"{where}: the law requires a value at most {declared.greatest_age:g} s old, and there is "
+                         f"none at {first:g} s")
     return Reading(values, ages)
 
 

@@ -11,11 +11,12 @@
 import signal
 import time
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from rclpy.action.server import RCLError, ServerGoalHandle
 
-from robodyn_ros.control import STIFFNESS, Controller, Law, Parameters, per_joint, scalar
+from robodyn_ros.control import STIFFNESS, Controller, Law, Parameters, Reading, declare_input, per_joint, scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,3 +134,37 @@ class ShowsWrench(Controller):
 
     def update(self, state, reference):
         return np.nan_to_num(state.wrench_tip[[0, 4]], nan=-1.0)
+
+
+class Seen(NamedTuple):
+    """What `Servo` reads."""
+
+    target: Reading = declare_input("camera/target", "geometry_msgs/msg/PointStamped", "point", (3,), greatest_age=0.3)
+    gain: Reading = declare_input("gain", "std_msgs/msg/Float64", "data", (), greatest_age=0.5, required=True,
+                                  example=1.0)
+
+
+class Servo(Law):
+    """Shows an input, and the motors' side, in its efforts."""
+
+    Parameters = SpringParameters
+    senses = ("motor_q", "joint_torque")
+    Inputs = Seen
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference):
+        target = state.inputs.target.value
+        seen = np.where(np.isnan(target), -1.0, target)
+        return np.stack([state.inputs.gain.value + seen[1], state.motor_q[1] + 0.1 * state.joint_torque[1]])
+
+
+class NoSuchField(NamedTuple):
+    """Of a message that has another one."""
+
+    target: Reading = declare_input("camera/target", "geometry_msgs/msg/PointStamped", "pint.x", (), greatest_age=0.3)
+
+
+class ReadsNoSuchField(Servo):
+    """Refused when it is asked for."""
+
+    Inputs = NoSuchField

@@ -83,12 +83,14 @@ class JointStateReader:
     Args:
         joints: The robot's joints.
         diagnostics: Counts malformed messages.
+        topic: Name of the topic, for messages.
 
     Attributes:
         other_names: Joints of the last message of a new form that named none of the robot's joints.
     """
 
-    def __init__(self, joints: JointOrder, diagnostics: Diagnostics) -> None:
+    def __init__(self, joints: JointOrder, diagnostics: Diagnostics, topic: str = TOPIC) -> None:
+        self._topic = topic
         self._names, self._order, self._diagnostics = joints.names, joints, diagnostics
         self._wire, self._all = JointWire(joints.names), np.arange(len(joints))
         self._forms: list[_Form] = []
@@ -118,10 +120,10 @@ class JointStateReader:
         return self._read_message(data)
 
     def _read_message(self, data: bytes) -> NamedState | None:
-        message = self._diagnostics.deserialize(data, JointState, TOPIC)
+        message = self._diagnostics.deserialize(data, JointState, self._topic)
         if message is None:
             return None
-        columns = self._order.columns(message.name, TOPIC, others=True)
+        columns = self._order.columns(message.name, self._topic, others=True)
         places = np.array([place for place, column in enumerate(columns) if column >= 0], dtype=np.intp)
         joints = np.array([column for column in columns if column >= 0], dtype=np.intp)
         names = [self._names[joint] for joint in joints]
@@ -132,12 +134,12 @@ class JointStateReader:
                 continue  # nobody needs it
             if len(numbers) or field == "position":
                 if len(numbers) != len(columns):
-                    raise MessageError("wrong length", f"{TOPIC}: {field}: expected one value per joint, "
+                    raise MessageError("wrong length", f"{self._topic}: {field}: expected one value per joint, "
                                        f"{len(columns)}, received {len(numbers)}")
                 values[field] = np.array(numbers, dtype=np.float64)[places]
         if names:
-            self._order.check(names, values["position"].tolist(), f"{TOPIC}: position", POSITION)
-            stamp = read_stamp(message.header.stamp, f"{TOPIC}: header.stamp")
+            self._order.check(names, values["position"].tolist(), f"{self._topic}: position", POSITION)
+            stamp = read_stamp(message.header.stamp, f"{self._topic}: header.stamp")
         else:
             self.other_names = list(message.name)
         self._learn(message, places, joints)

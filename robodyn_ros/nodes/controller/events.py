@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 
-FALLBACK, REFUSED, STOPPED = "fallback", "refused", "stopped"
-"""Events that last: another controller took over, the hardware takes no commands, the robot is stopped."""
+FALLBACK, REFUSED, STOPPED, WAITING = "fallback", "refused", "stopped", "waiting"
+"""Events that last: another controller took over, the hardware takes no commands, the robot is stopped, the controller
+waits for an input."""
 
 
 class Event(NamedTuple):

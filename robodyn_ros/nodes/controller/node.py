@@ -54,6 +54,7 @@ from robodyn_ros.nodes.controller.gaps import TOLD_GAP, Gaps
 from robodyn_ros.nodes.controller.gravity_of_driver import GravityOfDriver
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
+from robodyn_ros.nodes.controller.law_topics import LawTopics
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
@@ -126,14 +127,17 @@ class ControllerNode(RobodynNode):
         self.introduction = f"robot '{self._robot.name}': {self._robot.n} joints, tip link '{self._robot.tip_link}'"
         self._robot = self._robot.with_timing(*declared_timing(self.parameters))
         self._joints = JointOrder(self._robot.joint_names)
-        self._plugins = ControllerPlugins(self.parameters, self._robot, self.stop_requested.is_set)
+        self._timeout: float = self.parameters["state_timeout"]
+        self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))
+        self._law_topics = LawTopics(self, self._joints, self._events, self._timeout, lambda: self._loop)
+        self._plugins = ControllerPlugins(self.parameters, self._robot, self.stop_requested.is_set,
+                                          self._law_topics.open)
         for name in controller_names():
             try:
                 self._plugins.declare(name)
             except PluginError as error:
                 self.diagnostics.problem(BROKEN, str(error))
                 self._log_traceback(error)
-        self._timeout: float = self.parameters["state_timeout"]
         active, safe = (self._plugins.make(self.parameters[role]) for role in ("controller", "safe_controller"))
         for plugin in (active, safe):
             try:
@@ -142,9 +146,9 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
                 self._log_traceback(error)
         self._reflecting = False
-        self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start,
-                                 lambda reason: self._supervision.on_stopped(reason), self._on_end)
+                                 lambda reason: self._supervision.on_stopped(reason), self._on_end,
+                                 self._law_topics.on_wait)
         self._set_delay(self.parameters["delay_compensation"])
         self._monitor, self._ages = TickMonitor(), AgeMonitor()
         self._max_overruns: int = self.parameters["max_overruns"]
@@ -265,6 +269,7 @@ class ControllerNode(RobodynNode):
             why = "the hardware followed another controller until now"
         if self._monitor.delay is not None:
             self._on_delay(self._monitor.delay, now)
+        self._law_topics.update()
         tick = self._loop.tick(stamp, q, v, why)
         self._monitor.end(time.monotonic())
         self._output.publish(stamp, tick)
@@ -416,8 +421,9 @@ class ControllerNode(RobodynNode):
         return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
                 "gravity compensated by": "driver" if self._gravity.by_driver else "commands",
                 "velocities": "from positions" if self._states_in.estimated else "measured",
-                "saturated commands": self._saturated, **self._supervision.values(), **self._monitor.statistics(),
-                **self._ages.statistics(), **self._timing.values(), **self._action.values()}
+                "saturated commands": self._saturated, **self._law_topics.values(), **self._supervision.values(),
+                **self._monitor.statistics(), **self._ages.statistics(), **self._timing.values(),
+                **self._action.values()}
 
     def _look_for_overruns(self) -> None:
         """End the report of a slow law when it was in time for a second, or is no longer in force."""

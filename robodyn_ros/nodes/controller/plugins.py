@@ -73,10 +73,12 @@ class ControllerPlugins:
         parameters: The node's parameters.
         robot: The robot that the plugins control.
         is_stopped: Whether to wait for plugins no longer.
+        open_inputs: Subscribes to what a plugin declares; raises PluginError.
     """
 
-    def __init__(self, parameters: DeclaredParameters, robot: Robot, is_stopped: Callable[[], bool]) -> None:
-        self._parameters, self._is_stopped = parameters, is_stopped
+    def __init__(self, parameters: DeclaredParameters, robot: Robot, is_stopped: Callable[[], bool],
+                 open_inputs: Callable[[Plugin], None] = lambda plugin: None) -> None:
+        self._parameters, self._is_stopped, self._open_inputs = parameters, is_stopped, open_inputs
         self._robot = robot
         self._declared: dict[str, _Declared] = {}
         self._names: dict[str, str] = {}  # plugins by the prefix of their parameters
@@ -101,14 +103,16 @@ class ControllerPlugins:
         return plugin_class
 
     def make(self, name: str) -> Plugin:
-        """Declare and construct a plugin.
+        """Declare and construct a plugin, and subscribe to what it declares.
 
         Raises:
-            PluginError: As in `declare`, or its constructor raised.
+            PluginError: As in `declare`, its constructor raised, or an input has an unknown type or field.
             InputError: As in `declare`.
         """
         plugin_class = self.declare(name)
-        return self.run(f"controller '{name}' cannot be constructed", self._construct, name, plugin_class)
+        plugin = self.run(f"controller '{name}' cannot be constructed", self._construct, name, plugin_class)
+        self._open_inputs(plugin)
+        return plugin
 
     def swap_in(self, name: str, changed: dict[str, PluginParameters], last: Tick | None) -> Plugin:
         """Construct a plugin that is about to be put in force, and try it.

@@ -32,7 +32,7 @@ from robodyn_ros.kinematics.rotation_vector import rotation_vector_from_quaterni
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
 from robodyn_ros.nodes.common.topics import DisplayPublisher
-from robodyn_ros.nodes.controller.events import STOPPED, Events
+from robodyn_ros.nodes.controller.events import STOPPED, WAITING, Events
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
@@ -91,8 +91,8 @@ class ControllerStatePublisher:
 
     def _message(self, stamp: int, tick: Tick) -> ControllerState:
         plugin, state, reference = tick.plugin, tick.state, tick.reference
-        # The tick itself says that the robot is stopped.
-        lasting = [f"{name}: {text}" for name, text in self._events.lasting.items() if name != STOPPED]
+        # The tick itself says that the robot is stopped, or that the controller waits.
+        lasting = [f"{name}: {text}" for name, text in self._events.lasting.items() if name not in (STOPPED, WAITING)]
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,
             joint_names=self._joint_names, output=to_field(tick.effort),

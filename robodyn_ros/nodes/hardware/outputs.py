@@ -21,7 +21,7 @@ from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import FIELDS, NEW_START, JointWire
-from robodyn_ros.nodes.common.messages import set_stamp, to_field
+from robodyn_ros.nodes.common.messages import read_stamp, set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
 from robodyn_ros.nodes.hardware.arm_driver import effort_report
 from robodyn_ros.simulation.engine import PlantInForce
@@ -29,6 +29,9 @@ from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 REPEAT_SECONDS = 0.1
 """Period with which a paused or waiting simulation repeats its last state [s]."""
+
+LOOK_SECONDS = 0.1
+"""Time between two looks for subscribers of the motors' side [s]."""
 
 
 class StateOutputs:
@@ -49,6 +52,8 @@ class StateOutputs:
                  frame: str = "") -> None:
         self._simulated, self._period_ns = simulated, period_ns
         self._joint_states = node.create_publisher(JointState, topic_names.JOINT_STATES, CONTROL_QOS)
+        self._motor_states = node.create_publisher(JointState, topic_names.MOTOR_STATES, CONTROL_QOS)
+        self._next_look, self._motors_heard = 0.0, False
         self._actuator_states = node.create_publisher(ActuatorStates, topic_names.own(topic_names.ACTUATOR_STATES), 10)
         self._display_states = DisplayPublisher(node, JointState, topic_names.DISPLAY_JOINT_STATES, DISPLAY_STATES_RATE)
         self._display = DisplayPublisher(node, ActuatorStates, topic_names.own(topic_names.DISPLAY_ACTUATOR_STATES))
@@ -60,6 +65,7 @@ class StateOutputs:
         self._repeat_at = 0.0
         names, self._effort = list(simulated.plant.joint_names), effort_report(simulated.plant)
         fields = FIELDS if self._effort is not None else FIELDS[:2]
+        self._motor_wire = JointWire(names, FIELDS, frame)
         self._wire, self._new_start_wire = JointWire(names, fields, frame), JointWire(names, fields, NEW_START)
         self._actuators, self._now = ActuatorStates(name=names), Clock()
         self._state = b""  # the last one published
@@ -85,6 +91,7 @@ class StateOutputs:
             new_start: Whether no commanded motion leads to this state; see :data:`.joint_wire.NEW_START`.
         """
         set_stamp(self._now.clock, stamp)
+        self._publish_motors(stamp)  # before the joint state, which a controller answers
         wire = self._new_start_wire if new_start else self._wire
         effort = () if self._effort is None else (self._effort(self._simulated.plant),)
         self._state = wire.encode(stamp, position, velocity, *effort)
@@ -113,6 +120,7 @@ class StateOutputs:
         if now < self._repeat_at:
             return False
         self._repeat_at = now + REPEAT_SECONDS
+        self._publish_motors(read_stamp(self._now.clock))
         self._joint_states.publish(self._state)
         if self._display_states.due(now):
             self._display_states.publish(self._state)
@@ -121,6 +129,15 @@ class StateOutputs:
         if self._next_actuators < inf:
             self._publish_actuators()
         return True
+
+    def _publish_motors(self, stamp: int) -> None:
+        """Publish the motors' side of the joints if somebody subscribes."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            self._motors_heard = self._motor_states.get_subscription_count() > 0
+        if self._motors_heard:
+            self._motor_states.publish(self._motor_wire.encode(stamp, *self._simulated.plant.motor_side))
 
     def _publish_actuators(self) -> None:
         if self._actuator_states.get_subscription_count():

@@ -1,0 +1,169 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Topics that controllers declare as their inputs, and the motors' side of the joints, for those that read them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+
+from robodyn_ros import topic_names
+from robodyn_ros.control.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.law_inputs import MOST_NUMBERS, Input, state_form
+from robodyn_ros.control.state import MOTOR_SIDE
+from robodyn_ros.errors import InputError, PluginError, RecordingError, suggest
+from robodyn_ros.nodes.common.joint_states import JointStateReader
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topics import LatestMessage
+from robodyn_ros.nodes.controller.events import WAITING, Event, Events
+from robodyn_ros.nodes.recorder.definitions import message_class
+
+
+class LawTopics:
+    """Subscribes to what controllers declare, and gives it to the control loop.
+
+    Args:
+        node: The node that subscribes.
+        joints: The robot's joints.
+        events: Tells of controllers that wait.
+        timeout: Age at which the motors' side expires [s].
+        loop: Returns the control loop that gets the values.
+    """
+
+    def __init__(self, node: RobodynNode, joints: JointOrder, events: Events, timeout: float,
+                 loop: Callable[[], ControlLoop]) -> None:
+        self._node, self._events, self._timeout, self._loop = node, events, timeout, loop
+        self._names, self._reader = joints, JointStateReader(joints, node.diagnostics, topic_names.MOTOR_STATES)
+        self._subscriptions: dict[Input, Any] = {}
+        self._motors: LatestMessage[Any] | None = None
+        self._nothing = (np.full(len(joints), np.nan),) * len(MOTOR_SIDE)
+        self._last_arrival = -np.inf
+        node.diagnostics.checks.append(self._close_unused)
+
+    # On the executor's thread.
+
+    def open(self, plugin: Plugin) -> None:
+        """Subscribe to what a controller declares.
+
+        Raises:
+            PluginError: A type of message is not installed, or has no such field.
+        """
+        form = state_form(type(plugin.controller), len(self._names))
+        for name, declared in form.inputs.items():
+            if declared in self._subscriptions:
+                continue
+            where = f"controller '{plugin.name}': input '{name}'"
+            try:
+                message_type = message_class(declared.message)
+            except RecordingError as error:
+                raise PluginError(f"{where}: {error}") from None
+            field_of(message_type(), declared, where)
+            self._subscriptions[declared] = self._node.listen(
+                message_type, declared.topic, partial(self._on_message, declared, f"{declared.topic}: {name}"),
+                qos_profile_sensor_data)
+        if form.senses and self._motors is None:
+            self._motors = LatestMessage(self._node, self._node.diagnostics, JointState, topic_names.MOTOR_STATES)
+
+    def values(self) -> dict[str, object]:
+        """Values for the diagnostics: the inputs of the active controller and their ages."""
+        loop = self._loop()
+        form = state_form(type(loop.active.controller), len(self._names))
+        last, found = loop.last, {f"input {name}": "none" for name in form.inputs}
+        if last is not None and type(last.state.inputs) is type(loop.active.controller).Inputs and form.inputs:
+            found |= {f"input {name}": f"{reading.age:.3g} s old" for name, reading in
+                      last.state.inputs._asdict().items() if np.isfinite(reading.age)}
+        return {**found, **({"waits for": loop.waiting} if loop.waiting else {})}
+
+    def _close_unused(self) -> None:
+        """End the subscriptions that no controller in use has declared."""
+        loop = self._loop()
+        forms = [state_form(type(plugin.controller), len(self._names)) for plugin in loop.plugins()]
+        used = {declared for form in forms for declared in form.inputs.values()}
+        for declared in set(self._subscriptions) - used:
+            self._node.destroy_subscription(self._subscriptions.pop(declared))
+            loop.inputs.pop(declared, None)
+
+    def _on_message(self, declared: Input, where: str, message: Any) -> None:
+        loop = self._loop()
+        try:
+            numbers = np.array(list(_numbers(field_of(message, declared, where))), dtype=np.float64)
+            if len(numbers) != declared.size:
+                raise InputError(f"{where}: expected {declared.size} numbers, received {len(numbers)}")
+            value = declared.checked(numbers.reshape(declared.shape), where)
+        except (InputError, PluginError) as error:
+            self._node.diagnostics.problem(f"rejected {declared.topic}", str(error))
+            return
+        loop.inputs[declared] = value, loop.stamp
+
+    # On the thread of the control path.
+
+    def on_wait(self, lacking: str) -> None:
+        """Report that the active controller waits for something; nothing: that this is over."""
+        loop = self._loop()
+        if lacking:
+            text = f"controller '{loop.active.name}' waits: {lacking}; '{loop.safe.name}' holds the robot"
+            self._events.tell(Event("waits for inputs", text, WAITING))
+        else:
+            self._events.end(WAITING, f"controller '{loop.active.name}' waits no longer")
+
+    def update(self) -> None:
+        """Take the newest state of the motors' side, if a controller reads it; before each tick."""
+        if self._motors is None:
+            return
+        now, loop = time.monotonic(), self._loop()
+        if (data := self._motors.take_serialized()) is not None:
+            try:
+                state = self._reader.read(data)
+            except MessageError as error:
+                self._node.diagnostics.problem(f"rejected {topic_names.MOTOR_STATES}", str(error))
+                return
+            if state is not None and state.complete:
+                none = self._nothing[0]
+                loop.motor_side = (state.q, none if state.v is None else state.v,
+                                   none if state.effort is None else state.effort)
+                self._last_arrival = now
+        elif now - self._last_arrival > self._timeout:
+            loop.motor_side = self._nothing
+
+
+def field_of(message: Any, declared: Input, where: str) -> Any:
+    """The field of a message that an input declares.
+
+    Raises:
+        PluginError: The message has none of this name.
+    """
+    value = message
+    for name in filter(None, declared.field.split(".")):
+        fields = value.get_fields_and_field_types() if hasattr(value, "get_fields_and_field_types") else {}
+        if name not in fields:
+            raise PluginError(f"{where}: {declared.message} has no field '{declared.field}': "
+                              f"{suggest(name, tuple(fields))}")
+        value = getattr(value, name)
+    return value
+
+
+def _numbers(value: Any) -> Iterable[float]:
+    """All numbers of a field, in the order of the message's definition; text has none."""
+    if hasattr(value, "get_fields_and_field_types"):
+        for name in value.get_fields_and_field_types():
+            yield from _numbers(getattr(value, name))
+    elif isinstance(value, bool | int | float | np.number):
+        yield float(value)
+    elif not isinstance(value, str | bytes) and hasattr(value, "__len__"):
+        if len(value) > MOST_NUMBERS:
+            raise InputError(f"expected at most {MOST_NUMBERS} elements in a field, received {len(value)}")
+        for element in value:
+            yield from _numbers(element)
