@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a law declares to read: topics with an age, and the motors' side; compiled, as Python, in C, and while it lacks."""
+"""What a law declares to read: topics with an age, and the motors' side; compiled, as Python, in C, and missing."""
 
 import ctypes
 import subprocess
@@ -189,8 +189,10 @@ class WithoutTopic(Servo):
     Inputs = Undeclared
 
 
-@pytest.mark.parametrize(("name", "words"), [("Misspelt", "did you mean 'motor_v' or 'motor_q'"),
-                                             ("WithoutTopic", "Undeclared.target: expected 'target: Reading = declare")])
+@pytest.mark.parametrize(("name", "words"), [
+    ("Misspelt", "did you mean 'motor_v' or 'motor_q'"),
+    ("WithoutTopic", "Undeclared.target: expected 'target: Reading = declare"),
+])
 def test_a_class_that_declares_wrongly_is_refused_by_name(name, words):
     with pytest.raises(PluginError, match=words):
         load_controller(f"{__name__}:{name}")

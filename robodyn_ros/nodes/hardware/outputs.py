@@ -91,7 +91,8 @@ class StateOutputs:
             new_start: Whether no commanded motion leads to this state; see :data:`.joint_wire.NEW_START`.
         """
         set_stamp(self._now.clock, stamp)
-        self._publish_motors(stamp)  # before the joint state, which a controller answers
+        now = time.monotonic()
+        self._publish_motors(stamp, now)  # before the joint state, which a controller answers
         wire = self._new_start_wire if new_start else self._wire
         effort = () if self._effort is None else (self._effort(self._simulated.plant),)
         self._state = wire.encode(stamp, position, velocity, *effort)
@@ -103,7 +104,6 @@ class StateOutputs:
             # Keeps the rate on average, also where its period is no whole number of control periods.
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
             self._publish_actuators()
-        now = time.monotonic()
         if self._display_states.due(now):
             self._display_states.publish(self._state)
         if self._display.due(now):
@@ -120,7 +120,7 @@ class StateOutputs:
         if now < self._repeat_at:
             return False
         self._repeat_at = now + REPEAT_SECONDS
-        self._publish_motors(read_stamp(self._now.clock))
+        self._publish_motors(read_stamp(self._now.clock), now)
         self._joint_states.publish(self._state)
         if self._display_states.due(now):
             self._display_states.publish(self._state)
@@ -130,9 +130,8 @@ class StateOutputs:
             self._publish_actuators()
         return True
 
-    def _publish_motors(self, stamp: int) -> None:
-        """Publish the motors' side of the joints if somebody subscribes."""
-        now = time.monotonic()
+    def _publish_motors(self, stamp: int, now: float) -> None:
+        """Publish the motors' side of the joints, with the stamp [ns], if somebody subscribes at a steady time [s]."""
         if now >= self._next_look:
             self._next_look = now + LOOK_SECONDS
             self._motors_heard = self._motor_states.get_subscription_count() > 0

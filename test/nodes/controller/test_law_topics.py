@@ -55,7 +55,7 @@ def test_a_law_waits_for_its_inputs_reads_them_and_waits_again_when_they_stop(ro
         return rig.states[-1].output[0] == 6.0 and len(consecutive()) > 50
 
     ros.wait_for(sees_both, "the target, and ticks in a row")
-    for before, after in consecutive():  # the motors' side is that of the same state, and the torque that of the last command
+    for before, after in consecutive():  # the motors' side of the same state: the torque is that of the last command
         assert after.output[1] == pytest.approx(after.feedback.positions[1] + 0.1 * before.output[1], abs=1e-9)
 
     bad = PointStamped()
