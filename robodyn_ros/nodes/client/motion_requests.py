@@ -156,9 +156,13 @@ class TipArrival:
     def __init__(self, position: Array) -> None:
         self.distance = self.angle = np.inf
         self._position, self._settling = position, Settling()
+        self._low = self._high = dict[str, float]()  # of the joints' positions
 
     def update(self, message: ControllerState) -> bool:
         """Take a state of the controller; returns whether the tip link has arrived."""
+        q = dict(zip(message.joint_names, message.feedback.positions, strict=True))
+        self._low = {name: min(each, self._low.get(name, each)) for name, each in q.items()}
+        self._high = {name: max(each, self._high.get(name, each)) for name, each in q.items()}
         if not message.cartesian:
             return False
         state = message.cartesian[0]
@@ -169,6 +173,16 @@ class TipArrival:
         errors = to_vector(state.position_error), to_vector(state.orientation_error)
         self.distance, self.angle = (float(np.linalg.norm(error)) for error in errors)
         return self._settling.update(to_seconds(read_stamp(message.header.stamp)), np.concatenate(errors))
+
+
+    def at_rest(self, robot: Robot) -> str:
+        """Which joints of the tip link's chain with dry friction never moved, as the end of a message; or nothing."""
+        model = robot.model
+        held = [f"joint '{name}' ({friction:g} {'N m' if leader.unit == 'rad' else 'N'})"
+                for name, leader, friction, moves in zip(robot.joint_names, model.leaders, model.friction,
+                                                         model.moves(robot.tip_link), strict=True)
+                if moves and friction > 0.0 and self._high.get(name, np.inf) - self._low.get(name, 0.0) < SAME_PLACE]
+        return f"; dry friction holds {', '.join(held)}" if held else ""
 
 
 class MotionRequests:
@@ -317,7 +331,7 @@ class MotionRequests:
         allowed = self.tolerance or LENGTH_TOLERANCE, self.tolerance or ANGLE_TOLERANCE
         if arrival.distance > allowed[0] or arrival.angle > allowed[1]:
             raise RobodynError(f"the reference is there, but {text}, tolerance {allowed[0]:g} m and {allowed[1]:g} "
-                               f"rad: {NOT_THERE}")
+                               f"rad: {NOT_THERE}{arrival.at_rest(self.robot)}")
         return f"the reference is there; {text}"
 
     def _follow(self, goal: FollowJointTrajectory.Goal, duration: float, end: Mapping[str, float]) -> str:
