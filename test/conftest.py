@@ -31,6 +31,8 @@ settings.register_profile("robodyn", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("robodyn")
 
 
+os.environ.pop("COLUMNS", None)  # pytest-xdist gives its processes a terminal of 80 columns, for which tables break
+
 # A shell's background jobs ignore Ctrl-C, and what they start inherits that; tests stop programs by it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,7 +13,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +34,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.optional_packages import is_installed, missing
 from robodyn_ros.robot import Robot
+from robodyn_ros.side_by_side import side_by_side
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
 from robodyn_ros.simulation.excursion import excursion, tip_references
@@ -221,20 +224,20 @@ def table(results: Sequence[Performance | Failure]) -> str:
     slides = np.array([kind == "prismatic" for kind in done[0].kinds]) if done and done[0].kinds else np.zeros(1, bool)
     joints = [(title, ~slides if title.endswith("mrad]") else slides) for title, there in (
         ("joints [mrad]", not slides.all()), ("joints [mm]", slides.any())) if there]
-    width = max(len("controller"), *(len(one.controller) for one in results))
-    titles = ["tip error [mm]", *(title for title, _ in joints), "effort [% of limit]"]
-    lines = [f"{'':<{width}}" + "".join(f"  {title:^19}" for title in titles) + f"  {'saturated':>9}  {'work':>8}",
-             f"{'controller':<{width}}" + f"  {'RMS':>9} {'worst':>9}" * len(titles) + f"  {'[% time]':>9}  {'[J]':>8}"]
-    for one in results:
-        row = f"{one.controller:<{width}}"
-        if isinstance(one, Failure):
-            lines.append(f"{row}  failed: {one.reason}")
-            continue
-        errors = [one.joint_error[:, chosen] if len(chosen) == one.joint_error.shape[1] else one.joint_error
-                  for _, chosen in joints]
-        for scale, values in ((1e3, one.tip_error), *((1e3, error) for error in errors), (1e2, one.effort_share)):
-            row += f"  {scale * _rms(values):9.3f} {scale * np.abs(values).max():9.3f}"
-        lines.append(f"{row}  {100.0 * one.saturated:9.2f}  {one.work:8.2f}")
+    def errors(title: str, scale: float, values: Callable[[Performance], Array]) -> list[str]:
+        return [f"{title:^19}", f"{'RMS':>9} {'worst':>9}", *(
+            f"{scale * _rms(values(one)):9.3f} {scale * np.abs(values(one)).max():9.3f}" for one in done)]
+
+    def of_joints(one: Performance, chosen: Any) -> Array:
+        return one.joint_error[:, chosen] if len(chosen) == one.joint_error.shape[1] else one.joint_error
+
+    lines = side_by_side(["", "controller", *(one.controller for one in done)], [
+        errors("tip error [mm]", 1e3, lambda one: one.tip_error),
+        *(errors(title, 1e3, partial(of_joints, chosen=chosen)) for title, chosen in joints),
+        errors("effort [% of limit]", 1e2, lambda one: one.effort_share),
+        [f"{'saturated':>9}", f"{'[% time]':>9}", *(f"{100.0 * one.saturated:9.2f}" for one in done)],
+        [f"{'work':>8}", f"{'[J]':>8}", *(f"{one.work:8.2f}" for one in done)]])
+    lines += [f"{one.controller}  failed: {one.reason}" for one in results if isinstance(one, Failure)]
     return "\n".join(lines + [one.note for one in done if one.note])
 
 
@@ -247,17 +250,15 @@ def joint_table(results: Sequence[Performance | Failure], names: Sequence[str]) 
     """
     done = [one for one in results if isinstance(one, Performance)]
     width = max(len("RMS error"), *map(len, names))
-    columns = [max(12, len(one.controller)) for one in done]
-    lines = [f"{'RMS error':<{width}}  unit  " + "  ".join(
-        f"{one.controller:>{column}}" for one, column in zip(done, columns, strict=True))]
-    for joint, name in enumerate(names):
-        cells = []
-        for one, column in zip(done, columns, strict=True):
-            mark = " stuck" if one.travel[joint] < STUCK else ""
-            cells.append(f"{f'{1e3 * _rms(one.joint_error[:, joint]):.3f}{mark}':>{column}}")
-        unit = "mm" if done[0].kinds[joint] == "prismatic" else "mrad"
-        lines.append(f"{name:<{width}}  {unit:<4}  " + "  ".join(cells))
-    return "\n".join(lines)
+    units = ["mm" if kind == "prismatic" else "mrad" for kind in done[0].kinds]
+    blocks = []
+    for one in done:
+        cells = [f"{1e3 * _rms(one.joint_error[:, joint]):.3f}{' stuck' * bool(one.travel[joint] < STUCK)}"
+                 for joint in range(len(names))]
+        column = max(12, len(one.controller))
+        blocks.append([f"{cell:>{column}}" for cell in (one.controller, *cells)])
+    return "\n".join(side_by_side([f"{name:<{width}}  {unit:<4}" for name, unit in zip(
+        ("RMS error", *names), ("unit", *units), strict=True)], blocks))
 
 
 def _rms(values: Array) -> float:

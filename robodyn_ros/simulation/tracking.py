@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.side_by_side import side_by_side
 
 SETTLING = 1.0
 """Time that a controller has to remove the error that it finds when it takes over [s]."""
@@ -114,14 +115,14 @@ class TrackingRecord:
         """
         phases, settled = self.phases(), self.settled()
         width = max(len("joint"), *(len(name) for name in self.joint_names))
-        lines = [f"{'':<{width}}      " + "".join(f"  {name:^32}" for name in phases),
-                 f"{'joint':<{width}}  unit" + f"  {'RMS':>10} {'worst':>10} {'settled':>10}" * len(phases)]
-        for column, (joint, unit) in enumerate(zip(self.joint_names, self.units, strict=True)):
-            row = f"{joint:<{width}}  m{unit:<3}"
-            for mask in phases.values():
-                error = 1e3 * self.error[:, column]
+        names = ["", f"{'joint':<{width}}  unit", *(f"{joint:<{width}}  m{unit}" for joint, unit in zip(
+            self.joint_names, self.units, strict=True))]
+        blocks = []
+        for name, mask in phases.items():
+            block = [f"{name:^32}", f"{'RMS':>10} {'worst':>10} {'settled':>10}"]
+            for error in 1e3 * self.error.T:
                 late = np.max(np.abs(error[mask & settled]), initial=-np.inf)
-                row += (f"  {np.sqrt(np.mean(error[mask]**2)):10.3f} {np.max(np.abs(error[mask])):10.3f} "
-                        f"{late if late >= 0.0 else np.nan:10.3f}")
-            lines.append(row)
-        return "\n".join(lines)
+                block.append(f"{np.sqrt(np.mean(error[mask]**2)):10.3f} {np.max(np.abs(error[mask])):10.3f} "
+                             f"{late if late >= 0.0 else np.nan:10.3f}")
+            blocks.append(block)
+        return "\n".join(side_by_side(names, blocks))

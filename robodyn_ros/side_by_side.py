@@ -1,0 +1,40 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Tables of text that fit the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that reads the output, or of the variable COLUMNS; None: neither is there."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+
+
+def side_by_side(names: Sequence[str], blocks: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table whose blocks of columns stand beside each other as far as the terminal is wide, then below.
+
+    Args:
+        names: The first column, with its headings; repeated where the table goes on below.
+        blocks: Columns that stay together, each with as many lines as `names`.
+    """
+    width, room = max(map(len, names)), terminal_width()
+    first = [f"{name:<{width}}" for name in names]
+    lines, rows, used = list[str](), first, width
+    for number, block in enumerate(blocks):
+        added = 2 + max(map(len, block))
+        if number and room is not None and used + added > room:
+            lines += [*(row.rstrip() for row in rows), ""]
+            rows, used = first, width
+        rows, used = [f"{row}  {cells:<{added - 2}}" for row, cells in zip(rows, block, strict=True)], used + added
+    return lines + [row.rstrip() for row in rows]
