@@ -13,5 +13,6 @@ from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.actuation.maxwell_slip import MaxwellSlip
 
-__all__ = ["Actuators", "DCMotor", "Friction", "FrictionModel", "GearTrain", "JointActuators"]
+__all__ = ["Actuators", "DCMotor", "Friction", "FrictionModel", "GearTrain", "JointActuators", "MaxwellSlip"]

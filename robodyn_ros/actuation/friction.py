@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,11 +24,34 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.fields import DAMPING, EFFORT, VELOCITY, declare, declared
 
 
+class Bristles(NamedTuple):
+    """Springs that dry friction bends before the joint slides, N in parallel at each of some joints.
+
+    A spring with deflection z and a damper beside it exert k z + c z', but at most their share of the level of the dry
+    friction, beyond which the spring slips.
+
+    Attributes:
+        joints: Indices of the joints that have them, shape (m,).
+        stiffness: k, shape (N, m) [N m/rad or N/m].
+        damping: c, shape (N, m) [N m s/rad or N s/m].
+        share: Of the level, 1 in sum over the springs of a joint, shape (N, m).
+    """
+
+    joints: NDArray[np.intp]
+    stiffness: NDArray[Any]
+    damping: NDArray[Any]
+    share: NDArray[Any]
+
+
+NO_BRISTLES = Bristles(np.zeros(0, dtype=np.intp), *np.zeros((3, 0, 0)))
+"""Of friction that holds a resting joint where it is."""
+
+
 class FrictionModel(ABC):
     """Friction of all joints, as a plant uses it. A model is a frozen dataclass of arrays with this base.
 
     A sliding joint has viscous friction, and dry friction of a level that depends on its velocity. A resting joint is
-    held by dry friction up to the level.
+    held by dry friction up to the level: where it is, or by `bristles`, which bend. The plant keeps their deflections.
 
     Attributes:
         name: Name of the model in YAML files, for which `friction_models` has its class.
@@ -69,6 +92,11 @@ class FrictionModel(ABC):
     @abstractmethod
     def scaled(self, factor: ArrayLike) -> Self:
         """Return all friction times a factor, a number or one for each joint, shape (n,)."""
+
+    @property
+    def bristles(self) -> Bristles:
+        """The springs that the dry friction bends; none unless a model has them."""
+        return NO_BRISTLES
 
     @property
     def n(self) -> int:
@@ -129,10 +157,11 @@ class Friction(FrictionModel):
         values = dict(vars(self))
         if self.static is None:
             values["static"] = self.coulomb
-        for name, array in as_joint_arrays("Friction", values, _ranges()).items():
+        owner = type(self).__name__
+        for name, array in as_joint_arrays(owner, values, self._ranges()).items():
             object.__setattr__(self, name, array)
         if (constants(self.rise, traced=0.0) < 0.0).any():
-            raise InputError(f"Friction.static: expected breakaway friction not below the Coulomb friction "
+            raise InputError(f"{owner}.static: expected breakaway friction not below the Coulomb friction "
                              f"{self.coulomb.tolist()}, received {self.static.tolist()}")
 
     @classmethod
@@ -147,6 +176,11 @@ class Friction(FrictionModel):
         Raises:
             InputError: A breakaway friction is below the Coulomb friction.
         """
+        return cls(*cls._levels(model, settings, where))
+
+    @staticmethod
+    def _levels(model: RobotModel, settings: Sequence[FrictionSettings], where: str) -> Array:
+        """Return viscous, Coulomb and breakaway friction and Stribeck's velocity of the joints, shape (4, n)."""
         rows = []
         for joint, viscous, coulomb, found in zip(model.joint_names, model.damping, model.friction, settings,
                                                   strict=True):
@@ -156,7 +190,7 @@ class Friction(FrictionModel):
                 raise InputError(f"{where}: joint '{joint}': friction: static: expected a number not below the "
                                  f"Coulomb friction {level:g}, received {static:g}")
             rows.append((viscous if found.viscous is None else found.viscous, level, static, found.stribeck_velocity))
-        return cls(*np.array(rows).reshape(-1, 4).T)
+        return np.array(rows).reshape(-1, 4).T
 
     @property
     def has_dry(self) -> NDArray[np.bool_]:
@@ -190,6 +224,6 @@ class Friction(FrictionModel):
         return replace(self, viscous=factors * self.viscous, coulomb=factors * self.coulomb,
                        static=factors * self.static)
 
-
-def _ranges() -> dict[str, Range]:
-    return {name: own.range for name, own in declared(FrictionSettings).items()}
+    @classmethod
+    def _ranges(cls) -> dict[str, Range]:
+        return {name: own.range for name, own in declared(cls.Settings).items()}

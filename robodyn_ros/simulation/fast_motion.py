@@ -28,6 +28,7 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.simulation.motion import inertia
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
+from robodyn_ros.simulation.presliding import bristle_energy
 from robodyn_ros.simulation.plant_step import StepProgram, plant_computation, step_program
 
 RESOLVED_RATE = 2.5
@@ -155,8 +156,10 @@ def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:
 
 
 def _stored_energy(plant: PlantModel, state: PlantState) -> Any:
-    """Of the links' weights and the motors' inductances."""
-    return potential_energy(plant.model, state.q) + sum(plant.actuators.magnetic_energy(state.current), np.float64(0.0))
+    """Of the links' weights, the motors' inductances and bent bristles."""
+    stored = [*plant.actuators.magnetic_energy(state.current),
+              *bristle_energy(plant.bristles, state.presliding, plant.n)[plant.bristles.joints]]
+    return potential_energy(plant.model, state.q) + sum(stored, np.float64(0.0))
 
 
 def _supplied_energy(state: PlantState) -> Any:

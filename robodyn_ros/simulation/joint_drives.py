@@ -20,7 +20,7 @@ from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantSt
 
 
 class JointDrives(NamedTuple):
-    """Efforts in one step, as far as they do not depend on the rigid bodies; each of shape (n,), the last (coupled,).
+    """Efforts in one step, as far as they do not depend on the rigid bodies; each of shape (n,) but for the last two.
 
     Attributes:
         effort: Of ideal sources; 0 for motors [N m or N].
@@ -29,7 +29,10 @@ class JointDrives(NamedTuple):
         viscous: Viscous friction of joints, shafts of uncoupled motors and passive drives [N m s/rad or N s/m].
         friction: Greatest dry friction of joints, uncoupled motors and gears, and brakes [N m or N].
         voltage: Of the motors [V].
-        motor_friction: Greatest dry friction of coupled motors and their gears, at the outputs [N m or N].
+        motor_friction: Greatest dry friction of coupled motors and their gears, at the outputs, shape (coupled,) [N m
+            or N].
+        bristle_friction: Greatest dry friction that bends bristles, not part of ``friction``, shape (m,) of
+            `friction.Bristles` [N m or N].
     """
 
     effort: NDArray[Any]
@@ -39,6 +42,7 @@ class JointDrives(NamedTuple):
     friction: NDArray[Any]
     voltage: NDArray[Any]
     motor_friction: NDArray[Any]
+    bristle_friction: NDArray[Any] = np.zeros(0)
 
 
 def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) -> JointDrives:
@@ -54,6 +58,8 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     line = actuators.effort_line(asked.voltage, state.current, plant.step)
     at_start = actuators.limited_effort(line.effort - line.damping * plant.limits.of_motors(v))
     losses = actuators.gear_friction(at_start)
-    level = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses) + command.brake
-    return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), level, asked.voltage,
-                       losses[plant.sliding_motors])
+    dry, bending = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses), plant.bristles.joints
+    rigid = dry.copy()
+    rigid[bending] = 0.0
+    return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), rigid + command.brake,
+                       asked.voltage, losses[plant.sliding_motors], dry[bending])

@@ -81,6 +81,9 @@ class MujocoPlant(SimulatedRobot):
         if model.actuators.follows_temperature:
             raise InputError("engine mujoco: expected motors that do not depend on the temperature; use engine "
                              "robodyn, or leave out temperature_effects and derating")
+        if len(model.bristles.joints):
+            raise InputError(f"engine mujoco: expected friction without presliding, received stiffness of friction "
+                             f"model '{model.friction.name}'; use engine robodyn, or leave out the stiffness")
         self.step, self.steps = step, 0
         self.joint_names = robot.joint_names
         self._file, self._scene = scene, load_scene(model, scene)

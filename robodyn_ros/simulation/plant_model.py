@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.driver_profile import load_driver
-from robodyn_ros.actuation.friction import Friction, FrictionModel
+from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants
 from robodyn_ros.description.model import Array, RobotModel
@@ -29,6 +29,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
+from robodyn_ros.simulation.presliding import Presliding, at_rest
 from robodyn_ros.timing import DEFAULT_STEP
 
 
@@ -70,6 +71,7 @@ class PlantState(NamedTuple):
         contact_mode: Mode of friction and stops that the next step tries first, see `joint_constraints`.
         saturation: Likewise of the motors: 1 or -1 at the limit of their current, else 0.
         energies: Sums since the start.
+        presliding: Bristles of the dry friction.
     """
 
     q: NDArray[Any]
@@ -79,6 +81,7 @@ class PlantState(NamedTuple):
     contact_mode: NDArray[Any]
     saturation: NDArray[Any]
     energies: EnergySums
+    presliding: Presliding
 
     def without_energies(self) -> Self:
         """The state with energies that start from zero."""
@@ -192,6 +195,10 @@ class PlantModel:
         if self.actuators.follows_temperature and self.integrator is Integrator.ADAPTIVE:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
+        if len(self.bristles.joints) and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+            raise InputError(f"integrator {self.integrator}: expected friction without presliding, received stiffness "
+                             f"of friction model '{self.friction.name}'; use {Integrator.SEMI_IMPLICIT_EULER}, or "
+                             "leave out the stiffness")
         if self.world is not None and self.world.pairs == 0:
             object.__setattr__(self, "world", None)
         if self.world is not None:
@@ -264,6 +271,11 @@ class PlantModel:
         return self.model.n
 
     @cached_property
+    def bristles(self) -> Bristles:
+        """Springs that the dry friction bends before joints slide."""
+        return self.friction.bristles
+
+    @cached_property
     def has_dry_friction(self) -> NDArray[np.bool_]:
         """Whether joint, motor or gear have dry friction, shape (n,)."""
         return self.friction.has_dry | self.actuators.has_gear_friction
@@ -330,7 +342,8 @@ class PlantModel:
         none = np.zeros(self.n)
         return PlantState(np.array(q, dtype=np.float64), np.array(v, dtype=np.float64), none,
                           np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
-                          np.full(self.n, float(STICKING)), none, EnergySums(*np.zeros((6, self.n))))
+                          np.full(self.n, float(STICKING)), none, EnergySums(*np.zeros((6, self.n))),
+                          at_rest(self.bristles))
 
     def report_at_rest(self) -> PlantReport:
         """Return the report of a robot on which nothing acts."""

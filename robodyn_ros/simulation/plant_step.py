@@ -45,6 +45,7 @@ from robodyn_ros.simulation.joint_constraints import (
 )
 from robodyn_ros.simulation.motion import SmoothState
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_round, with_bristles
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
 from robodyn_ros.simulation.readings import report
 
@@ -56,11 +57,13 @@ class Posed(NamedTuple):
         problem: matrix v' = momentum + impulses of friction, stops and motors.
         voltage: Of the motors, held during the step, shape (n,) [V].
         contacts: Where the robot touches surfaces.
+        bristles: Impulses of the dry friction that bends before joints slide.
     """
 
     problem: Problem
     voltage: NDArray[Any]
     contacts: ContactGeometry
+    bristles: BristleLines
 
 
 class Guess(NamedTuple):
@@ -71,6 +74,7 @@ class Guess(NamedTuple):
         saturation: Mode of the motor of each joint, shape (n,).
         motor_mode: Mode of the dry friction of coupled motors, shape (coupled,).
         touching: Of the contacts.
+        bristle_mode: Of the bristles, shape (N, m) of `friction.Bristles`.
         rounds: Number of rounds before this one.
     """
 
@@ -78,6 +82,7 @@ class Guess(NamedTuple):
     saturation: NDArray[Any]
     motor_mode: NDArray[Any]
     touching: ContactChoice
+    bristle_mode: NDArray[Any]
     rounds: Any
 
 
@@ -90,6 +95,7 @@ class Solution(NamedTuple):
         motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
         contact_force: Mean forces of surfaces on the robot in base axes, shape (pairs, 3) [N].
         contact_effort: The efforts that they cause, shape (n,) [N m or N].
+        bent: Bristles at the end of the step.
         moved: Positive where the next guess is another one, 0 if the solution is consistent.
     """
 
@@ -98,6 +104,7 @@ class Solution(NamedTuple):
     motor_impulse: NDArray[Any]
     contact_force: NDArray[Any]
     contact_effort: NDArray[Any]
+    bent: BristleRound
     moved: Any
 
 
@@ -125,31 +132,34 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     after = integrate(plant, state, command, posed, solution, guess, *given)
     warm = described.at_temperature(after.temperature)
     return after, report(warm, after, command, posed.voltage, posed.problem.friction, solution.impulse,
-                         solution.motor_impulse)
+                         solution.motor_impulse, solution.bent.impulse)
 
 
 def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState) -> tuple[Posed, Guess]:
     """Drives, friction, contacts and inertia make the problem of the velocity after the step; and a first guess."""
     method: Any = split_step if smooth else semi_implicit_euler
-    problem, voltage = method.problem(plant, state, command, *smooth)
+    problem, voltage, bristles = method.problem(plant, state, command, *smooth)
     contact_mode, saturation = method.first_modes(state, problem)
     contacts = contact_geometry(plant.surroundings, plant.model, state.q)
     touching = first_choice(plant.surroundings, contacts, state.v, plant.step)
     guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(state.v), touching,
-                  np.float64(0.0))
-    return Posed(problem, voltage, contacts), guess
+                  state.presliding.mode, np.float64(0.0))
+    return Posed(problem, voltage, contacts, bristles), guess
 
 
 def solve(plant: PlantModel, posed: Posed, guess: Guess) -> tuple[Solution, Guess]:
     """Solve for a guess of the modes of friction, stops, motors and contacts, and guess again."""
     world, contacts, rounds = plant.surroundings, posed.contacts, guess.rounds
     problem = with_contacts(world, contacts, guess.touching, posed.problem, plant.step, rounds)
+    problem = with_bristles(plant.bristles, posed.bristles, guess.bristle_mode, problem)
     done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, guess.motor_mode, rounds)
     touch = contact_round(world, contacts, guess.touching, done.velocity, plant.step, rounds)
     effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
                  start=np.zeros(plant.n))
-    return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, done.moved + touch.moved),
-            Guess(done.contact_mode, done.saturation, done.motor_mode, touch.choice, rounds + 1.0))
+    bent, moved = bristle_round(plant.bristles, posed.bristles, guess.bristle_mode, done.velocity, plant.step, rounds,
+                                done.moved)
+    return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, bent, moved + touch.moved),
+            Guess(done.contact_mode, done.saturation, done.motor_mode, touch.choice, bent.state.mode, rounds + 1.0))
 
 
 def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed: Posed, solution: Solution,
@@ -159,7 +169,7 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed
     acting = command._replace(external=command.external + solution.contact_effort)
     solved = ConstraintSolution(solution.velocity, solution.impulse, posed.problem.friction, guess.contact_mode,
                                 guess.saturation, solution.motor_impulse)
-    after: PlantState = method.integrate(plant, state, acting, posed.voltage, solved, *smooth)
+    after: PlantState = method.integrate(plant, state, acting, posed.voltage, solved, solution.bent, *smooth)
     return after
 
 
@@ -170,13 +180,16 @@ def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
         The motors' voltages, the greatest impulses of friction, the solution, and the guess for which it is one.
     """
     world = plant.surroundings
-    problem, voltage = semi_implicit_euler.problem(plant, state, command)
+    problem, voltage, _ = semi_implicit_euler.problem(plant, state, command)
     free = unhindered(plant.limits, problem)
     contacts = contact_geometry(world, plant.model, state.q)
     touches = presses(world, contacts, free.velocity, plant.step)
     none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
-    solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none, free.moved + touches)
-    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, _untouched(world.pairs), np.float64(0.0))
+    unbent = state.presliding
+    solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none,
+                        BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches)
+    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, _untouched(world.pairs), unbent.mode,
+                  np.float64(0.0))
     return voltage, problem.friction, solution, guess
 
 
@@ -186,7 +199,7 @@ def _untouched(pairs: int) -> ContactChoice:
 
 def most_rounds(plant: PlantModel) -> int:
     """Return more rounds than a step needs."""
-    return most_pivot_steps(plant.n + len(plant.sliding_motors)) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
+    return most_pivot_steps(plant.n + len(plant.sliding_motors) + plant.bristles.share.size) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
 
 
 class StepProgram(NamedTuple):
@@ -215,13 +228,14 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     """
     n, pairs = plant.n, plant.surroundings.pairs
     none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
-    of_motors = np.zeros(len(plant.sliding_motors))
+    of_motors, unbent = np.zeros(len(plant.sliding_motors)), rest.presliding
     contacts = ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n)))
     variables: dict[str, Any] = {
         "state": rest, "command": PlantCommand.of_effort(none),
-        "posed": Posed(Problem(np.zeros((n, n)), *(*np.zeros((6, n)), of_motors)), none, contacts),
-        "guess": Guess(none, none, of_motors, _untouched(pairs), 0.0),
-        "solution": Solution(none, none, of_motors, forces, none, 0.0),
+        "posed": Posed(Problem(np.zeros((n, n)), *(*np.zeros((6, n)), of_motors)), none, contacts,
+                       BristleLines(*np.zeros((4, *unbent.mode.shape)))),
+        "guess": Guess(none, none, of_motors, _untouched(pairs), unbent.mode, 0.0),
+        "solution": Solution(none, none, of_motors, forces, none, BristleRound(unbent.mode, unbent), 0.0),
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
     statements: list[Statement] = []
@@ -252,7 +266,8 @@ def report_statement(plant: PlantModel) -> Statement:
     It follows the steps of a program.
     """
     return Compute(partial(_report, plant), ("state", "command", "posed.voltage", "posed.problem.friction",
-                                             "solution.impulse", "solution.motor_impulse"), ("report", "health"))
+                                             "solution.impulse", "solution.motor_impulse", "solution.bent.impulse"),
+                   ("report", "health"))
 
 
 def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:

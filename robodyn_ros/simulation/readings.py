@@ -20,6 +20,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.simulation.motion import ideal_effort, passive, shaft_friction, viscous
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.presliding import bristle_energy, on_joints
 
 
 class ActuatorState(NamedTuple):
@@ -51,13 +52,14 @@ class ActuatorState(NamedTuple):
 class Energy(NamedTuple):
     """Stored energy, and work and losses since the last reset or new state [J].
 
-    kinetic + potential + magnetic changes by drive_work + external_work - viscous_loss - friction_loss - stop_loss -
-    winding_heat, except for the error of the integrator.
+    kinetic + potential + magnetic + presliding changes by drive_work + external_work - viscous_loss - friction_loss -
+    stop_loss - winding_heat, except for the error of the integrator.
 
     Attributes:
         kinetic: Of links and rotors.
         potential: Of the links; 0 where their centre of mass is as high as the base's origin.
         magnetic: Of the motors' inductances.
+        presliding: Of the springs that dry friction bends.
         drive_work: Taken by motors from their supply, and done by ideal sources.
         external_work: Of external wrenches.
         viscous_loss: In joints, motors' shafts, and passive drives.
@@ -69,6 +71,7 @@ class Energy(NamedTuple):
     kinetic: float
     potential: float
     magnetic: float
+    presliding: float
     drive_work: float
     external_work: float
     viscous_loss: float
@@ -78,7 +81,8 @@ class Energy(NamedTuple):
 
 
 def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-           friction: NDArray[Any], impulse: NDArray[Any], motor_impulse: NDArray[Any]) -> PlantReport:
+           friction: NDArray[Any], impulse: NDArray[Any], motor_impulse: NDArray[Any],
+           bristle_impulse: NDArray[Any] | None = None) -> PlantReport:
     """Compute the report at the end of a step; can be compiled.
 
     Args:
@@ -89,17 +93,20 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
         friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
         impulse: Of friction and stops, shape (n,) [N m s or N s].
         motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
+        bristle_impulse: Of dry friction that bends before joints slide, shape (N, m) of `friction.Bristles` [N m s or
+            N s]; None where there is none.
     """
     actuators, step, v, current = plant.actuators, plant.step, state.v, state.current
     damping = passive(plant, command, v)
     regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(v))
     dry = clip(impulse, -friction, friction)
+    bent = 0.0 if bristle_impulse is None else on_joints(plant.bristles, bristle_impulse, plant.n) / step
     return PlantReport(
         voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),
         current=current,
         effort=ideal_effort(plant, command) + actuators.effort_of(current) - damping * v,
         friction=(dry / step - (viscous(plant, command, v) - damping) * v
-                  + plant.limits.sliding.T @ (motor_impulse / step) + shaft_friction(plant, v)),
+                  + plant.limits.sliding.T @ (motor_impulse / step) + shaft_friction(plant, v) + bent),
         stop=(impulse - dry) / step,
         voltage_saturated=np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
                                    greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
@@ -169,4 +176,5 @@ def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potentia
     """
     sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
     magnetic = float(plant.actuators.magnetic_energy(state.current).sum())
-    return Energy(kinetic, potential, magnetic, **sums)
+    presliding = float(bristle_energy(plant.bristles, state.presliding, plant.n).sum())
+    return Energy(kinetic, potential, magnetic, presliding, **sums)

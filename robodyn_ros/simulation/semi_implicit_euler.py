@@ -28,9 +28,11 @@ from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
 from robodyn_ros.simulation.motion import ideal_effort, inertia, rotor_momentum, shaft_damping, shaft_losses, viscous
 from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
 
 
-def problem(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Problem, NDArray[Any]]:
+def problem(plant: PlantModel, state: PlantState, command: PlantCommand
+            ) -> tuple[Problem, NDArray[Any], BristleLines]:
     """Pose the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
     Args:
@@ -39,7 +41,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
         command: The commands.
 
     Returns:
-        The problem; and the motors' voltages, shape (n,) [V].
+        The problem; the motors' voltages, shape (n,) [V]; and the impulses of bristles.
     """
     q, v, step, limits = state.q, state.v, plant.step, plant.limits
     drives = joint_drives(plant, state, command)
@@ -56,7 +58,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
         drive_damping=step * drives.motor_damping,
         motor_friction=step * drives.motor_friction,
     )
-    return posed, drives.voltage
+    return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction, step)
 
 
 def first_modes(state: PlantState, _problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -65,7 +67,7 @@ def first_modes(state: PlantState, _problem: Problem) -> tuple[NDArray[Any], NDA
 
 
 def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-              solution: ConstraintSolution) -> PlantState:
+              solution: ConstraintSolution, bent: BristleRound | None = None) -> PlantState:
     """Return the state after the step.
 
     Work is impulse times the mean of the velocities before and after, as the change of kinetic energy by an impulse.
@@ -76,11 +78,17 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
         command: The commands, with the efforts of contacts among the external ones.
         voltage: Of :func:`problem`.
         solution: Of the problem.
+        bent: Bristles at the end of the step; None where there are none.
     """
     step, actuators, before, velocity = plant.step, plant.actuators, state.energies, solution.velocity
     middle = 0.5 * (state.v + velocity)
     electrical = actuators.electrical_step(voltage, state.current, velocity, solution.saturation, step)
     dry = solution.friction_part
+    presliding, losses = state.presliding, -dry * middle
+    if bent is not None and len(plant.bristles.joints):
+        presliding = bent.state
+        gained = [bristle_energy(plant.bristles, each, plant.n) for each in (presliding, state.presliding)]
+        losses = losses - on_joints(plant.bristles, bent.impulse, plant.n) * middle - (gained[0] - gained[1])
     work = np.where(actuators.is_motor, electrical.work, step * ideal_effort(plant, command) * middle)
     return PlantState(
         q=clip(state.q + step * velocity, plant.limits.lower, plant.limits.upper),
@@ -95,5 +103,6 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
             viscous_loss=(before.viscous_loss + step * viscous(plant, command, state.v) * velocity * middle
                           + step * shaft_losses(plant, velocity, middle)),
             winding_heat=before.winding_heat + electrical.heat,
-            friction_loss=before.friction_loss - dry * middle - plant.friction_work(solution.motor_impulse, middle),
-            stop_loss=before.stop_loss - (solution.impulse - dry) * middle))
+            friction_loss=before.friction_loss + losses - plant.friction_work(solution.motor_impulse, middle),
+            stop_loss=before.stop_loss - (solution.impulse - dry) * middle),
+        presliding=presliding)

@@ -36,6 +36,7 @@ from robodyn_ros.simulation.joint_constraints import (
 )
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia
 from robodyn_ros.simulation.plant_model import EnergySums, Integrator, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_lines
 
 
 def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> SmoothState:
@@ -66,7 +67,7 @@ def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> 
 
 
 def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: SmoothState
-            ) -> tuple[Problem, NDArray[Any]]:
+            ) -> tuple[Problem, NDArray[Any], BristleLines]:
     """Pose the problem of friction and stops after the smooth motion.
 
     A joint at a stop after the smooth motion cannot continue in that direction.
@@ -78,7 +79,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
         x: End of the smooth motion.
 
     Returns:
-        The problem; and the motors' voltages, shape (n,) [V].
+        The problem; the motors' voltages, shape (n,) [V]; and the impulses of bristles, of which there are none.
     """
     v, actuators, limits = state.v, plant.actuators, plant.limits
     voltage = demand(plant, command, v).voltage
@@ -95,7 +96,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
         drive_damping=nothing,
         motor_friction=plant.step * losses[plant.sliding_motors],
     )
-    return posed, voltage
+    return posed, voltage, bristle_lines(plant.bristles, state.presliding, np.zeros(0), plant.step)
 
 
 def first_modes(state: PlantState, posed: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -104,7 +105,7 @@ def first_modes(state: PlantState, posed: Problem) -> tuple[NDArray[Any], NDArra
 
 
 def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, voltage: NDArray[Any],
-              solution: ConstraintSolution, x: SmoothState) -> PlantState:
+              solution: ConstraintSolution, _bent: BristleRound, x: SmoothState) -> PlantState:
     """Return the state after the step.
 
     Args:
@@ -135,4 +136,5 @@ def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, volt
             x.drive_work, x.external_work, x.viscous_loss, x.winding_heat,
             friction_loss=(state.energies.friction_loss - dry * middle
                            - plant.friction_work(solution.motor_impulse, middle)),
-            stop_loss=state.energies.stop_loss - (solution.impulse - dry) * middle))
+            stop_loss=state.energies.stop_loss - (solution.impulse - dry) * middle),
+        presliding=state.presliding)

@@ -1,0 +1,146 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Dry friction that bends springs before a joint slides: its part in a step, see `friction.Bristles`.
+
+Over a step h, spring i of a joint exerts an impulse that falls with the velocity v' of the joint after the step,
+
+    h F_i = -h (k_i (z_i + h v') + c_i v'),    at most h G_i in magnitude,
+
+with G_i its share of the level. It holds, or slips one way: a mode, as for the motors in `joint_constraints`. Where it
+slips, its deflection stays at G_i / k_i. The impulse never raises the sum of kinetic energy and k_i z_i^2 / 2: the work
+-h F_i v' is at least the rise of the latter, and the implicit step takes M (v' - v)^2 / 2 besides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.friction import Bristles
+from robodyn_ros.compile import clip, equal, greater, greater_equal, less, maximum, where
+from robodyn_ros.simulation.joint_constraints import BLOCK_STEPS, Problem
+
+_TOLERANCE = 1e-10  # relative to the greatest impulse
+
+
+class Presliding(NamedTuple):
+    """State of the bristles; each array has shape (N, m) of `Bristles`, and may be traced.
+
+    Attributes:
+        deflection: z [rad or m].
+        mode: That the next step tries first: 0 where a bristle holds, 1 or -1 where it slips and pushes that way.
+    """
+
+    deflection: NDArray[Any]
+    mode: NDArray[Any]
+
+
+class BristleLines(NamedTuple):
+    """Impulses of bristles, drive - damping v' up to a limit; each array has shape (N, m).
+
+    Attributes:
+        deflection: At the beginning of the step [rad or m].
+        drive: At velocity 0 [N m s or N s].
+        damping: [N m s^2/rad or N s^2/m].
+        limit: [N m s or N s].
+    """
+
+    deflection: NDArray[Any]
+    drive: NDArray[Any]
+    damping: NDArray[Any]
+    limit: NDArray[Any]
+
+
+class BristleRound(NamedTuple):
+    """Bristles at the end of a step, for a choice of their modes; each array has shape (N, m).
+
+    Attributes:
+        impulse: On the joints [N m s or N s].
+        state: Their deflection, and the next choice.
+    """
+
+    impulse: NDArray[Any]
+    state: Presliding
+
+
+def at_rest(bristles: Bristles) -> Presliding:
+    """Return bristles that are not bent."""
+    return Presliding(*np.zeros((2, *bristles.share.shape)))
+
+
+def bristle_lines(bristles: Bristles, state: Presliding, level: NDArray[Any], step: float) -> BristleLines:
+    """Return the impulses of bristles in a step.
+
+    Args:
+        bristles: Of the joints.
+        state: At the beginning.
+        level: Of the dry friction of these joints, shape (m,) [N m or N].
+        step: h [s].
+    """
+    most = bristles.share * level
+    deflection = clip(state.deflection, -most / bristles.stiffness, most / bristles.stiffness)
+    return BristleLines(deflection, -step * bristles.stiffness * deflection,
+                        step * (step * bristles.stiffness + bristles.damping), step * most)
+
+
+def with_bristles(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], problem: Problem) -> Problem:
+    """Return a problem with the impulses of bristles, for a choice of their modes."""
+    if not len(bristles.joints):
+        return problem
+    holds = 1.0 - mode * mode
+    damping, drive = np.zeros_like(problem.momentum), np.zeros_like(problem.momentum)
+    damping[bristles.joints] = np.sum(holds * lines.damping, axis=0)
+    drive[bristles.joints] = np.sum(where(holds, lines.drive, mode * lines.limit), axis=0)
+    return problem._replace(matrix=problem.matrix + np.diag(damping), momentum=problem.momentum + drive)
+
+
+def bristle_round(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], velocity: NDArray[Any], step: float,
+                  rounds: Any, moved: Any) -> tuple[BristleRound, Any]:
+    """Return the bristles at the velocities of a solution, and the next choice of their modes.
+
+    Args:
+        bristles: Of the joints.
+        lines: Their impulses.
+        mode: The choice for which the velocities are the solution.
+        velocity: Of all joints after the step, shape (n,) [rad/s or m/s].
+        step: h [s].
+        rounds: Number of rounds before this one: later on, one mode changes at a time, as in `joint_constraints`.
+        moved: Positive where other modes change.
+
+    Returns:
+        The bristles; and a number that is positive where their choice or another one changes.
+    """
+    if not len(bristles.joints):
+        return BristleRound(mode, Presliding(mode, mode)), moved
+    v, slack = velocity[bristles.joints], _TOLERANCE * lines.limit
+    line = lines.drive - lines.damping * v
+    slips = greater(line, lines.limit + slack) - less(line, -lines.limit - slack)
+    stays = greater_equal(mode * line, lines.limit - slack)
+    wanted, all_at_once = where(mode, where(stays, mode, slips), slips), less(rounds, BLOCK_STEPS)
+    chosen = []
+    for old, new in zip(mode.ravel(), wanted.ravel(), strict=True):
+        chosen.append(where(maximum(all_at_once, 1.0 - moved), new, old))
+        moved = maximum(moved, 1.0 - equal(old, new))
+    reach = lines.limit / (step * bristles.stiffness)
+    state = Presliding(clip(lines.deflection + step * v, -reach, reach), np.array(chosen).reshape(mode.shape))
+    return BristleRound(where(mode, mode * lines.limit, line), state), moved
+
+
+def on_joints(bristles: Bristles, values: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return the sums of values of bristles by joint, shape (n,), of shape (N, m)."""
+    total = np.zeros(n, dtype=values.dtype)
+    total[bristles.joints] = np.sum(values, axis=0)
+    return total
+
+
+def bristle_energy(bristles: Bristles, state: Presliding, n: int) -> NDArray[Any]:
+    """k z^2 / 2 by joint, shape (n,) [J]."""
+    return on_joints(bristles, 0.5 * bristles.stiffness * state.deflection * state.deflection, n)
