@@ -36,6 +36,8 @@ NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher"
 SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
             "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
+            "harmonic": "robodyn_ros.actuation.harmonics:HarmonicSettings",
+            "maxwell_slip": "robodyn_ros.actuation.maxwell_slip:MaxwellSlipSettings",
             "motor": "robodyn_ros.actuation.motor_catalogue:MotorFigures",
             "study": "robodyn_ros.commands.study_file:StudySection"}
 """Sections of YAML files."""

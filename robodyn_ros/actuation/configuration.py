@@ -21,6 +21,7 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
 from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
 from robodyn_ros.bounded_files import expand, read_yaml
@@ -62,6 +63,9 @@ class ActuatorSettings:
                                            "limits of current and torque, linearly; none: never")
     derating_end: float | None = declare(None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0,
                                          description="Temperature of the winding at which these limits are 0")
+    cogging: Any = declare(None, kind=object, description="Cogging torque at the motor's shaft; a list of harmonics")
+    torque_ripple: Any = declare(None, kind=object, description="Change of the torque constant with the angle of the "
+                                 "motor; a list of harmonics")
     ambient_temperature: float = declare(AMBIENT_TEMPERATURE, unit="degrees Celsius", minimum=-273.15,
                                          description="Temperature of the surroundings")
 
@@ -156,10 +160,22 @@ class HardwareSettings:
         rows = [self._row(model, joint, coupled.get(joint, reduction), joint in coupled)
                 for joint, reduction in zip(model.joint_names, model.reduction, strict=True)]
         columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in _IDEAL}
+        cogging, ripple = (self._harmonics(model, name) for name in ("cogging", "torque_ripple"))
         motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
                                                          "inductance", "back_emf_constant")))
         gear = GearTrain(columns.pop("gear_ratio"), output_shares(couplings, model.joint_names), model.motor_zero)
-        return JointActuators(Actuators(motor, gear), **columns)
+        return JointActuators(Actuators(motor, gear), **columns, cogging=cogging, torque_ripple=ripple)
+
+    def _harmonics(self, model: RobotModel, name: str) -> Harmonics:
+        """Return the harmonics of the motors by the name of their setting."""
+        found: list[tuple[HarmonicSettings, ...]] = []
+        for joint in model.joint_names:
+            place = f"{self.where}: joint '{joint}': actuator: {name}"
+            found.append(harmonic_settings(place, getattr(self.actuators.get(joint), name, None)))
+            if name == "torque_ripple" and (total := sum(abs(each.amplitude) for each in found[-1])) >= 1.0:
+                raise InputError(f"{place}: expected amplitudes below 1 in sum, as shares of the torque constant, "
+                                 f"received {total:g}")
+        return Harmonics.from_settings(found)
 
     def _couplings(self, model: RobotModel) -> tuple[Coupling, ...]:
         """Return the couplings of joints with motors: of the settings, or else of the description.

@@ -18,7 +18,7 @@ can take implicitly; hence no electrical time constant is too short for the step
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.harmonics import Harmonics
 from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
 from robodyn_ros.compile import clip, less, less_equal, maximum, minimum, sign, where
 from robodyn_ros.description.model import Array, RobotModel
@@ -47,6 +48,9 @@ _RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LI
            "efficiency": Range(0.0, 1.0, above=True), "resistance_coefficient": NOT_NEGATIVE,
            "torque_constant_coefficient": Range(maximum=0.0), "derating_start": Range(or_infinite=True),
            "derating_end": Range(or_infinite=True), "derating": Range(0.0, 1.0)}
+
+
+_NOT_PER_JOINT = ("motors", "cogging", "torque_ripple", "rated")
 
 
 class EffortLine(NamedTuple):
@@ -107,6 +111,8 @@ class JointActuators:
         derating_start: Temperature of the winding from which the limits of current and torque fall [degrees Celsius].
         derating_end: Temperature at which they are 0 [degrees Celsius].
         derating: Share of the limits that is left.
+        cogging: Torque of the motors' shafts by their angles [N m].
+        torque_ripple: Share by which torque and back-EMF constants change with the angle, below 1 in sum.
         rated: The motors that the amplifier takes for real when it converts efforts to voltages; None: ``motors``.
 
     Raises:
@@ -129,11 +135,13 @@ class JointActuators:
     derating_start: Array = np.inf  # type: ignore[assignment]
     derating_end: Array = np.inf  # type: ignore[assignment]
     derating: Array = 1.0  # type: ignore[assignment]
+    cogging: Harmonics = field(default_factory=Harmonics.none)
+    torque_ripple: Harmonics = field(default_factory=Harmonics.none)
     rated: Actuators | None = None
 
     def __post_init__(self) -> None:
         """Check the values and give all of them one shape."""
-        values = {name: value for name, value in vars(self).items() if name not in ("motors", "rated")}
+        values = {name: value for name, value in vars(self).items() if name not in _NOT_PER_JOINT}
         every_motor = np.ones(self.motors.n)  # so that all values get this length
         arrays = as_joint_arrays("JointActuators", values | {"motors": every_motor}, _RANGES)
         del arrays["motors"]
@@ -142,6 +150,10 @@ class JointActuators:
         if len(self.efficiency) != self.motors.n:
             raise InputError(f"JointActuators: expected figures of {self.motors.n} actuators, received "
                              f"{len(self.efficiency)}")
+        if (constants(self.torque_ripple.amplitude, traced=0.0) != 0.0).any() and (self.torque_ripple.greatest
+                                                                                   >= 1.0).any():
+            raise InputError("JointActuators.torque_ripple: expected amplitudes below 1 in sum, received "
+                             f"{self.torque_ripple.greatest.tolist()}")
         apart = 0.0 * np.eye(self.n) if (given := self.motors.gear.coupling) is None else given - np.eye(self.n)
         if apart[~self.is_motor].any() or apart[:, ~self.is_motor].any():
             raise InputError("JointActuators: expected a motor for each of the joints that motors drive together, "
@@ -196,6 +208,48 @@ class JointActuators:
         depends = ((self.resistance_coefficient != 0.0) | (self.torque_constant_coefficient != 0.0)
                    | np.isfinite(self.derating_start))
         return bool((self.has_heat & depends).any())
+
+    @cached_property
+    def has_ripple(self) -> bool:
+        """Whether torque constants change with the angle."""
+        return bool((self.is_motor & (constants(self.torque_ripple.amplitude, traced=1.0) != 0.0)).any())
+
+    def at_angle(self, q: NDArray[Any], displacement: NDArray[Any]) -> Self:
+        """Return the actuators with the torque constants about joint positions; arguments as `cogging_effort`."""
+        gear, motor = self.motors.gear, self.motors.motor
+        ripple = self.torque_ripple.mean(gear.motor_position(q), gear.motor_motion(displacement))
+        share = np.where(self.is_motor, 1.0 + ripple, 1.0)
+        turned = replace(motor, torque_constant=motor.torque_constant * share,
+                         back_emf_constant=motor.back_emf_constant * share)
+        return replace(self, motors=replace(self.motors, motor=turned),
+                       rated=self.motors if self.rated is None else self.rated)
+
+    def cogging_effort(self, q: NDArray[Any], displacement: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the cogging at the gears' outputs.
+
+        Args:
+            q: Joint positions, shape (n,), may be traced [rad or m].
+            displacement: Of the joints, about q, over which the mean is taken; None: the value at q.
+
+        Returns:
+            Shape (n,) [N m or N].
+        """
+        if not self.has_cogging:
+            return np.zeros(self.n)
+        gear = self.motors.gear
+        turned = None if displacement is None else gear.motor_motion(displacement)
+        torque = self.cogging.mean(gear.motor_position(q), turned)
+        return np.where(self.is_motor, gear.ratio * torque, 0.0)
+
+    @cached_property
+    def has_cogging(self) -> bool:
+        """Whether a motor has cogging."""
+        return bool((self.is_motor & (constants(self.cogging.amplitude, traced=1.0) != 0.0)).any())
+
+    def cogging_energy(self, q: NDArray[Any]) -> NDArray[Any]:
+        """Return the energy of the magnets facing the slots, 0 in the mean over a turn, shape (n,) [J]."""
+        energy = -self.cogging.integral(self.motors.gear.motor_position(q)) if self.has_cogging else 0.0
+        return np.where(self.is_motor, energy, 0.0)
 
     def at(self, temperature: NDArray[Any]) -> Self:
         """Return the actuators with the resistances, torque constants and limits at a temperature.

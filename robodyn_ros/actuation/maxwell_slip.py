@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -56,14 +55,13 @@ class MaxwellSlipSettings(FrictionSettings):
 class MaxwellSlip(Friction):
     """Friction with the level of `Friction`, and with presliding.
 
-    N elements have equal shares of the level and stiffnesses sigma_0 a_i, with a_i in sum 1. They are such that a joint
-    that is pushed from rest follows Dahl's curve F_s (1 - exp(-sigma_0 x / F_s)) [Armstrong], also LuGre's at low
-    speed, by N straight pieces of the same initial stiffness. Each value is one number for all joints, or has shape
-    (n,); in the instance all have shape (n,).
+    N elements have the stiffness sigma_0 / N each, and shares of the level. A joint that is pushed from rest follows
+    tangents of Dahl's curve F_s (1 - exp(-sigma_0 x / F_s)) [Armstrong], also LuGre's at low speed, by at most F_s /
+    (e N) above it. Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,).
 
     Attributes:
         stiffness: sigma_0; infinite where friction holds the joint where it is [N m/rad or N/m].
-        damping: sigma_1, while nothing slips; in proportion to their stiffness for the elements [N m s/rad or N s/m].
+        damping: sigma_1, while nothing slips, in equal parts of the elements [N m s/rad or N s/m].
         elements: N, the same for all joints.
 
     Raises:
@@ -113,9 +111,9 @@ class MaxwellSlip(Friction):
         if not bends.any():
             return NO_BRISTLES
         joints = np.flatnonzero(bends)
-        shares = _stiffness_shares(self.elements)[:, None]
-        return Bristles(joints, shares * self.stiffness[joints], shares * self.damping[joints],
-                        np.full((self.elements, len(joints)), 1.0 / self.elements))
+        parts = np.full((self.elements, len(joints)), 1.0 / self.elements)
+        shares = _shares(self.elements)[:, None] * np.ones(len(joints))
+        return Bristles(joints, parts * self.stiffness[joints], parts * self.damping[joints], shares)
 
     def scaled(self, factor: ArrayLike) -> Self:
         """Return all friction times a factor, stiffness and damping too; so the deflections stay as they are."""
@@ -129,15 +127,13 @@ class MaxwellSlip(Friction):
         return super()._ranges() | {"stiffness": Range(0.0, above=True, or_infinite=True)}
 
 
-@lru_cache(maxsize=MOST_ELEMENTS)
-def _stiffness_shares(count: int) -> NDArray[np.float64]:
-    """Return a_i, shape (count,).
+def _shares(count: int) -> NDArray[np.float64]:
+    """Return the shares of the level at which the elements slip, the last one first, shape (count,).
 
-    Along Dahl's curve F = F_s (1 - exp(-u)), u = sigma_0 x / F_s, elements with the share F - u dF/du = 1 - (1 + u)
-    exp(-u) of F_s have slipped. Element i of N slips where this is (i - 1/2) / N, and a_i is in proportion to 1 / u_i.
+    In u = sigma_0 x / F_s, Dahl's curve 1 - exp(-u) has where its slope is s the tangent 1 - g(s) + s u, with
+    g(s) = s (1 - log s). Elements of stiffness sigma_0 / N follow the tangents of slopes 1, 1 - 1/N, ..., 0: an
+    element slips where two of these meet, at u = N (g(s + 1/N) - g(s)).
     """
-    from scipy.special import lambertw  # only this model pays for its import
-
-    slipped = (np.arange(count) + 0.5) / count
-    reach = -lambertw((slipped - 1.0) / np.e, -1).real - 1.0
-    return 1.0 / reach / np.sum(1.0 / reach)
+    slopes = np.arange(count + 1) / count
+    rest = np.concatenate([[0.0], slopes[1:] * (1.0 - np.log(slopes[1:]))])
+    return np.diff(rest)

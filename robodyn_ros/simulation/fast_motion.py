@@ -28,8 +28,8 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.simulation.motion import inertia
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
-from robodyn_ros.simulation.presliding import bristle_energy
 from robodyn_ros.simulation.plant_step import StepProgram, plant_computation, step_program
+from robodyn_ros.simulation.presliding import bristle_energy
 
 RESOLVED_RATE = 2.5
 """h w^2 up to which steps are not divided [1/s]: 50 rad/s at steps of 1 ms."""
@@ -156,8 +156,8 @@ def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:
 
 
 def _stored_energy(plant: PlantModel, state: PlantState) -> Any:
-    """Of the links' weights, the motors' inductances and bent bristles."""
-    stored = [*plant.actuators.magnetic_energy(state.current),
+    """Of the links' weights, the motors' inductances and magnets, and bent bristles."""
+    stored = [*plant.actuators.magnetic_energy(state.current), *plant.actuators.cogging_energy(state.q),
               *bristle_energy(plant.bristles, state.presliding, plant.n)[plant.bristles.joints]]
     return potential_energy(plant.model, state.q) + sum(stored, np.float64(0.0))
 

@@ -23,7 +23,7 @@ class JointDrives(NamedTuple):
     """Efforts in one step, as far as they do not depend on the rigid bodies; each of shape (n,) but for the last two.
 
     Attributes:
-        effort: Of ideal sources; 0 for motors [N m or N].
+        effort: Of ideal sources, and cogging of motors, on the joints [N m or N].
         motor_effort: Of motors on their gears' outputs at velocity 0, before the limit of their current [N m or N].
         motor_damping: Decrease of the motors' efforts per velocity of the output [N m s/rad or N s/m].
         viscous: Viscous friction of joints, shafts of uncoupled motors and passive drives [N m s/rad or N s/m].
@@ -57,9 +57,11 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     asked = demand(plant, command, v)
     line = actuators.effort_line(asked.voltage, state.current, plant.step)
     at_start = actuators.limited_effort(line.effort - line.damping * plant.limits.of_motors(v))
-    losses = actuators.gear_friction(at_start)
+    cogging = actuators.cogging_effort(state.q, plant.step * v)
+    losses = actuators.gear_friction(at_start + cogging)
     dry, bending = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses), plant.bristles.joints
     rigid = dry.copy()
     rigid[bending] = 0.0
-    return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), rigid + command.brake,
+    effort = asked.effort + plant.limits.on_joints(cogging)
+    return JointDrives(effort, line.effort, line.damping, viscous(plant, command, v), rigid + command.brake,
                        asked.voltage, losses[plant.sliding_motors], dry[bending])

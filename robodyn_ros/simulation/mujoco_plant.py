@@ -78,9 +78,9 @@ class MujocoPlant(SimulatedRobot):
         if not model.model.has_diagonal_rotors:
             raise InputError(f"engine mujoco: expected motors of '{robot.name}' for the rotors of its coupled joints, "
                              "received none; give a file of actuators, or choose the engine robodyn")
-        if model.actuators.follows_temperature:
-            raise InputError("engine mujoco: expected motors that do not depend on the temperature; use engine "
-                             "robodyn, or leave out temperature_effects and derating")
+        if model.follows_state:
+            raise InputError("engine mujoco: expected motors that do not depend on the temperature or their angle; use "
+                             "engine robodyn, or leave out temperature_effects, derating and torque_ripple")
         if len(model.bristles.joints):
             raise InputError(f"engine mujoco: expected friction without presliding, received stiffness of friction "
                              f"model '{model.friction.name}'; use engine robodyn, or leave out the stiffness")

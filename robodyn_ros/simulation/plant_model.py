@@ -195,6 +195,10 @@ class PlantModel:
         if self.actuators.follows_temperature and self.integrator is Integrator.ADAPTIVE:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
+        if self.actuators.has_ripple and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+            raise InputError(f"integrator {self.integrator}: expected motors without torque_ripple; use "
+                             f"{Integrator.SEMI_IMPLICIT_EULER}, or leave it out")
+        self._check_cogging()
         if len(self.bristles.joints) and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
             raise InputError(f"integrator {self.integrator}: expected friction without presliding, received stiffness "
                              f"of friction model '{self.friction.name}'; use {Integrator.SEMI_IMPLICIT_EULER}, or "
@@ -234,6 +238,21 @@ class PlantModel:
                    integrator,  # type: ignore[arg-type]  # a name will do
                    world, Driver(load_driver(driver), model, friction) if isinstance(driver, str) else driver)
 
+    def _check_cogging(self) -> None:
+        """Check that the step resolves the fastest oscillation of a rotor in its cogging."""
+        cogging, inertia = self.actuators.cogging, self.actuators.motors.motor.rotor_inertia
+        if not self.actuators.has_cogging:
+            return
+        stiffness = np.sum(np.abs(constants(cogging.order * cogging.amplitude, traced=0.0)), axis=0)
+        inertia = constants(inertia, traced=np.inf)
+        rates = np.sqrt(np.where(self.actuators.is_motor & (inertia > 0.0), stiffness, 0.0)
+                        / np.where(inertia > 0.0, inertia, 1.0))
+        fastest = int(np.argmax(rates))
+        if self.step * rates[fastest] > 1.0:
+            raise InputError(f"cogging of the motor at '{self.model.joint_names[fastest]}': its rotor oscillates at up "
+                             f"to {rates[fastest] / (2.0 * np.pi):.4g} Hz in it: expected a step of at most "
+                             f"{1.0 / rates[fastest]:.3g} s, received {self.step:g} s")
+
     def _check_electrical_time_constants(self) -> None:
         stable = {Integrator.EXPLICIT_EULER: 2.0, Integrator.RUNGE_KUTTA: 2.785}.get(self.integrator)
         times = constants(self.actuators.motors.motor.electrical_time_constant, traced=np.inf)
@@ -244,11 +263,25 @@ class PlantModel:
                     f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
                     f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
 
-    def at_temperature(self, temperature: NDArray[Any]) -> Self:
-        """Return the plant with its motors at a temperature of their windings, shape (n,) [degrees Celsius]."""
-        if not self.actuators.follows_temperature:
-            return self
-        return replace(self, actuators=self.actuators.at(temperature))
+    @property
+    def follows_state(self) -> bool:
+        """Whether the constants of motors depend on the temperature of their windings, or on their angles."""
+        return self.actuators.follows_temperature or self.actuators.has_ripple
+
+    def at_state(self, temperature: NDArray[Any], q: NDArray[Any], v: NDArray[Any]) -> Self:
+        """Return the plant with the constants of its motors in a state.
+
+        Args:
+            temperature: Of the windings, shape (n,), may be traced [degrees Celsius].
+            q: Joint positions, likewise [rad or m].
+            v: Joint velocities, likewise [rad/s or m/s].
+        """
+        actuators = self.actuators
+        if actuators.follows_temperature:
+            actuators = actuators.at(temperature)
+        if actuators.has_ripple:
+            actuators = actuators.at_angle(q, self.step * v)
+        return self if actuators is self.actuators else replace(self, actuators=actuators)
 
     def check_voltages(self, by_voltage: Array) -> None:
         """Check that only joints with motors are driven by voltage.

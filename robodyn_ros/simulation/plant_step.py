@@ -121,7 +121,7 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     Returns:
         The state after the step, and what acts at its end.
     """
-    described, plant = plant, plant.at_temperature(state.temperature)
+    described, plant = plant, plant.at_state(state.temperature, state.q, state.v)
     if _splits(plant) and smooth is None:
         smooth = split_step.smooth_step(plant, state, command)
     given = () if smooth is None else (smooth,)
@@ -130,8 +130,8 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     while solution.moved > 0.0 and guess.rounds < most_rounds(plant):
         solution, guess = solve(plant, posed, guess)
     after = integrate(plant, state, command, posed, solution, guess, *given)
-    warm = described.at_temperature(after.temperature)
-    return after, report(warm, after, command, posed.voltage, posed.problem.friction, solution.impulse,
+    at_end = described.at_state(after.temperature, after.q, after.v)
+    return after, report(at_end, after, command, posed.voltage, posed.problem.friction, solution.impulse,
                          solution.motor_impulse, solution.bent.impulse)
 
 
@@ -199,7 +199,8 @@ def _untouched(pairs: int) -> ContactChoice:
 
 def most_rounds(plant: PlantModel) -> int:
     """Return more rounds than a step needs."""
-    return most_pivot_steps(plant.n + len(plant.sliding_motors) + plant.bristles.share.size) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
+    modes = plant.n + len(plant.sliding_motors) + plant.bristles.share.size
+    return most_pivot_steps(modes) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
 
 
 class StepProgram(NamedTuple):
@@ -272,7 +273,7 @@ def report_statement(plant: PlantModel) -> Statement:
 
 def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:
     health = sum((*state.q, *state.v, *state.current), start=np.float64(0.0))
-    return report(plant.at_temperature(state.temperature), state, *acting), health
+    return report(plant.at_state(state.temperature, state.q, state.v), state, *acting), health
 
 
 def _splits(plant: PlantModel) -> bool:
@@ -284,20 +285,21 @@ def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callab
                       outputs: Sequence[str] | str) -> Compute:
     """Return a computation whose function takes the plant first.
 
-    The varied values are further inputs, and so are the temperatures where motors depend on them.
+    The varied values are further inputs, and so is the state of motors whose constants depend on it.
     """
-    warms = plant.actuators.follows_temperature
-    if not varied and not warms:
+    followed = ("state.temperature", "state.q", "state.v") if plant.follows_state else ()
+    if not varied and not followed:
         return Compute(partial(function, plant), inputs, outputs)
     inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
 
     def with_values(*given: Any) -> Any:
-        own, values = given[:len(inputs)], given[len(inputs):]
-        changed = varied_plant(plant, dict(zip(varied, values, strict=False)))
-        return function(changed.at_temperature(values[-1]) if warms else changed, *own)
+        end = len(inputs) + len(varied)
+        own, values, state = given[:len(inputs)], given[len(inputs):end], given[end:]
+        changed = varied_plant(plant, dict(zip(varied, values, strict=True)))
+        return function(changed.at_state(*state) if followed else changed, *own)
 
     with_values.__name__ = function.__name__
-    return Compute(with_values, (*inputs, *varied, *(("state.temperature",) if warms else ())), outputs)
+    return Compute(with_values, (*inputs, *varied, *followed), outputs)
 
 
 def _all_slide_freely(plant: PlantModel, varied: Sequence[str]) -> bool:

@@ -124,7 +124,7 @@ def bristle_round(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], v
     line = lines.drive - lines.damping * v
     slips = greater(line, lines.limit + slack) - less(line, -lines.limit - slack)
     stays = greater_equal(mode * line, lines.limit - slack)
-    wanted, all_at_once = where(mode, where(stays, mode, slips), slips), less(rounds, BLOCK_STEPS)
+    wanted, all_at_once = where(mode, where(stays, mode, 0.0), slips), less(rounds, BLOCK_STEPS)
     chosen = []
     for old, new in zip(mode.ravel(), wanted.ravel(), strict=True):
         chosen.append(where(maximum(all_at_once, 1.0 - moved), new, old))

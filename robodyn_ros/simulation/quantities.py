@@ -25,7 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.configuration import ActuatorSettings
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
+from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
 from robodyn_ros.actuation.motor_catalogue import MotorFigures
+from robodyn_ros.checks import constants
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, shown, unknown
 from robodyn_ros.fields import POSITION, VELOCITY, Field, declared
@@ -48,6 +50,9 @@ NOISES = ("sensing.position_noise", "sensing.velocity_noise")
 """Standard deviations of the scenario's noise: a program takes both or none."""
 
 RESOLUTION, DELAY = "sensing.position_resolution", "sensing.delay"
+
+HARMONICS = {"motor.cogging", "motor.torque_ripple"}
+"""Factors on what motors do periodically with their angles."""
 
 SENSING = (*NOISES, RESOLUTION, DELAY)
 """Quantities of the sensors, see `sensing`."""
@@ -109,9 +114,9 @@ def _motor(kind: type, field: str, name: str, path: str, **changes: Any) -> Quan
     return _quantity_of(declared(kind)[field], name, (JOINT,), f"actuators.{path}", of_motors=True, **changes)
 
 
-def _friction(field: str, **changes: Any) -> Quantity:
+def _friction(field: str, kind: type = FrictionSettings, **changes: Any) -> Quantity:
     name = f"friction.{field}"
-    return _quantity_of(declared(FrictionSettings)[field], name, (JOINT,), name, **changes)
+    return _quantity_of(declared(kind)[field], name, (JOINT,), name, **changes)
 
 
 def _sensing(field: str, nominal: float | None, axes: tuple[str, ...] = (JOINT,), **changes: Any) -> Quantity:
@@ -136,6 +141,9 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _friction("coulomb", description="Coulomb friction; the breakaway friction keeps its distance above it, unless it "
               "is varied too"),
     _friction("static"),
+    _friction("stiffness", MaxwellSlipSettings, description="Stiffness of the dry friction at the start of a motion, "
+              "of joints that have one"),
+    _friction("damping", MaxwellSlipSettings),
     Quantity("friction.scale", None, "Factor on all friction", minimum=0.0, nominal=1.0),
     _motor(MotorFigures, "torque_constant", "motor.torque_constant", "motors.motor.torque_constant",
            description="Torque constant of the motor; the back-EMF constant changes in proportion"),
@@ -144,6 +152,10 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _motor(ActuatorSettings, "current_limit", "motor.current_limit", "current_limit", or_infinite=True),
     _motor(ActuatorSettings, "gear_efficiency", "gear.efficiency", "efficiency"),
     _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
+    Quantity("motor.cogging", None, "Factor on the cogging of the motor", minimum=0.0, maximum=100.0, axes=(JOINT,),
+             nominal=1.0, of_motors=True),
+    Quantity("motor.torque_ripple", None, "Factor on the torque ripple of the motor", minimum=0.0, axes=(JOINT,),
+             maximum=1.0, nominal=1.0, of_motors=True),
     Quantity("gravity", None, "Gravitational acceleration in base axes", unit="m/s^2", axes=(3,),
              nominal="model.gravity"),
     _sensing("position_noise", None),
@@ -193,6 +205,10 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
         if isinstance(path, str):
             own = attrgetter(path)(plant)
             fields[path] = np.where(plant.actuators.is_motor, value, own) if quantity.of_motors else value
+    if "friction.stiffness" in fields:
+        own = attrgetter("friction.stiffness")(plant)
+        fields["friction.stiffness"] = np.where(np.isfinite(constants(own, traced=1.0)), fields["friction.stiffness"],
+                                                own)
     if "friction.coulomb" in fields and "friction.static" not in fields:
         fields["friction.static"] = fields["friction.coulomb"] + attrgetter("friction.rise")(plant)
     motor = plant.actuators.motors.motor
@@ -201,9 +217,13 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
     varied = with_fields(plant, fields)
     model = varied_model(varied.model, values)
     friction = varied.friction.scaled(values["friction.scale"]) if "friction.scale" in values else varied.friction
-    if model is varied.model and friction is varied.friction:
+    actuators = varied.actuators
+    for name in HARMONICS & values.keys():
+        field = name.removeprefix("motor.")
+        actuators = replace(actuators, **{field: getattr(actuators, field).scaled(values[name])})
+    if model is varied.model and friction is varied.friction and actuators is varied.actuators:
         return varied
-    return replace(varied, model=model, friction=friction)
+    return replace(varied, model=model, friction=friction, actuators=actuators)
 
 
 def with_fields(record: T, values: Mapping[str, Any]) -> T:
@@ -242,9 +262,15 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         if QUANTITIES[name].of_motors and not plant.actuators.is_motor.any():
             raise InputError(f"varied: '{name}' has no effect, because '{plant.model.name}' has no motors; give "
                              "the plant actuators")
+        if name in HARMONICS and not len(getattr(plant.actuators, name.removeprefix("motor.")).order):
+            raise InputError(f"varied: '{name}' has no effect, because no motor of '{plant.model.name}' has any; give "
+                             f"the actuators {name.removeprefix('motor.')}")
         if name in ("friction.coulomb", "friction.static") and not isinstance(plant.friction, Friction):
             raise InputError(f"varied: '{name}': expected the friction model '{Friction.name}', received "
                              f"'{plant.friction.name}'; vary friction.viscous or friction.scale")
+        if name in ("friction.stiffness", "friction.damping") and not len(plant.bristles.joints):
+            raise InputError(f"varied: '{name}': expected friction with presliding, received the model "
+                             f"'{plant.friction.name}' without a stiffness; use model '{MaxwellSlip.name}'")
         if name == "motor.resistance" and plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
             raise InputError(f"varied: '{name}': expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, which is "
                              f"stable with any resistance, received {plant.integrator}")

@@ -58,7 +58,7 @@ class Energy(NamedTuple):
     Attributes:
         kinetic: Of links and rotors.
         potential: Of the links; 0 where their centre of mass is as high as the base's origin.
-        magnetic: Of the motors' inductances.
+        magnetic: Of the motors' inductances and magnets.
         presliding: Of the springs that dry friction bends.
         drive_work: Taken by motors from their supply, and done by ideal sources.
         external_work: Of external wrenches.
@@ -104,7 +104,8 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
     return PlantReport(
         voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),
         current=current,
-        effort=ideal_effort(plant, command) + actuators.effort_of(current) - damping * v,
+        effort=(ideal_effort(plant, command) + actuators.effort_of(current) - damping * v
+                + plant.limits.on_joints(actuators.cogging_effort(state.q))),
         friction=(dry / step - (viscous(plant, command, v) - damping) * v
                   + plant.limits.sliding.T @ (motor_impulse / step) + shaft_friction(plant, v) + bent),
         stop=(impulse - dry) / step,
@@ -134,7 +135,7 @@ def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) 
         state: At the end of the step.
         reported: Result of :func:`report`.
     """
-    actuators = plant.at_temperature(state.temperature).actuators
+    actuators = plant.at_state(state.temperature, state.q, state.v).actuators
 
     def of_motor(values: Array) -> Array:
         return np.where(actuators.is_motor, values, np.nan)
@@ -175,6 +176,7 @@ def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potentia
         potential: Of the links [J].
     """
     sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
-    magnetic = float(plant.actuators.magnetic_energy(state.current).sum())
+    actuators = plant.actuators
+    magnetic = float((actuators.magnetic_energy(state.current) + actuators.cogging_energy(state.q)).sum())
     presliding = float(bristle_energy(plant.bristles, state.presliding, plant.n).sum())
     return Energy(kinetic, potential, magnetic, presliding, **sums)

@@ -97,9 +97,10 @@ def drag(tmp_path, monkeypatch):
             (tmp_path / block.split("\n")[0].removeprefix("# ")).write_text(block)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield blocks[-1]
+    yield next(block for block in blocks if "drag.yaml" in block and "import drag" in block)
     sys.modules.pop("drag", None)
-    friction_module._MODELS.pop("drag", None)
+    for name in ("drag", "springy_drag"):
+        friction_module._MODELS.pop(name, None)
 
 
 def test_the_how_to_page_adds_a_model_in_two_files(drag):
@@ -123,6 +124,13 @@ def test_the_how_to_page_adds_a_model_in_two_files(drag):
         np.testing.assert_allclose(v, fixed.run(fixed.scenario(duration=0.2)).score.v, rtol=1e-9, atol=1e-12)
     with pytest.raises(InputError, match="varied: 'friction.coulomb': expected the friction model 'stribeck', rec"):
         ClosedLoop(make_controller("damping", robot), compiled.model, varied=("friction.coulomb",))
+
+
+def test_the_how_to_page_adds_a_model_with_a_state(drag):
+    block = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[-1]
+    known = {"__name__": "springy"}
+    exec(compile(block, str(PAGE), "exec"), known)
+    np.testing.assert_allclose(known["plant"].q, [2e-5, 0.0], atol=2e-8)
 
 
 @pytest.mark.parametrize(("text", "message"), [

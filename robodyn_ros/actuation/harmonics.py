@@ -1,0 +1,128 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""What a motor does periodically with its angle, as a sum of harmonics: cogging, and ripple of the torque constant.
+
+Cogging is a torque sum A sin(k theta + phi) at the shaft, with or without current: it derives from the energy
+sum A / k cos(k theta + phi) of the magnets facing the slots, so that a turn takes no work [Hanselman]. Ripple changes
+the torque constant K and the back-EMF constant alike, K (1 + sum r sin(k theta + phi)), so that the power K w i_M of
+the circuit reaches the shaft.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.compile import greater, where
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, shown
+from robodyn_ros.fields import declare, section
+
+MOST_HARMONICS = 16
+
+_SMALL = 1e-4  # angle up to which sin(x) / x is 1 - x^2 / 6 to the last bit
+
+
+@dataclass(frozen=True)
+class HarmonicSettings:
+    """One harmonic of the motor's angle."""
+
+    order: int = declare(kind=int, minimum=1, maximum=10_000, description="Periods in a turn of the motor")
+    amplitude: float = declare(minimum=-1e3, maximum=1e3, description="Amplitude; of cogging in N m at the shaft, of "
+                               "torque ripple as a share of the torque constant")
+    phase: float = declare(0.0, unit="rad", minimum=-1e3, maximum=1e3, description="Phase at the motor's angle 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Harmonics:
+    """amplitude sin(order theta + phase), in sum over K harmonics, for n motors.
+
+    Attributes:
+        order: Periods in a turn, shape (K, n); 0 where a motor has fewer harmonics.
+        amplitude: Shape (K, n).
+        phase: Shape (K, n) [rad].
+    """
+
+    order: Array
+    amplitude: Array
+    phase: Array
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return no harmonics, of any number of motors."""
+        return cls(*np.zeros((3, 0, 1)))
+
+    @classmethod
+    def from_settings(cls, motors: Sequence[Sequence[HarmonicSettings]]) -> Self:
+        """Return the harmonics of n motors, some of each."""
+        most = max(map(len, motors), default=0)
+        absent = HarmonicSettings(0, 0.0)
+        rows = [[*each, *[absent] * (most - len(each))] for each in motors]
+        columns = np.array([[(one.order, one.amplitude, one.phase) for one in row] for row in rows], dtype=np.float64)
+        return cls(*np.moveaxis(columns.reshape(len(motors), most, 3), (2, 1), (0, 1)))
+
+    @property
+    def greatest(self) -> Array:
+        """The sum of the magnitudes, shape (n,)."""
+        return np.sum(np.abs(self.amplitude), axis=0)
+
+    def scaled(self, factor: NDArray[Any]) -> Self:
+        """Return the harmonics with amplitudes times factors, shape (n,), may be traced."""
+        return replace(self, amplitude=factor * self.amplitude)
+
+    def mean(self, angle: NDArray[Any], turned: NDArray[Any] | None = None) -> NDArray[Any] | float:
+        """Return the mean over angles about one; 0 without harmonics.
+
+        A motor that turns past harmonics in one step meets their mean, so that fast motions are not disturbed by the
+        choice of the step.
+
+        Args:
+            angle: theta in the middle, shape (n,), may be traced [rad].
+            turned: Length of the range, likewise; None: 0.
+        """
+        total: NDArray[Any] | float = 0.0
+        for order, amplitude, phase in zip(self.order, self.amplitude, self.phase, strict=True):
+            value = amplitude * np.sin(order * angle + phase)
+            if turned is None:
+                total = total + value
+                continue
+            half = 0.5 * order * turned
+            turns = greater(abs(half), _SMALL)
+            share = where(turns, np.sin(half) / where(turns, half, 1.0), 1.0 - half * half / 6.0)
+            total = total + value * share
+        return total
+
+    def integral(self, angle: NDArray[Any]) -> NDArray[Any] | float:
+        """Return -amplitude / order cos(order theta + phase) in sum, shape (n,); 0 without harmonics."""
+        total: NDArray[Any] | float = 0.0
+        for order, amplitude, phase in zip(self.order, self.amplitude, self.phase, strict=True):
+            total = total - amplitude / np.where(order > 0.0, order, 1.0) * np.cos(order * angle + phase)
+        return total
+
+
+def harmonic_settings(where_: str, values: Any) -> tuple[HarmonicSettings, ...]:
+    """Read a list of harmonics.
+
+    Args:
+        where_: Source of the values, for messages.
+        values: A list of sections, or None.
+
+    Raises:
+        InputError: It is something else, too long, or a section is not valid.
+    """
+    if values is None:
+        return ()
+    if not isinstance(values, list) or len(values) > MOST_HARMONICS:
+        raise InputError(f"{where_}: expected a list of up to {MOST_HARMONICS} sections with order, amplitude and "
+                         f"phase, received {shown(values)}")
+    return tuple(section(HarmonicSettings, f"{where_}: {index}", each) for index, each in enumerate(values))
