@@ -18,7 +18,9 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.harmonics import Harmonics
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.actuation.maxwell_slip import MaxwellSlip
 from robodyn_ros.control import Controller, JointReference, Law, State
 from robodyn_ros.control.laws.adaptive import nominal_parameters
 from robodyn_ros.control.registry import make_controller
@@ -33,7 +35,7 @@ from robodyn_ros.simulation.model_perturbations import (
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import QUANTITIES
+from robodyn_ros.simulation.quantities import HARMONICS, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.sensing import Sensing, Sensors
 
@@ -64,8 +66,10 @@ def numbers(name, plant, count, seed=0):
     """Values within the range of a quantity, different from the plant's."""
     random, quantity = np.random.default_rng(seed), QUANTITIES[name]
     shape = (count, *quantity.shape(plant))
-    if name == "gear.efficiency":
+    if name in ("gear.efficiency", "motor.torque_ripple"):
         return random.uniform(0.6, 1.0, shape)
+    if name == "friction.stiffness":
+        return 1e4 * random.uniform(0.5, 2.0, shape)
     if quantity.of_motors:
         return quantity.nominal_value(plant) * random.uniform(0.7, 1.4, shape)
     if name == "gravity":
@@ -91,7 +95,10 @@ def rebuilt(plant, values):
         model = with_payload(model, values["payload.mass"], values.get("payload.center_of_mass", np.zeros(3)))
     coulomb = values.get("friction.coulomb", friction.coulomb)
     static = values.get("friction.static", coulomb + friction.static - friction.coulomb)
-    friction = Friction(values.get("friction.viscous", friction.viscous), coulomb, static, friction.stribeck_velocity)
+    bends = {"stiffness": np.where(np.isfinite(friction.stiffness), values.get("friction.stiffness", 1.0), np.inf),
+             "damping": values.get("friction.damping", friction.damping)} if isinstance(friction, MaxwellSlip) else {}
+    friction = replace(friction, viscous=values.get("friction.viscous", friction.viscous), coulomb=coulomb,
+                       static=static, **bends)
     model = with_gravity(model, values.get("gravity", model.gravity))
     own = plant.actuators
     motor, gear = own.motors.motor, own.motors.gear
@@ -102,7 +109,8 @@ def rebuilt(plant, values):
         Actuators(motor, GearTrain(values.get("gear.ratio", gear.ratio))), own.is_motor,
         values.get("gear.efficiency", own.efficiency), own.motor_damping,
         values.get("motor.voltage_limit", own.voltage_limit), values.get("motor.current_limit", own.current_limit),
-        own.torque_limit)
+        own.torque_limit, cogging=own.cogging.scaled(values.get("motor.cogging", np.ones(plant.n))),
+        torque_ripple=own.torque_ripple.scaled(values.get("motor.torque_ripple", np.ones(plant.n))))
     return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)),
                    actuators=actuators)
 
@@ -118,7 +126,11 @@ def driven(**options):
         motor_damping=1e-6, **options))
 
 
-MOTORS = tuple(name for name, quantity in QUANTITIES.items() if quantity.of_motors)
+BENDING = plant_of(ROBOT, friction=MaxwellSlip(np.full(N, 0.5), 0.3, 0.4, 0.01, np.array([1e5, np.inf, 1e4, 1e3]),
+                                               10.0))
+PERIODIC = {name: Harmonics(*(np.full((1, N), figure) for figure in figures)) for name, figures in
+            (("cogging", (12.0, 0.01, 0.3)), ("torque_ripple", (6.0, 0.2, 0.1)))}
+MOTORS = tuple(name for name, quantity in QUANTITIES.items() if quantity.of_motors and name not in HARMONICS)
 LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2.0, 2.0, np.inf, np.inf]))
 
 
@@ -128,6 +140,8 @@ LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2
     (MOTORS, driven(voltage_limit=24.0, current_limit=8.0)),
     (("motor.torque_constant", "motor.resistance", "gear.ratio"), driven()),
     (("gear.efficiency",), driven()),
+    ((*MOTORS, *sorted(HARMONICS)), driven(voltage_limit=24.0, current_limit=8.0, **PERIODIC)),
+    (("friction.stiffness", "friction.damping", "friction.coulomb"), BENDING),
     ((*MOTORS, "gravity", "payload.mass", "friction.scale"), replace(LIMITED, friction=RUBBING.friction)),
     (("motor.torque_constant", "gear.ratio", "payload.mass", "gravity", "friction.scale"),
      replace(LIMITED, integrator="runge_kutta", friction=RUBBING.friction, step=5e-4)),
