@@ -26,10 +26,10 @@ from robodyn_ros.actuation.joint_actuators import within
 from robodyn_ros.compile import Compute, Procedure, Repeat, compile_procedure, equal, maximum
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
-from robodyn_ros.control.controller import UNMEASURED, JointReference, Law, State
+from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.laws.task_space import pose_error
-from robodyn_ros.description.model import RobotModel
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact import contact_wrench
@@ -130,7 +130,8 @@ def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArra
 
 
 def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any],
-            asked: NDArray[Any], carry: Carry, period: float) -> tuple[Carry, TickMotion]:
+            asked: NDArray[Any], carry: Carry, period: float, counted: Array | float = 1.0
+            ) -> tuple[Carry, TickMotion]:
     """Give the efforts that a law asks for to the driver, limit them, and add the tick to the score.
 
     Args:
@@ -142,15 +143,22 @@ def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], 
         asked: Efforts that are commanded, shape (n,) [N m or N].
         carry: Of :func:`sense`.
         period: Control period [s].
+        counted: `counted_errors` of the law.
 
     Returns:
         ``carry`` for the next tick; and the motion, whose effort acts until then.
     """
     effort, memory = driven(plant, q, v, asked, carry.driver, period)
     carry, error = carry._replace(driver=memory), tracking_error(plant.model, follows, q, given.reference)
-    sums = carry.sums.with_tick(equal(given.clock[1], 0.0), error, effort, plant.model.effort_limit)
+    sums = carry.sums.with_tick(equal(given.clock[1], 0.0), counted * error, effort, plant.model.effort_limit)
     after = carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v)))
     return after, TickMotion(q, v, effort, error)
+
+
+def counted_errors(controller: Controller) -> Array | float:
+    """1 for each element of the tracking error; 0 for axes of the tip link that the controller does not control."""
+    rows = getattr(controller.parameters, "rows", None)
+    return 1.0 if rows is None else np.isin(np.arange(6), rows).astype(np.float64)
 
 
 def driven(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], asked: NDArray[Any], memory: DriverMemory | None,
@@ -228,7 +236,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
         InputError: A varied quantity has no effect on this loop.
     """
-    n, world, follows = plant.n, plant.world, law.follows
+    n, world, follows, counted = plant.n, plant.world, law.follows, counted_errors(law)
     answer, form = traceable(law, packed), state_form(type(law), n)
     inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
@@ -253,7 +261,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
             asked, memory = answer.function(parameters, measured, given.reference, after.memory,
                                             model=varied_model(law.robot.model, own) if own else None)
         asked = commanded(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, asked)
-        after, motion = account(plant, follows, given, q, v, asked, after._replace(memory=memory), steps * plant.step)
+        after, motion = account(plant, follows, given, q, v, asked, after._replace(memory=memory), steps * plant.step,
+                                counted)
         return after, motion, motion.effort
 
     statements: list[Statement] = [

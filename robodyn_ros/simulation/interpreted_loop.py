@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from robodyn_ros.simulation.closed_loop import (
     TickMotion,
     account,
     commanded,
+    counted_errors,
     first_carry,
     sense,
     tip_wrench,
@@ -96,7 +97,7 @@ class InterpretedLoop:
         plant, world, follows = self._plant, self._plant.world, self._controller.follows
         typical = {name: QUANTITIES[name].typical_value(plant) for name in self._in_plant}
         period = period_program(plant, "steps", self._in_plant, divides=divides, typical=typical)
-        make_reference: Any = follows
+        make_reference, counted = cast(Any, follows), counted_errors(self._controller)
         reference = None if follows is None else make_reference(*map(np.zeros, follows.shapes(plant.n).values()))
         carry = first_carry(plant, follows, None, None)
         variables = period.variables | {
@@ -105,7 +106,7 @@ class InterpretedLoop:
 
         def after_law(given: TickInput, q: NDArray[Any], v: NDArray[Any], asked: NDArray[Any], before: Carry
                       ) -> tuple[Any, ...]:
-            carry, motion = account(plant, follows, given, q, v, asked, before, self._steps * plant.step)
+            carry, motion = account(plant, follows, given, q, v, asked, before, self._steps * plant.step, counted)
             return carry, motion, motion.effort
 
         program: list[Statement] = [

@@ -82,7 +82,8 @@ class Score(NamedTuple):
     """Errors and efforts of a rollout, each array for one robot, or with an axis of N robots before its own.
 
     The tracking error has one element for each joint [rad or m]; if the controller follows poses, it has six, for
-    translation and rotation of the tip link in base axes [m, rad]. See `closed_loop.tracking_error_function`.
+    translation and rotation of the tip link in base axes [m, rad], 0 for axes that the law does not control. See
+    `closed_loop.tracking_error` and `closed_loop.counted_errors`.
 
     Attributes:
         rms_error: Root of the mean square of the tracking error over the ticks, shape (e,).

@@ -23,6 +23,7 @@ from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import equal
 from robodyn_ros.control import Controller, JointReference, Law, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
@@ -303,6 +304,30 @@ def test_a_law_that_follows_poses():
     tracking = result.tracking()
     np.testing.assert_allclose(tracking.measured, tip, atol=1e-12)
     assert f"{robot.tip_link} y" in tracking.table()
+
+
+class Branching(OperationalSpace):
+    """The same in Python: it branches on a value."""
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        """As in `Law`."""
+        assert float(state.q[0]) < 100.0
+        return OperationalSpace.law(dynamics, parameters, state, reference, memory)
+
+
+@pytest.mark.parametrize("law", [OperationalSpace, Branching])
+def test_axes_that_a_law_does_not_control_count_no_error(law):
+    """The planar arm goes along x and z; how its tip turns follows from that."""
+    robot = robot_called("planar_2r")
+    loop = ClosedLoop(law(robot))
+    scenario = loop.scenario([], 0.2, q=np.array([0.3, 0.6]))
+    shifted = scenario.references._replace(position=scenario.references.position + np.array([0.0, 0.0, -0.02]))
+    result = loop.run(replace(scenario, references=shifted))
+    assert bool(result.note) == (law is Branching)
+    worst = np.abs(result.error).max(axis=0)
+    assert worst[4] > 0.01
+    np.testing.assert_allclose(result.score.worst_error, worst * [1, 0, 1, 0, 0, 0], atol=1e-15)
 
 
 def test_lines_of_the_tip_for_laws_that_follow_poses_and_wrenches():
