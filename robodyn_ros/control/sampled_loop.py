@@ -24,6 +24,7 @@ positive m, k and d. A robot is stable if T lambda_max(M^-1 D) and the greatest 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def stability(name: str, factor: float, timing: LoopTiming) -> str:
             "delay")
 
 
-def stable_factor(law: Law, parameters: Parameters, timing: LoopTiming, q: Array) -> float:
+def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopTiming, q: Array) -> float:
     """By how much a law's gains could all be higher before the robot oscillates, at rest where the law holds it.
 
     The law is linearised, with its memory held, in configurations and put around the robot with its gravity and viscous
@@ -148,7 +149,7 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
     return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
 
 
-def _feedback(law: Law, parameters: Parameters, period: float, q: Array) -> Array:
+def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q: Array) -> Array:
     """-d tau / d(q, v) of a law that holds a configuration, shape (n, 2n)."""
     rest = State(0.0, period, q, np.zeros(len(q)))
     reference = None if law.follows is None else SOURCES[law.follows](law.robot, q).sample(0.0)

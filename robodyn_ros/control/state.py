@@ -110,7 +110,7 @@ def _own_readings(inputs: Any) -> Any:
 
 def _own(array: Array) -> Array:
     """As `read_only`, faster for the usual arrays: this runs several times in each tick of an uncompiled law."""
-    if type(array.base) is bytes:
+    if isinstance(array.base, bytes):
         return array
     if array.dtype is _FLOAT and array.ndim == 1:
         return np.frombuffer(array.tobytes())

@@ -48,7 +48,8 @@ class StatePredictor:
             return np.stack([q + duration[0] * v_next, v_next])  # semi-implicit Euler
 
         shapes = {"q": (n,), "v": (n,), "effort": (n,), "duration": (1,)}
-        self._compile = lambda: compile_function(step, shapes, name="prediction").call
+        self._compile: Callable[[], Callable[..., Array]] = (
+            lambda: compile_function(step, shapes, name="prediction").call)
         self._step: Callable[..., Array] | None = None
         self._commands: deque[tuple[Array, float]] = deque(maxlen=_LONGEST_HISTORY)  # efforts, and for how long
         self._effort: Array | None = None

@@ -174,7 +174,8 @@ def _perpendicular(z: Array) -> Array:
     """Unit vector perpendicular to z, close to the x or y axis of the base, whichever is farther from z."""
     x = np.eye(3)[int(np.argmin(np.abs(z[:2])))]
     x = x - (x @ z) * z
-    return x / np.linalg.norm(x)
+    unit: Array = x / np.linalg.norm(x)
+    return unit
 
 
 def _pose(origin: Array, x: Array, z: Array) -> Array:

@@ -154,12 +154,13 @@ def coupling_matrix(kind: str, actuators: Sequence[float], joints: Sequence[floa
     first, second = joints
     rows = ([[first, second], [first, -second]] if kind == "DifferentialTransmission" else
             [[first, 0.0], [1.0, second]])
-    return np.array(actuators)[:, None] * np.array(rows)
+    turns: Array = np.array(actuators)[:, None] * np.array(rows)
+    return turns
 
 
 def _by_role(transmission: etree._Element, tag: str, report: Report) -> list[etree._Element]:
     """Return joints or actuators in the order of their roles, or else in that of the file."""
-    elements = transmission.findall(tag)
+    elements: list[etree._Element] = transmission.findall(tag)
     roles = [str(each.get("role") or each.findtext("role") or "").strip() for each in elements]
     wanted = [f"{tag}{number + 1}" for number in range(len(elements))]
     if sorted(roles) != wanted:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, skew
 from robodyn_ros.kinematics.rotation_vector import rotation_vector
-from robodyn_ros.kinematics.twists import skew
 
 
 def pose_error(pose: Array, target: Array) -> Array:

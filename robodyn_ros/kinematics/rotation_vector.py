@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.compile import less, where
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, skew
 from robodyn_ros.kinematics.arguments import as_rotation
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
-from robodyn_ros.kinematics.twists import cross, skew
+from robodyn_ros.kinematics.twists import cross
 
 _SMALL = 0.01
 """Square of the angle below which series are used [rad^2]; the omitted terms are below float precision."""

@@ -211,7 +211,7 @@ def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int
     return Carry(memory, line, taken, driver, Sums.zeros(errors, plant.n), 0.0)
 
 
-def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
+def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, plant: PlantModel, steps: int, *,
                           recorded: bool, noisy: bool, varied: Sequence[str] = (), longest_delay: int = 0,
                           divides: bool = False) -> Procedure:
     """Compile a closed loop.

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,8 +78,10 @@ class MujocoScene:
 
     def place(self, link: str) -> tuple[int, Array] | None:
         """Return the body with the name of a link, or with a site of this name, and the origin in its frame [m]."""
-        for kind, body, offset in ((self.model.body, lambda found: found.id, lambda _: np.zeros(3)),
-                                   (self.model.site, lambda found: found.bodyid[0], lambda found: found.pos.copy())):
+        kinds: tuple[tuple[Callable[..., Any], Callable[..., Any], Callable[..., Array]], ...] = (
+            (self.model.body, lambda found: found.id, lambda _: np.zeros(3)),
+            (self.model.site, lambda found: found.bodyid[0], lambda found: found.pos.copy()))
+        for kind, body, offset in kinds:
             try:
                 found = kind(link)
             except KeyError:

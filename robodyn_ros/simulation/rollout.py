@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -559,13 +559,17 @@ def _result(results: Mapping[str, Any]) -> LoopResult:
                       results.get("motions"))
 
 
-def _stacked(records: Sequence[Any]) -> Any:
+_Record = TypeVar("_Record")
+
+
+def _stacked(records: Sequence[_Record]) -> _Record:
     """One record, or array, of several, with an axis of them first; None of nothing."""
     form = form_of(records[0], shapes=False)
     if form is None:
-        return None
+        return records[0]
     parts = zip(*(flatten(form, record, "records") for record in records), strict=True)
-    return unflatten(form, iter([np.stack(arrays) for arrays in parts]))
+    stacked: _Record = unflatten(form, iter([np.stack(arrays) for arrays in parts]))
+    return stacked
 
 
 def _at(record: Any, place: Any) -> Any:

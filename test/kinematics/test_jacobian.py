@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.description.model import skew
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
-from robodyn_ros.kinematics.twists import skew
 
 
 def check_every_link(reference, seed):

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, random_state
 from random_robots import urdf_robots
 
+from robodyn_ros.description.model import skew
 from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
-from robodyn_ros.kinematics.twists import skew
 from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivatives, link_jacobians
 
 
