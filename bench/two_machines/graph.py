@@ -196,7 +196,7 @@ class TwoMachines:
         end = self.client.wait_for(lambda: samples, "controller state", DEADLINE)[0].time + times[-1] + 0.5
         self.client.wait_for(lambda: samples[-1].time > end, "end of the motion", DEADLINE)
         if samples[-1].controller != LAW:
-            why = re.findall(f"'{LAW}' was dropped, (.*)", self.nodes["controller"].output())
+            why = re.findall(f"'{LAW}' was dropped, (.*); after", self.nodes["controller"].output())
             self.network.set(Quality())
             self.next_state(lambda state: bool(np.abs(state.velocity).max() < AT_REST), "arm at rest")
             self.client.swap(LAW)

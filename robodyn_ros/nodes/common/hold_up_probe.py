@@ -18,13 +18,14 @@ import threading
 import time
 from collections import deque
 
-from robodyn_ros.control.tick_monitor import waiting_time
+from robodyn_ros.patience import waiting_time_of
 
 SLEEP = 0.01
 """Time between two looks [s]."""
 LATE = 0.01
 """What the probe sleeps too long counts from here on [s]."""
 _KEPT = 100
+_OWN = "thread-self"  # the task that reads it
 _FRESH = 50
 """Looks after which the time that the thread waited is read anew: it takes ten times as long as the rest of a look."""
 
@@ -62,14 +63,14 @@ class HoldUpProbe:
         return sum(min(length, end - since) for end, length in found)
 
     def _run(self) -> None:
-        waited, looks = waiting_time() or 0.0, 0
+        waited, looks = waiting_time_of(_OWN), 0
         self._look = time.monotonic(), time.process_time()
         while not self._stop.wait(SLEEP):
             begin, computed = self._look
             now = time.monotonic(), time.process_time()
             late, looks = now[0] - begin - SLEEP, looks + 1
             if late > LATE or looks % _FRESH == 0:
-                before, waited = waited, waiting_time() or 0.0
+                before, waited = waited, waiting_time_of(_OWN)
                 if late > LATE:
                     self._found.append((now[0], self._of_computer(late, waited - before, now[1] - computed)))
             self._look = now

@@ -7,7 +7,7 @@
 # governing permissions and limitations under the License.
 """Drops, stops, refusals and new starts, told in the same words everywhere.
 
-    events.tell(Event("dropped controllers", "controller 'x' was dropped, 'damping' took over: ...", lasts=FALLBACK))
+    events.tell(dropped("x", "damping", "joint 'elbow' ran away: 205, limit 3.14", stamp))
 
 The log, ``/diagnostics``, ``~/controller_state`` and the result of the active goal get the same sentence, and so do the
 commands that read these.
@@ -20,6 +20,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.timing import to_seconds
 
 FALLBACK, REFUSED, STOPPED, WAITING = "fallback", "refused", "stopped", "waiting"
 """Events that last: another controller took over, the hardware takes no commands, the robot is stopped, the controller
@@ -42,6 +43,20 @@ class Event(NamedTuple):
     lasts: str = ""
     error: bool = False
     ends_goal: bool = True
+
+
+def dropped(name: str, successor: str, reason: str, stamp: int) -> Event:
+    """Return the event of a controller that failed.
+
+    Args:
+        name: The controller.
+        successor: Controller in force after it; the same name: none works.
+        reason: Why, with its numbers.
+        stamp: Stamp of the last joint state that was answered [ns].
+    """
+    outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
+    return Event("dropped controllers", f"controller '{name}' {outcome}: {reason}; after the joint state stamped "
+                 f"{to_seconds(stamp):.3f} s", FALLBACK, error=True)
 
 
 class Events:

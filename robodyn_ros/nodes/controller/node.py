@@ -29,7 +29,6 @@ from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
 from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.control.supervisor import PARAMETERS as SUPERVISOR_PARAMETERS
-from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.errors import PluginError, RobodynError, shown
 from robodyn_ros.fields import Field
@@ -49,8 +48,7 @@ from robodyn_ros.nodes.controller.command_output import command_output
 from robodyn_ros.nodes.controller.conflicts import Refused, StateSource
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
-from robodyn_ros.nodes.controller.events import FALLBACK, Event, Events
-from robodyn_ros.nodes.controller.gaps import TOLD_GAP, Gaps
+from robodyn_ros.nodes.controller.events import FALLBACK, Event, Events, dropped
 from robodyn_ros.nodes.controller.gravity_of_driver import GravityOfDriver
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
@@ -58,6 +56,7 @@ from robodyn_ros.nodes.controller.law_topics import LawTopics
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
+from robodyn_ros.nodes.controller.stalls import Rejections, Stalls
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
 from robodyn_ros.nodes.controller.supervision import Supervision
 from robodyn_ros.nodes.controller.tip_motions import TipMotions
@@ -112,7 +111,7 @@ NOT_FOLLOWED = ("the hardware says that it followed no commands on the way to th
 DEACTIVATION_SECONDS = 0.5
 """Longest wait of a stopping node for its controllers to close what they opened [s]."""
 
-BROKEN, DROPPED = "broken plugins", "dropped controllers"
+BROKEN = "broken plugins"
 
 
 class ControllerNode(RobodynNode):
@@ -150,15 +149,11 @@ class ControllerNode(RobodynNode):
                                  lambda reason: self._supervision.on_stopped(reason), self._on_end,
                                  self._law_topics.on_wait)
         self._set_delay(self.parameters["delay_compensation"])
-        self._monitor, self._ages = TickMonitor(), AgeMonitor()
-        self._max_overruns: int = self.parameters["max_overruns"]
-        self._slow_law = ""  # the law that is reported as too slow
-        self._overran = False  # since the last diagnostics
-        self._saturated = 0
-        self._last_arrival, self._silent = 0.0, True
+        self._ages, self._probe = AgeMonitor(), HoldUpProbe()
+        self._stalls = Stalls(self.diagnostics, self._probe, lambda: self._loop.active.name, self._loop.drop)
+        self._stalls.max_overruns = self.parameters["max_overruns"]
+        self._saturated, self._silent = 0, True
         self._answered, self._others = b"", 0  # publisher of the last state, and its messages that were none
-        self._probe = HoldUpProbe()
-        self._gaps = Gaps(self.diagnostics, self._monitor, self._probe)
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
         self._states_in = JointStateInput(self._joints, self.diagnostics,
@@ -191,7 +186,6 @@ class ControllerNode(RobodynNode):
             self.log.warning(sentence, sentence)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
-        self.diagnostics.checks.append(self._look_for_overruns)
 
     # On the control path's thread.
 
@@ -199,15 +193,15 @@ class ControllerNode(RobodynNode):
         data = path.wait(self._timeout)
         now, received = time.monotonic(), time.time_ns()
         measured, info = self._newest(data, now) if data is not None else (None, {})
-        if now - self._last_arrival >= TOLD_GAP:
-            self._gaps.explain(now, info, self._states_in.rejected, self._states_in.rejection)
+        rejections = Rejections(self._states_in.rejected, self._states_in.rejection)
+        self._stalls.arrive(now, info, rejections)
         if measured is not None and self._gravity.is_known():
             self._on_joint_state(measured, now, received, info)
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
-            self._last_arrival, self._silent = now, False
-            self._gaps.answered(now, info, self._states_in.rejected)
-        elif now - self._last_arrival >= self._timeout and path.active:
+            self._silent = False
+            self._stalls.answered(now, info, rejections)
+        elif now - self._stalls.answered_at >= self._timeout and path.active:
             self._silent = True
             missing = ", ".join(self._states_in.missing())
             why = (f"those of {missing} are missing; is the node that publishes them running?" if missing else
@@ -216,7 +210,7 @@ class ControllerNode(RobodynNode):
                 why += f" Messages with other joints alone came, such as {shown(others)}"
             text = f"no joint states for {self._timeout:g} s or more that this node can answer: {why}"
             self.diagnostics.raise_condition("silence", text)
-            if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):
+            if now - self._stalls.answered_at >= max(self._timeout, GOAL_PATIENCE):
                 self._trajectories.abort(text)
 
     def _newest(self, data: bytes, now: float) -> tuple[MeasuredState | None, dict[str, Any]]:
@@ -261,17 +255,15 @@ class ControllerNode(RobodynNode):
             info: When it was published, and its number.
         """
         stamp, q, v, frame = measured
-        self._monitor.begin(now, stamp, info.get("publication_sequence_number") or 0)
+        self._stalls.begin(now, stamp, info.get("publication_sequence_number") or 0)
         why = NOT_FOLLOWED if frame == NEW_START else ""
         if self._loop.suspended or self._refused.why:
             if self._suspend():
                 return
             why = "the hardware followed another controller until now"
-        if self._monitor.delay is not None:
-            self._on_delay(self._monitor.delay, now)
         self._law_topics.update()
         tick = self._loop.tick(stamp, q, v, why)
-        self._monitor.end(time.monotonic())
+        self._stalls.end(time.monotonic())
         self._output.publish(stamp, tick)
         answered = time.time_ns()
         self._ages.note(stamp, info.get("source_timestamp") or 0, received, answered)
@@ -289,37 +281,18 @@ class ControllerNode(RobodynNode):
         if why and not self._loop.suspended:
             self._trajectories.abort(why)
         self._loop.suspended = why
-        self._monitor.end(time.monotonic())
+        self._stalls.end(time.monotonic())
         return bool(why)
-
-    def _on_delay(self, delay: Delay, now: float) -> None:
-        """Tell why joint states stayed unanswered until now; drop a law that is too slow."""
-        if not delay.of_law:
-            self._gaps.delay(now, delay)
-        if delay.law_in_time:
-            return
-        name = self._loop.active.name
-        self.diagnostics.count("overruns")
-        self._overran = True
-        text = f"the law takes {1e3 * delay.law:.3g} ms of {1e3 * delay.period:.3g} ms"
-        if self._max_overruns and self._monitor.overruns >= self._max_overruns:
-            self._monitor.forget()
-            self._loop.drop(text)
-        if self._slow_law != name:
-            self._slow_law = name
-            self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
     def _on_failure(self, name: str, error: PluginError) -> None:
         successor = name if self._loop.stopped else self._loop.active.name
-        outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
-        reason = self._gaps.with_cause(str(error))
-        self._events.tell(Event(DROPPED, f"controller '{name}' {outcome}: {reason}", FALLBACK, error=True))
+        self._events.tell(dropped(name, successor, self._stalls.with_cause(str(error)), self._loop.stamp))
         self._log_traceback(error)
         if name != successor and self.executor is not None:
             self.executor.create_task(self._reflect_active)
 
     def _on_start(self, reason: str) -> None:
-        reason = self._gaps.of_start(reason)
+        reason = self._stalls.of_start(reason)
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
         self._events.tell(Event("new starts", f"new start from the current state{lost}: {reason}"))
 
@@ -378,7 +351,7 @@ class ControllerNode(RobodynNode):
             if successor is not None:
                 self._events.end(FALLBACK, f"'{name}' replaces the controller that was dropped")
                 self._loop.swap(successor)
-                self._monitor.forget()
+                self._stalls.forget()
                 if not self._loop.moving():
                     self._trajectories.interrupt(f"controller '{name}' was put in force and holds the current state")
 
@@ -387,7 +360,7 @@ class ControllerNode(RobodynNode):
         if successor is not None and self._loop.active is successor:
             self.log.info("swaps", f"controller '{name}' is in force")
         self._log_uncompiled()
-        self._max_overruns = changes.get("max_overruns", self._max_overruns)
+        self._stalls.max_overruns = changes.get("max_overruns", self._stalls.max_overruns)
         if "delay_compensation" in changes:
             self._set_delay(changes["delay_compensation"])
         if "state_publish_rate" in changes:
@@ -422,19 +395,12 @@ class ControllerNode(RobodynNode):
                 "gravity compensated by": "driver" if self._gravity.by_driver else "commands",
                 "velocities": "from positions" if self._states_in.estimated else "measured",
                 "saturated commands": self._saturated, **self._law_topics.values(), **self._supervision.values(),
-                **self._monitor.statistics(), **self._ages.statistics(), **self._timing.values(),
+                **self._stalls.statistics(), **self._ages.statistics(), **self._timing.values(),
                 **self._action.values()}
-
-    def _look_for_overruns(self) -> None:
-        """End the report of a slow law when it was in time for a second, or is no longer in force."""
-        if not self._overran and self._slow_law:
-            self.diagnostics.clear_condition("slow", f"controller '{self._loop.active.name}' is in time")
-            self._slow_law = ""
-        self._overran = False
 
     def start(self) -> None:
         """Start the control path, and give the first joint state time to arrive."""
-        self._last_arrival, self._silent = time.monotonic() + STARTUP_SECONDS, True
+        self._stalls.answered_at = time.monotonic() + STARTUP_SECONDS
         self._probe.start()
         super().start()
 

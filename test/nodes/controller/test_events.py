@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.nodes.controller.events import FALLBACK, REFUSED, Event, Events
+from robodyn_ros.nodes.controller.events import FALLBACK, REFUSED, Event, Events, dropped
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def told():
 
 
 def test_an_event_that_lasts_is_in_log_diagnostics_states_and_goal_until_its_end(told):
-    text = "controller 'x' was dropped, 'damping' took over: it returned nan"
-    told.events.tell(Event("dropped controllers", text, FALLBACK, error=True))
+    text = "controller 'x' was dropped, 'damping' took over: it returned nan; after the joint state stamped 1.500 s"
+    told.events.tell(dropped("x", "damping", "it returned nan", 1_500_000_000))
     assert told.lines == [("error", text)] and told.ends == [text] and told.events.lasting == {FALLBACK: text}
     status = told.diagnostics.status()
     assert status.message == text and status.level == b"\2"

@@ -1,0 +1,265 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+"""Joint states that stay unanswered: who took the time, what is told of it, and whether the law is dropped for it.
+
+A thread that waits whenever a joint state comes answers every one. If some stay unanswered, either the law took the
+time, or the thread was not running: the computer was busy, or the process was stopped. The scheduler's own figures
+(``/proc/thread-self/schedstat`` of Linux) tell one from the other, and a probe that sleeps beside this thread measures
+hold-ups by the computer: it is blamed only for those.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
+from robodyn_ros.patience import waiting_time_of
+from robodyn_ros.timing import to_seconds
+
+FORGIVEN_AFTER = 10
+"""Number of ticks in time after which one overrun no longer counts."""
+
+TOLD_HOLD_UP = 0.02
+"""A shorter hold-up by the computer is counted, not told [s]."""
+
+TOLD_GAP = 0.1
+"""A shorter time without joint states needs no explanation at a new start [s]."""
+
+RECENT = 1.0
+"""Time for which a hold-up by the computer may be the cause of what a joint does, or of a new start [s]."""
+
+SHARE = 0.5
+"""Part of a time that something has to take to count as its cause."""
+
+_KEPT = 20_000  # ticks of which the times are kept until the statistics are read
+
+
+class Delay(NamedTuple):
+    """Why joint states stayed unanswered.
+
+    Attributes:
+        law: Time that the law took [s]; 0 if it is not known.
+        held_up: Time for which the thread was held up [s].
+        period: Time between two joint states [s].
+        unanswered: Number of joint states that stayed unanswered.
+    """
+
+    law: float
+    held_up: float
+    period: float
+    unanswered: int
+
+    @property
+    def law_in_time(self) -> bool:
+        """Whether the law took less than a period."""
+        return self.law < self.period
+
+    @property
+    def of_law(self) -> bool:
+        """Whether the law took a period or more, and most of the delay; otherwise the thread was held up."""
+        return not self.law_in_time and self.law >= self.held_up
+
+
+class Rejections(NamedTuple):
+    """How many joint states were rejected so far, and why the last one was."""
+
+    number: int = 0
+    last: str = ""
+
+
+class Stalls:
+    """Measures the ticks of the control loop, and explains what did not go on; for the thread of the control path.
+
+    A tick is :meth:`arrive`, then :meth:`begin`, the law, :meth:`end`, and :meth:`answered`.
+
+    Args:
+        diagnostics: Receives what is told; its checks end the report of a slow law.
+        probe: Measures hold-ups by the computer.
+        law: Returns the name of the law in force.
+        drop: Drops the law in force, with the reason.
+
+    Attributes:
+        max_overruns: Number of overruns of the law for which it is dropped; 0: never.
+        overruns: Recent overruns of the law, each forgiven after ``FORGIVEN_AFTER`` ticks in time.
+        answered_at: Steady time at which the last joint state came that was answered [s].
+    """
+
+    def __init__(self, diagnostics: Diagnostics, probe: HoldUpProbe, law: Callable[[], str],
+                 drop: Callable[[str], None]) -> None:
+        self._diagnostics, self._probe, self._law, self._drop = diagnostics, probe, law, drop
+        self.max_overruns, self.overruns = 0, 0.0
+        self.answered_at, self._published, self._rejections = 0.0, 0, Rejections()
+        self._times: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # begin and end of each tick
+        self._begin = self._end = 0.0
+        self._stamp = self._sequence = 0
+        self._overrun_at = 0  # sequence number
+        self._watching = False  # whether the waiting time of each tick is read: only after an overrun, since it is slow
+        self._waited: float | None = None  # for a processor, during the last tick [s]; None: not measured
+        self._gap, self._gap_at = "", -RECENT  # why the last gap was, and when it ended
+        self._hold_up, self._held_up_at = "", -RECENT
+        self._slow_law, self._overran = "", False  # reported as too slow; whether it was since the last diagnostics
+        diagnostics.checks.append(self._look_for_overruns)
+
+    # A tick.
+
+    def arrive(self, now: float, info: Mapping[str, Any], rejections: Rejections) -> None:
+        """Explain a longer time without a joint state that was answered.
+
+        Args:
+            now: Steady time [s].
+            info: What the middleware knows of the joint state that ends this time; empty: none came.
+            rejections: Of joint states so far.
+        """
+        gap, published = now - self.answered_at, info.get("source_timestamp") or 0
+        if gap < TOLD_GAP:
+            return
+        unanswered = self._unanswered(info.get("publication_sequence_number") or 0)
+        held_up = self._probe.held_up(self.answered_at, now)
+        last_tick = max(0.0, self._end - self._begin)
+        self._gap_at = now
+        if held_up >= SHARE * gap:
+            self._gap = _held_up(held_up)
+            self._tell_hold_up(self._gap, now)
+        elif rejections.number > self._rejections.number:
+            count = rejections.number - self._rejections.number
+            self._gap = f"{count} joint states were rejected within {gap:.3g} s, the last one: {rejections.last}"
+        elif last_tick >= SHARE * gap:
+            self._gap = f"the law took {last_tick:.3g} s"
+        elif published and self._published and to_seconds(published - self._published) < SHARE * gap:
+            self._gap = f"a joint state came {gap:.3g} s after the one that was published shortly before it"
+        elif unanswered:
+            self._gap = f"{unanswered} joint states within {gap:.3g} s did not come, or all at once"
+        else:
+            self._gap = (f"no joint states came for {gap:.3g} s: their publisher sent none (it stopped, was held up or "
+                         "started anew), or the network lost them")
+
+    def begin(self, now: float, stamp: int, sequence: int) -> None:
+        """Begin a tick; tell why joint states before it stayed unanswered, and drop a law that is too slow.
+
+        Args:
+            now: Steady time of the joint state's arrival [s].
+            stamp: Its stamp [ns].
+            sequence: Its number in the sequence of its publisher's messages.
+        """
+        unanswered, delay = self._unanswered(sequence), None
+        if unanswered and stamp > self._stamp:  # a repeated state needs no other answer
+            delay = self._blame(now, stamp, sequence, unanswered)
+        elif self._watching and sequence > self._overrun_at + FORGIVEN_AFTER:
+            self._watching, self._waited = False, None
+        self._begin, self._stamp, self._sequence = now, stamp, sequence
+        if self._watching:
+            self._waited = _waiting_time()
+        if delay is not None:
+            self._tell(delay, now)
+
+    def end(self, now: float) -> None:
+        """End a tick at a steady time [s], before its command is published."""
+        self._end = now
+        self._times.append((self._begin, now))
+        if self._waited is not None:
+            self._waited = _waiting_time() - self._waited
+
+    def answered(self, now: float, info: Mapping[str, Any], rejections: Rejections) -> None:
+        """Note that a joint state is answered; arguments as for :meth:`arrive`."""
+        self.answered_at, self._published, self._rejections = now, info.get("source_timestamp") or 0, rejections
+
+    def forget(self) -> None:
+        """Forget overruns, because another law is in force."""
+        self.overruns, self._watching, self._waited = 0.0, False, None
+
+    # What comes of it.
+
+    def with_cause(self, reason: str) -> str:
+        """Return why a controller was dropped, with a hold-up by the computer that may be the cause."""
+        return f"{reason}; {self._hold_up}" if self.answered_at - self._held_up_at < RECENT else reason
+
+    def of_start(self, reason: str) -> str:
+        """Return why the loop starts anew, with the gap or the hold-up before it."""
+        if self.answered_at - self._gap_at < RECENT:
+            return f"{reason}; {self._gap}"
+        return self.with_cause(reason)
+
+    def statistics(self) -> dict[str, float]:
+        """Return execution times and periodicity of the ticks since the last call, by name; from any one thread."""
+        times, self._times = self._times, deque(maxlen=_KEPT)
+        if len(times) < 2:
+            return {}
+        begin, end = np.array(list(times)).T
+        execution, rate = 1e6 * (end - begin), 1.0 / np.maximum(np.diff(begin), 1e-9)
+        return {f"{name}: {label}": round(float(function(values)), 3)
+                for name, values in (("execution time [us]", execution), ("periodicity [Hz]", rate))
+                for label, function in (("mean", np.mean), ("standard deviation", np.std), ("least", np.min),
+                                        ("greatest", np.max))}
+
+    def _unanswered(self, sequence: int) -> int:
+        """Return how many joint states between the last tick and one of this number stayed unanswered."""
+        # After a new start of the publisher the numbers tell nothing.
+        return max(0, sequence - self._sequence - 1) if self._sequence else 0
+
+    def _blame(self, now: float, stamp: int, sequence: int, unanswered: int) -> Delay | None:
+        """Return why joint states stayed unanswered; None: the first overrun of a row, of which it is not known."""
+        period = to_seconds(stamp - self._stamp) / (unanswered + 1)
+        since, took = now - self._begin, self._end - self._begin
+        law = took - (self._waited or 0.0)
+        delay, measured = Delay(law, since - law, period, unanswered), self._watching
+        if not delay.law_in_time:
+            in_time = sequence - unanswered - 1 - self._overrun_at
+            self.overruns = max(0.0, self.overruns - max(0, in_time) / FORGIVEN_AFTER) + 1.0
+            self._overrun_at, self._watching = sequence, True
+        if measured:
+            return delay
+        # The waiting time of a row's first overrun was not read: it counts, but the law is not blamed for it.
+        return None if delay.of_law else delay._replace(law=0.0)
+
+    def _tell(self, delay: Delay, now: float) -> None:
+        if not delay.of_law:
+            held_up = self._probe.held_up(self.answered_at, now)
+            if held_up >= TOLD_HOLD_UP:
+                self._tell_hold_up(_held_up(held_up), now)
+            elif held_up:
+                self._diagnostics.count("short hold-ups by the computer")
+            else:
+                self._diagnostics.count("unanswered joint states", delay.unanswered)
+        if delay.law_in_time:
+            return
+        law, text = self._law(), f"the law takes {1e3 * delay.law:.3g} ms of {1e3 * delay.period:.3g} ms"
+        self._diagnostics.count("overruns")
+        self._overran = True
+        if self.max_overruns and self.overruns >= self.max_overruns:
+            self.forget()
+            self._drop(text)
+        if self._slow_law != law:
+            self._slow_law = law
+            self._diagnostics.raise_condition("slow", f"controller '{law}' is too slow: {text}")
+
+    def _tell_hold_up(self, text: str, now: float) -> None:
+        """Report a hold-up by the computer since the last joint state; keep it as a possible cause of what follows."""
+        if self._held_up_at <= self.answered_at:  # otherwise it is told already
+            self._diagnostics.problem("hold-ups by the computer", text)
+        self._hold_up, self._held_up_at = text, now
+
+    def _look_for_overruns(self) -> None:
+        """End the report of a slow law when it was in time for a second, or is no longer in force."""
+        if not self._overran and self._slow_law:
+            self._diagnostics.clear_condition("slow", f"controller '{self._law()}' is in time")
+            self._slow_law = ""
+        self._overran = False
+
+
+def _held_up(seconds: float) -> str:
+    return f"the computer held up this node for {seconds:.3g} s (busy, or the process was stopped)"
+
+
+def _waiting_time() -> float:
+    """Return for how long this thread has been ready but got no processor, in all [s]; 0 where it is not known."""
+    return waiting_time_of("thread-self")

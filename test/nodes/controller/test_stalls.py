@@ -1,0 +1,242 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Joint states that stay unanswered: who is blamed, what is told; the probe is made up."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from robodyn_ros.nodes.controller import stalls
+from robodyn_ros.nodes.controller.stalls import FORGIVEN_AFTER, Delay, Rejections, Stalls
+
+MS = 1_000_000
+PERIOD = 0.002
+
+
+class Told:
+    """Diagnostics of a node, as far as stalls tell of them."""
+
+    def __init__(self):
+        self.problems, self.conditions, self.counts, self.checks = [], {}, Counter(), []
+
+    def problem(self, kind, text):
+        self.problems.append((kind, text))
+
+    def count(self, kind, times=1):
+        self.counts[kind] += times
+
+    def raise_condition(self, key, text):
+        self.conditions[key] = text
+
+    def clear_condition(self, key, text):
+        self.conditions.pop(key)
+
+
+def made(told, held_up=0.0, drop=None):
+    """Stalls of a law 'slow', with a probe that says how long the computer held up the node in any span."""
+    return Stalls(told, SimpleNamespace(held_up=lambda since, now: held_up), lambda: "slow", drop)
+
+
+class Ticks:
+    """A clock, and ticks that take some time.
+
+    Attributes:
+        delay: What the last tick told of.
+        dropped: Why the law was dropped.
+    """
+
+    def __init__(self, monkeypatch):
+        self.told, self.dropped, self.delay = Told(), [], None
+        self.stalls = made(self.told, drop=self.dropped.append)
+        tell = self.stalls._tell
+        monkeypatch.setattr(self.stalls, "_tell", lambda delay, now: (setattr(self, "delay", delay), tell(delay, now)))
+        self.now, self.stamp, self.sequence, self.waited = 5.0, 10**9, 1, 0.0
+        monkeypatch.setattr(stalls, "waiting_time_of", lambda task: self.waited)
+
+    def tick(self, took=1e-4, late=0.0, waited=0.0):
+        """A tick on a joint state that came `late` after it could be taken; then time until the next state [s]."""
+        self.now += late
+        self.delay = None
+        self.stalls.begin(self.now, self.stamp, self.sequence)
+        delay = self.delay
+        self.now, self.waited = self.now + took, self.waited + waited
+        self.stalls.end(self.now)
+        periods = max(1, int((took + 1e-9) / PERIOD))
+        self.now += max(0.0, PERIOD - took)
+        self.stamp, self.sequence = self.stamp + periods * 2_000_000, self.sequence + periods
+        return delay
+
+    def stop(self, seconds):
+        """The process stands still between two ticks."""
+        periods = round(seconds / PERIOD)
+        self.now += seconds
+        self.stamp, self.sequence = self.stamp + periods * 2_000_000, self.sequence + periods
+
+
+@pytest.fixture
+def ticks(monkeypatch):
+    return Ticks(monkeypatch)
+
+
+def test_ticks_in_time_are_no_overruns(ticks):
+    assert [ticks.tick() for _ in range(100)] == [None] * 100
+    assert ticks.stalls.overruns == 0.0
+
+
+def test_a_law_that_takes_longer_than_a_period_is_blamed_from_its_second_overrun_on(ticks):
+    delays = [ticks.tick(took=0.05) for _ in range(6)]
+    assert delays[:2] == [None, None], "nothing is unanswered at first, and the first overrun was not measured"
+    assert all(delay.of_law and delay.unanswered == 24 for delay in delays[2:])
+    np.testing.assert_allclose([delay.law for delay in delays[2:]], 0.05)
+    np.testing.assert_allclose([delay.period for delay in delays[2:]], PERIOD)
+    assert ticks.stalls.overruns == 5.0
+
+
+def test_overruns_are_forgiven_after_ticks_in_time(ticks):
+    for _ in range(4):
+        ticks.tick(took=0.01)
+    before = ticks.stalls.overruns
+    for _ in range(2 * FORGIVEN_AFTER):
+        ticks.tick()
+    ticks.tick(took=0.01)
+    ticks.tick()
+    assert ticks.stalls.overruns == pytest.approx(before + 1 + 1 - 2, abs=0.2)
+
+
+def test_a_thread_that_stood_still_between_ticks_was_held_up(ticks):
+    for _ in range(3):
+        ticks.tick()
+    ticks.stop(0.3)
+    delay = ticks.tick()
+    assert not delay.of_law and delay.unanswered == 150
+    assert delay.held_up == pytest.approx(0.3, rel=0.02)
+    assert ticks.stalls.overruns == 0.0
+
+
+def test_a_thread_that_waited_for_a_processor_during_the_law_was_held_up(ticks):
+    for _ in range(3):
+        ticks.tick(took=0.05)
+    ticks.tick(took=0.05, waited=0.049)
+    delay = ticks.tick()
+    assert not delay.of_law and delay.law_in_time
+    assert ticks.stalls.overruns == 3.0, "those before, of the law"
+
+
+def test_a_slow_law_overruns_even_when_most_of_a_delay_is_the_computers(ticks):
+    for _ in range(3):
+        ticks.tick(took=0.05)
+    ticks.tick(took=0.15, waited=0.1)
+    delay = ticks.tick()
+    assert not delay.of_law and not delay.law_in_time
+    assert ticks.stalls.overruns == 4.0
+    assert delay.held_up == pytest.approx(0.1, rel=0.02)
+
+
+def test_unmeasured_time_is_no_overrun_of_the_law(ticks):
+    for _ in range(3):
+        ticks.tick()
+    ticks.tick(took=0.005)
+    ticks.stop(0.1)
+    delay = ticks.tick()
+    assert delay.law_in_time and delay.held_up == pytest.approx(0.1, rel=0.02)
+    assert ticks.stalls.overruns == 1.0
+
+
+def test_a_repeated_state_and_a_new_publisher_are_no_delay(ticks):
+    for _ in range(3):
+        ticks.tick()
+    ticks.sequence += 7  # of a lockstep simulation that waits and repeats its state
+    ticks.stamp -= 2_000_000
+    assert ticks.tick() is None
+    ticks.sequence = 1
+    assert ticks.tick() is None
+
+
+def test_statistics_are_those_since_the_last_call(ticks):
+    for _ in range(50):
+        ticks.tick(took=1e-3)
+    values = ticks.stalls.statistics()
+    assert values["execution time [us]: mean"] == pytest.approx(1000.0)
+    assert values["periodicity [Hz]: mean"] == pytest.approx(500.0)
+    assert values["periodicity [Hz]: greatest"] == pytest.approx(500.0)
+    assert ticks.stalls.statistics() == {}
+
+
+def test_a_law_that_is_too_slow_is_told_once_dropped_at_its_overruns_and_in_time_after_a_second_without(ticks):
+    ticks.stalls.max_overruns = 4
+    for _ in range(4):
+        ticks.tick(took=0.05)
+    assert ticks.told.conditions == {"slow": "controller 'slow' is too slow: the law takes 50 ms of 2 ms"}
+    assert not ticks.dropped
+    ticks.tick(took=0.05)
+    assert ticks.dropped == ["the law takes 50 ms of 2 ms"] and ticks.stalls.overruns == 0.0
+    look, = ticks.told.checks
+    look()
+    assert ticks.told.conditions, "it was too slow since the last look"
+    look()
+    assert not ticks.told.conditions
+    assert ticks.told.counts["overruns"] == 3, "the first one was not measured"
+
+class Rig:
+    """Stalls after a state that was answered at 10 s and published at 5 s of another clock."""
+
+    def __init__(self, held_up=0.0):
+        self.told = Told()
+        self.stalls = made(self.told, held_up)
+        self.tick(10.0, 0.001)
+        self.stalls.answered(10.0, {"source_timestamp": 5_000 * MS}, Rejections())
+
+    def tick(self, begin, took, sequence=7):
+        self.stalls.begin(begin, 100 * MS, sequence)
+        self.stalls.end(begin + took)
+
+    def reason(self, *, published=400, sequence=8, rejected=0):
+        """Of a new start after 0.4 s."""
+        info = {"source_timestamp": (5_000 + published) * MS, "publication_sequence_number": sequence}
+        rejections = Rejections(rejected, "position of joint 'elbow': nan")
+        self.stalls.arrive(10.4, info, rejections)
+        self.stalls.answered(10.4, info, rejections)
+        return self.stalls.of_start("time went on by 0.4 s")
+
+
+def test_the_computer_is_blamed_where_the_probe_measured_it():
+    rig = Rig(held_up=0.3)
+    text = "the computer held up this node for 0.3 s (busy, or the process was stopped)"
+    assert rig.reason(published=2, sequence=200, rejected=3) == f"time went on by 0.4 s; {text}"
+    assert rig.told.problems == [("hold-ups by the computer", text)]
+    assert rig.stalls.with_cause("joint 'elbow' ran away") == f"joint 'elbow' ran away; {text}"
+
+
+@pytest.mark.parametrize(("state", "words"), [
+    ({}, "no joint states came for 0.4 s: their publisher sent none"),
+    ({"sequence": 200}, "192 joint states within 0.4 s did not come, or all at once"),
+    ({"published": 2}, "a joint state came 0.4 s after the one that was published shortly before it"),
+    ({"rejected": 3}, "3 joint states were rejected within 0.4 s, the last one: position of joint 'elbow': nan"),
+])
+def test_other_causes_have_sentences_of_their_own(state, words):
+    rig = Rig(held_up=0.05)
+    assert rig.reason(**state).startswith(f"time went on by 0.4 s; {words}")
+    assert not rig.told.problems and "computer" not in rig.stalls.with_cause("joint 'elbow' ran away")
+
+
+def test_a_law_that_took_the_time_is_told():
+    rig = Rig()
+    rig.tick(10.0, 0.39)
+    assert rig.reason(sequence=200) == "time went on by 0.4 s; the law took 0.39 s"
+
+
+def test_states_that_stay_unanswered_are_counted_and_told_only_if_the_computer_was_the_cause():
+    delay = Delay(0.0, 0.05, 0.002, 24)
+    for held_up, problems, counts in ((0.05, 1, {}), (0.012, 0, {"short hold-ups by the computer": 1}),
+                                      (0.0, 0, {"unanswered joint states": 24})):
+        rig = Rig(held_up)
+        rig.stalls._tell(delay, 10.05)
+        assert len(rig.told.problems) == problems and rig.told.counts == counts
