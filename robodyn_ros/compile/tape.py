@@ -20,7 +20,7 @@ import numpy as np
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.records import Shape
 from robodyn_ros.compile.scalar import Recorder, Scalar
-from robodyn_ros.compile.traced_array import traced
+from robodyn_ros.compile.traced_array import TracedArray
 from robodyn_ros.errors import CompileError, InputError
 
 
@@ -211,7 +211,7 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
             check_shape(f"input {given}", shape)
             array = np.empty(shape, dtype=object)
             array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
-            arrays.append(traced(array) if shape else array)
+            arrays.append(array.view(TracedArray))
             if fixed and given in fixed:
                 for scalar, typical in zip(array.flat, np.broadcast_to(fixed[given], shape).flat, strict=True):
                     recorder.typical[scalar.index] = float(typical)

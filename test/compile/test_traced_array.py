@@ -279,3 +279,10 @@ def test_functions_may_call_themselves():
 def test_a_print_does_not_keep_a_function_from_being_traced(capsys):
     trace(lambda x: print(f"{x[0]:.3f}", x) or x, {"x": (1,)})
     assert "traced value" in capsys.readouterr().out
+
+
+def test_single_numbers_are_compared_as_arrays_are():
+    """An array without axes is no plain array of objects, of which NumPy would ask for the truth."""
+    kernel = compile_function(lambda x, y: np.where(x >= 2.0, y, -y) + (x < y), {"x": (), "y": ()})
+    for x, y in ((2.0, 3.0), (1.5, 0.5)):
+        assert kernel(x, y) == (y if x >= 2.0 else -y) + (x < y)
