@@ -83,6 +83,7 @@ setup(
             f"computed_torque_pid = {NAME}.control.laws.computed_torque_pid:ComputedTorquePID",
             f"lqr = {NAME}.control.laws.lqr:LQR",
             f"damping = {NAME}.control.laws.damping:Damping",
+            f"policy = {NAME}.control.laws.policy:Policy",
         ],
     },
     zip_safe=False,

@@ -133,6 +133,7 @@ class Field:
         not_zero: Whether 0 is not allowed.
         per_joint: Whether there is one value for every joint.
         structural: Whether it is fixed at start, or while its controller is in force; otherwise it may change any time.
+        file: Whether it names a file to open: a node takes it at its start alone, as nothing on the graph names files.
         choices: The values allowed; empty: any.
         suggestions: Values to offer where others are allowed, too.
         check: Called with a value; raises InputError, whose message completes "<where>: ".
@@ -151,6 +152,7 @@ class Field:
     not_zero: bool = False
     per_joint: bool = False
     structural: bool = False
+    file: bool = False
     choices: tuple[Any, ...] = ()
     suggestions: tuple[Any, ...] = ()
     check: Callable[[Any], None] | None = None

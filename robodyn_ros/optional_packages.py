@@ -24,6 +24,8 @@ PURPOSES = {
     "gymnasium": ("environments for learned laws need Gymnasium", "gymnasium"),
     "mujoco": ("the engine mujoco and robots in MJCF files need MuJoCo", "mujoco"),
     "xacrodoc": ("xacro files need xacrodoc", "xacrodoc"),
+    "onnx": ("policies need the package onnx", "onnx"),
+    "onnxruntime": ("networks that cannot be compiled need ONNX Runtime", "onnxruntime"),
     "robot_descriptions": ("its robots need the package robot_descriptions", "robot_descriptions xacrodoc"),
 }
 """What needs a module, and what pip installs, by the name of the module."""

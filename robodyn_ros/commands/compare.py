@@ -26,7 +26,7 @@ from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.registry import controller_names, load_controller, make_controller
+from robodyn_ros.control.registry import controller_names, load_controller, make_controller, needs_file
 from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
@@ -142,7 +142,7 @@ def simulator(model: RobotModel, start: Array, options: Namespace, described: Ro
 
 
 def comparable() -> tuple[str, ...]:
-    """Names of the installed controllers that follow joints or poses, and of those that cannot be imported."""
+    """Names of the installed controllers that follow joints or poses, but need no file, and of those not importable."""
     return tuple(name for name in controller_names() if _follows_a_motion(name))
 
 
@@ -368,6 +368,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
 
 def _follows_a_motion(name: str) -> bool:
     try:
-        return load_controller(name).follows in (JointReference, TipReference)
+        kind = load_controller(name)
+        return kind.follows in (JointReference, TipReference) and not needs_file(kind)
     except PluginError:
         return True  # the table says why it cannot be imported

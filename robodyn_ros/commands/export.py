@@ -38,7 +38,7 @@ def add_commands(commands: Subparsers) -> None:
                         "start and stop of this robot; ros2_control: an ament_cmake package with a plugin of "
                         "controller_interface (default: %(default)s)")
     export.add_argument("--set", nargs="+", default=[], metavar="GAIN=VALUE", help="gains that the law begins with, "
-                        "such as gains.elbow_joint.p=80")
+                        "such as gains.elbow_joint.p=80, or the file of a policy, file=reach.yaml")
     add_options(export, replace(PERIOD, description="Control period for which default gains are derived"))
     export.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
                         "config/: of the plant; or adds the command interface voltage to a package of ros2_control")
@@ -136,15 +136,17 @@ def _name(law: str) -> str:
 def _law(name: str, robot: Any, assignments: Sequence[str]) -> Any:
     """A law with some gains set anew."""
     from robodyn_ros.commands.quantities import parse_quantity
-    from robodyn_ros.control.registry import make_controller
+    from robodyn_ros.control.registry import load_controller, make_controller
     from robodyn_ros.errors import InputError
 
-    law, values = make_controller(name, robot), {}
+    own, values = load_controller(name).Parameters(), {}
+    declared = own.declarations()
     for assignment in assignments:
         gain, equals, text = assignment.partition("=")
         if not (gain and equals):
             raise InputError(f"export: --set: expected GAIN=VALUE, received '{assignment}'")
         if gain in values:
             raise InputError(f"export: --set: expected each gain once, received '{gain}' twice")
-        values[gain] = parse_quantity(text, {}, f"--set {gain}")
-    return make_controller(name, robot, law.parameters.with_flat_values(robot, values)) if values else law
+        is_text = gain in declared and declared[gain].value_type is str
+        values[gain] = text if is_text else parse_quantity(text, {}, f"--set {gain}")
+    return make_controller(name, robot, own.with_flat_values(robot, values) if values else own)

@@ -56,6 +56,7 @@ def add_commands(commands: Subparsers) -> None:
     replay.add_argument("--driver", default="", metavar="NAME", help="driver of the arm or its file, likewise")
     replay.add_argument("--world", default="", metavar="FILE", help="YAML file of surfaces, likewise")
     replay.add_argument("--mujoco-scene", default="", metavar="FILE", help="MJCF file, likewise")
+    replay.add_argument("--policy", default="", metavar="FILE", help="YAML file of the recorded policy, likewise")
     replay.add_argument("--record", default="", metavar="RUN2", help="folder for a recording of the replay")
     replay.add_argument("--namespace", default="", help="namespace of the replaying nodes")
     add_comparison_options(replay)
@@ -82,6 +83,7 @@ def run_replay(options: Namespace) -> int:
     from robodyn_ros.recording.open_loop_plan import OpenLoopPlan
     from robodyn_ros.recording.replay_plan import (
         NAMES_OF_FILES,
+        POLICY_FILE,
         ReplayPlan,
         check_joints,
         check_names,
@@ -106,6 +108,9 @@ def run_replay(options: Namespace) -> int:
         parameters["hardware"][name] = value
         if name in parameters.get("controller", {}):
             parameters["controller"][name] = value
+    if options.policy:
+        files[POLICY_FILE] = options.policy
+        parameters.get("controller", {})[POLICY_FILE] = str(expand(options.policy).resolve())
     check_names(run, plan.requests, parameters, {*files, *filter(None, [options.controller])})
     with tempfile.TemporaryDirectory() as folder, GraphClient("replay", options.namespace) as client, \
             simulation(Path(folder), run.robot_description, parameters, options) as processes:

@@ -23,7 +23,7 @@ from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.common_fields import DEFAULT_ROBOT, PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.registry import make_controller, prefix
+from robodyn_ros.control.registry import load_controller, make_controller, prefix
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError, shown, unknown
@@ -170,12 +170,12 @@ def _laws(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[
         place = f"{where}: laws: {label}"
         found = section(_LawSection, place, values)
         name = str(found.controller or label)
-        controller = make_controller(name, robot)
+        own = load_controller(name).Parameters()
+        if found.parameters is not None:
+            own = law_parameters(Path(_file(found.parameters, folder)), name, robot, own)
+        controller = make_controller(name, robot, own)
         if controller.follows not in (JointReference, TipReference):
             raise InputError(f"{place}: expected a law that follows joints or poses, received '{name}'")
-        if found.parameters is not None:
-            file = Path(_file(found.parameters, folder))
-            controller = make_controller(name, robot, law_parameters(file, name, robot, controller.parameters))
         yield str(label), StudiedLaw(controller, name, dict(_gains(f"{place}: gains", found.gains, controller, robot)))
 
 

@@ -54,7 +54,8 @@ class Controller(ABC):
     Attributes:
         Parameters: Class of the parameters.
         follows: Class of the references that `update` expects; None if the controller follows none (and receives
-            None). Where one controller replaces another that follows the same class, a motion under way goes on.
+            None). Where one controller replaces another that follows the same class, a motion under way goes on. An
+            instance may follow another class than its class says.
         senses: Fields of `State` that `update` reads beside joints and wrench, of `MOTOR_SIDE`. It runs only while
             these are measured; until then the safe controller holds the robot.
         Inputs: Class of further inputs, see `control.law_inputs`; None: none.
@@ -64,7 +65,7 @@ class Controller(ABC):
     """
 
     Parameters: ClassVar[type[AnyParameters]] = AnyParameters
-    follows: ClassVar[type[Reference] | None] = JointReference
+    follows: type[Reference] | None = JointReference
     senses: ClassVar[tuple[str, ...]] = ()
     Inputs: ClassVar[Any] = None
 

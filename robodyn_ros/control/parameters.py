@@ -105,6 +105,7 @@ def scalar(
     minimum: float = -np.inf,
     maximum: float = np.inf,
     structural: bool = False,
+    file: bool = False,
     choices: Sequence[Value] = (),
 ) -> Any:
     """Declare a field of the whole controller: a float, int, bool or str, whichever the default is.
@@ -116,13 +117,14 @@ def scalar(
         minimum: Lowest value allowed; numbers only.
         maximum: Highest value allowed; numbers only.
         structural: Whether the parameter is fixed once the controller exists.
+        file: Whether it names a file that the controller opens; see `Field`.
         choices: The values allowed, the default among them; empty: every value within the range.
 
     Raises:
         InputError: The default is not one of the choices.
     """
     return declare(default, description=description, unit=unit, minimum=minimum, maximum=maximum,
-                   structural=structural, choices=tuple(choices))
+                   structural=structural, file=file, choices=tuple(choices))
 
 
 def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False, structural: bool = False) -> Any:

@@ -45,6 +45,16 @@ def controller_names() -> tuple[str, ...]:
     return tuple(sorted(_installed(tuple(sys.path)).names))
 
 
+def default_controller_names() -> tuple[str, ...]:
+    """Names of the installed controllers that run with their default parameters, sorted: those that need no file."""
+    return tuple(name for name in controller_names() if not needs_file(load_controller(name)))
+
+
+def needs_file(controller_class: type[Controller]) -> bool:
+    """Whether a person has to name a file before a controller of this class can run."""
+    return any(field.file and not field.default for field in controller_class.Parameters.declarations().values())
+
+
 def prefix(name: str) -> str:
     """Return the prefix of a controller's parameters: its name, or the class of ``package.module:Class``.
 

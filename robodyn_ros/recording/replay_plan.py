@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from robodyn_ros import topic_names
 from robodyn_ros.actuation.driver_profile import driver_names
 from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.registry import controller_names, load_controller, prefix
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError, shown
@@ -58,6 +59,9 @@ Request = SetState | Swap | SetParameter | ReferenceMotion | RepeatedMessage
 NAMES_OF_CONTROLLERS = ("controller", "safe_controller")
 NAMES_OF_FILES = ("actuators", "driver", "world", "mujoco_scene")
 """Parameters of nodes that name modules to import, and files to open: a recording's word is not enough for that."""
+
+POLICY_FILE = "policy.file"
+"""The parameter of the law `policy` that names its file, likewise."""
 
 NOT_REPEATED = ("robot", "robot_description", "use_sim_time", "start_type_description_service")
 """Parameters of nodes that the replay sets by itself, and of the ROS client library."""
@@ -193,6 +197,19 @@ def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, 
         for value in [values[name] for values in parameters.values() if values.get(name)]:
             if name not in given and not (value in driver_names() if name == "driver" else _is_shipped(value)):
                 raise refuse(f"file of {name}", value, f"open it: give yours with --{name.replace('_', '-')} FILE")
+    for name, value in parameters.get("controller", {}).items():
+        if value and name not in given and _names_file_of_law(name, [*controller_names(), *map(str, names)]):
+            raise refuse(f"file of {name}", value, "open it: give yours with --policy FILE")
+
+
+def _names_file_of_law(name: str, controllers: Iterable[str]) -> bool:
+    """Whether a parameter of the controller node names a file that one of some controllers opens."""
+    owner, _, field = name.partition(".")
+    for controller in controllers:
+        if prefix(controller) == owner:
+            declared = load_controller(controller).Parameters.declarations()
+            return field in declared and declared[field].file
+    return False
 
 
 def _is_shipped(name: Any) -> bool:

@@ -164,6 +164,11 @@ def test_a_recording_imports_no_module_and_opens_no_file_by_its_own_word(tmp_pat
             with pytest.raises(RecordingError, match=f"file of {name} "):
                 check_names(plan.run, harmless, {"hardware": {"robot": "arm6"}, "controller": {name: value}}, [])
             check_names(plan.run, harmless, {"hardware": {name: value}}, [name])
+    for value in ("/etc/passwd", "policy.yaml", 3):
+        with pytest.raises(RecordingError, match="file of policy.file .* yours with --policy FILE"):
+            check_names(plan.run, harmless, {"controller": {"policy.file": value}}, [])
+    check_names(plan.run, harmless, {"controller": {"policy.file": "mine.yaml"}}, ["policy.file"])
+    check_names(plan.run, harmless, {"controller": {"policy.file": "", "other.file": "x", "lqr.period": 0.1}}, [])
     for value in ("hardware_dc_motors", str(actuators_file("hardware_dc_motors")), ""):
         check_names(plan.run, harmless, {"hardware": {"actuators": value}}, [])
     check_names(plan.run, harmless, {"hardware": {"driver": "ur"}, "controller": {"driver": "franka"}}, [])

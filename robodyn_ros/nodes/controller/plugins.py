@@ -302,6 +302,10 @@ class ControllerPlugins:
 
 
 def _parameter(name: str, row: FlatParameter) -> Field:
-    """The ROS parameter of a plugin's; ROS may set a structural one, as long as its plugin is not in force."""
-    fixed = "; fixed while the controller is in force" if row.structural else ""
-    return row.renamed(name, description=f"{row.description}{fixed}", structural=False)
+    """The ROS parameter of a plugin's; ROS may set a structural one, as long as its plugin is not in force.
+
+    One that names a file is fixed from the start: nobody on the graph makes the node open a file.
+    """
+    fixed = ("; fixed from the start of the node" if row.file else
+             "; fixed while the controller is in force" if row.structural else "")
+    return row.renamed(name, description=f"{row.description}{fixed}", structural=row.file)
