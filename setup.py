@@ -48,7 +48,7 @@ setup(
     install_requires=["argcomplete", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
     extras_require={
         "cluster": ["distributed"],
-        "learn": ["gymnasium~=1.1"],
+        "learn": ["gymnasium~=1.1", "onnx>=1.17", "onnxruntime>=1.20"],
         "mujoco": ["mujoco~=4.0"],
         "plot": ["matplotlib"],
         "record": ["lz4", "mcap~=1.6", "mcap-ros2-support~=0.6", "zstandard"],

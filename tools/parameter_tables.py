@@ -38,6 +38,7 @@ SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
             "harmonic": "robodyn_ros.actuation.harmonics:HarmonicSettings",
             "maxwell_slip": "robodyn_ros.actuation.maxwell_slip:MaxwellSlipSettings",
+            "policy_file": "robodyn_ros.control.policy_file:PolicySettings",
             "motor": "robodyn_ros.actuation.motor_catalogue:MotorFigures",
             "study": "robodyn_ros.commands.study_file:StudySection"}
 """Sections of YAML files."""
@@ -71,7 +72,8 @@ def _controller_rows(name: str) -> Iterable[tuple[str, ...]]:
     yield "parameter", "unit", "default", "range", "meaning"
     yield ("---",) * 5
     for field, own in load_controller(name).Parameters.declarations().items():
-        fixed = "; fixed while the controller is in force" if own.structural else ""
+        fixed = ("; fixed from the start of the node" if own.file else
+                 "; fixed while the controller is in force" if own.structural else "")
         yield _row(own, f"{name}.gains.<joint>.{field}" if own.per_joint else f"{name}.{field}", fixed)
 
 

@@ -93,6 +93,11 @@ def quaternion_columns(quaternion: NDArray[Any]) -> NDArray[Any]:
                      2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)])
 
 
+def _measured_wrench(given: Observed) -> NDArray[Any]:
+    wrench: NDArray[Any] = where(np.isnan(given.state.wrench_tip), 0.0, given.state.wrench_tip)
+    return wrench
+
+
 def _tip(given: Observed) -> NDArray[Any]:
     pose: NDArray[Any] = given.dynamics.forward_kinematics(given.state.q)
     return pose
@@ -110,8 +115,8 @@ OBSERVATIONS: Mapping[str, Observation] = {
                                 "First two columns of the rotation matrix of the tip link"),
     "tip_twist": Observation(6, lambda given: given.dynamics.jacobian(given.state.q) @ given.state.v, "m/s, rad/s",
                              "Velocity of the tip link's origin, and its angular velocity, in base axes"),
-    "wrench_tip": Observation(6, lambda given: given.state.wrench_tip, "N, N m",
-                              "Measured force and torque on the tip link; only where they are measured"),
+    "wrench_tip": Observation(6, _measured_wrench, "N, N m",
+                              "Measured force and torque on the tip link; 0 where they are not measured"),
     "target_q": Observation(JOINTS, lambda given: given.reference.q, POSITION, "Desired joint positions",
                             JointReference),
     "target_v": Observation(JOINTS, lambda given: given.reference.v, VELOCITY, "Desired joint velocities",

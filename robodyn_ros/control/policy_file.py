@@ -106,6 +106,7 @@ class TrainedPolicy:
         to_robot = [joints.index(name) for name in robot.joint_names]
         self.action = _action(f"{where}: action", settings.action, robot, to_robot)
         self.observations = _observations(f"{where}: observations", settings, robot, self.action.size, to_robot)
+        _check_default(where, settings, self.action)
         kinds = {self.observations.follows, self.action.follows} - {None}
         if len(kinds) > 1:
             raise InputError(f"{where}: the observations follow poses of the tip link, and an action of kind "
@@ -258,6 +259,15 @@ def _observations(where: str, settings: PolicySettings, robot: Robot, actions: i
             if isinstance(value, Mapping) and name in OBSERVATIONS and OBSERVATIONS[name].size in (JOINTS, ACTIONS):
                 terms[name] = {key: _in_robot_order(each, to_robot) for key, each in value.items()}
     return ObservationLayout.from_names(terms, robot, actions, settings.history, where)
+
+
+def _check_default(where: str, settings: PolicySettings, action: ActionLayout) -> None:
+    """Require the default pose where it counts: an environment takes another one than zeros."""
+    user = (f"action of kind '{action.kind}'" if action.kind is ActionKind.POSITION else
+            "observation 'q_offset'" if "q_offset" in settings.observations else "")
+    if user and (settings.action or {}).get("default") is None:
+        raise InputError(f"{where}: action: default: expected the default pose of the training, one number for each "
+                         f"joint, because the {user} counts from it")
 
 
 def _element_order(layout: ObservationLayout, to_network: NDArray[Any]) -> NDArray[Any]:

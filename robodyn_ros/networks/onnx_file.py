@@ -88,7 +88,6 @@ def read_onnx(path: Path) -> NetworkGraph:
     """
     require("onnx")
     import onnx
-    from google.protobuf.message import DecodeError
 
     try:
         content = read_file(path, LARGEST_ONNX)
@@ -96,7 +95,7 @@ def read_onnx(path: Path) -> NetworkGraph:
         raise InputError(f"{path}: expected a readable ONNX file, received: {error}") from error
     try:
         model = onnx.load_model_from_string(content)
-    except (DecodeError, ValueError, RecursionError) as error:
+    except Exception as error:  # of protobuf, whose classes onnx does not name
         raise InputError(f"{path}: expected an ONNX file, received: {' '.join(str(error).split())}") from error
     if not model.graph.node or not model.opset_import:
         raise InputError(f"{path}: expected an ONNX file with operators, received none; is it the right file?")

@@ -33,11 +33,14 @@ SIZE = 24  # of q, v, error_q and last_action
 
 
 def policy_files(folder, made, **settings):
-    """The files of a policy; returns the YAML's path."""
+    """The files of a policy, with zeros as the default pose of targets; returns the YAML's path."""
     written(folder, made)
+    action = settings.pop("action", None) or {}
+    if action.get("kind", "position") == "position":
+        action = {"default": 0.0, **action}
     file = folder / "policy.yaml"
     file.write_text(yaml.safe_dump({"network": "network.onnx", "observations": ["q", "v", "error_q", "last_action"],
-                                    **settings}, sort_keys=False))
+                                    "action": action, **settings}, sort_keys=False))
     return file
 
 
@@ -247,6 +250,8 @@ BAD = [
     ({"action": {"sacle": 1.0}}, "action: unknown key 'sacle': did you mean 'scale'?"),
     ({"action": {"scale": [1.0, 2.0]}}, "action: scale: expected"),
     ({"action": {"scale": float("nan")}}, "finite number"),
+    ({"action": {"default": None}}, "action: default: expected the default pose of the training"),
+    ({"action": {"kind": "effort"}, "observations": ["q_offset"]}, "because the observation 'q_offset' counts from it"),
     ({"rate": -1.0}, "rate: expected"), ({"rate": 1000.0}, "decides 1000 times a second, and the controller has 500"),
     ({"rate": "fast"}, "rate: expected"), ({"between": "jump"}, "between: expected one of 'hold', 'interpolate'"),
     ({"history": 0}, "history: expected"), ({"history": 1000}, "history: expected"),
