@@ -33,8 +33,9 @@ KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "
         **{name: f"python3-{name}-pip" for name in ("rosbags", "ruff", "trimesh", "yourdfpy")}}
 """Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
 RUN_EXTRAS = ("cluster", "learn", "mujoco", "plot", "record", "study", "view", "xacro")
-WITHOUT_KEY = {"cmaes", "daqp", "distributed", "gymnasium", "llvmlite", "lz4", "msgspec", "mujoco", "onnx", "onnxruntime",
-               "playwright", "polars", "pyarrow", "pytest-rerunfailures", "viser", "websockets", "xacrodoc", "zstandard"}
+WITHOUT_KEY = {"cmaes", "daqp", "distributed", "gymnasium", "llvmlite", "lz4", "msgspec", "mujoco", "onnx",
+               "onnxruntime", "playwright", "polars", "pyarrow", "pytest-rerunfailures", "viser", "websockets",
+               "xacrodoc", "zstandard"}
 """Without a key of rosdep, or they come with such a one."""
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
