@@ -241,6 +241,16 @@ def table(results: Sequence[Performance | Failure]) -> str:
     return "\n".join(lines + [one.note for one in done if one.note])
 
 
+def stuck_joints(performances: Sequence[Performance], names: Sequence[str]) -> str:
+    """Names of the joints that were to move and stood still, each with its laws unless it did so under all of them."""
+    texts = []
+    for joint, name in enumerate(names):
+        laws = [one.controller for one in performances if one.travel[joint] < STUCK]
+        if laws:
+            texts.append(name if len(laws) == len(performances) else f"{name} ({', '.join(laws)})")
+    return ", ".join(texts)
+
+
 def joint_table(results: Sequence[Performance | Failure], names: Sequence[str]) -> str:
     """One line for each joint: RMS error under each controller [mrad or mm], and whether it stood still.
 
@@ -351,6 +361,8 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
              + (f", engine {options.engine}" if engine is not None else "")
              + (f", world {Path(options.world).name}" if options.world else ""))
     print(f"{title}\n{table(results)}")
+    if still := stuck_joints(performances, robot.joint_names):
+        print(f"stood still, as by dry friction: {still}")
     if options.per_joint:
         print(f"\n{joint_table(results, robot.joint_names)}")
     if not is_installed("matplotlib"):

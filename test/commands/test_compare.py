@@ -19,7 +19,17 @@ from matplotlib.figure import Figure
 from robodyn_ros import InputError, Robot, rollout
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.compare import Failure, Performance, comparable, compare, joint_table, perform, plot, table
+from robodyn_ros.commands.compare import (
+    Failure,
+    Performance,
+    comparable,
+    compare,
+    joint_table,
+    perform,
+    plot,
+    stuck_joints,
+    table,
+)
 from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion
@@ -92,8 +102,11 @@ def test_a_joint_that_friction_holds_is_marked():
     friction = Friction.from_model(ROBOT.model)
     coulomb = friction.coulomb + np.array([0.0, 0.0, 1e4, 0.0])
     plant = PlantModel.from_description(ROBOT.model, friction=replace(friction, coulomb=coulomb, static=coulomb))
-    stuck = joint_table([perform(ROBOT, "pd", MOTION, plant)], ROBOT.joint_names).splitlines()
+    held = perform(ROBOT, "pd", MOTION, plant)
+    stuck = joint_table([held], ROBOT.joint_names).splitlines()
     assert [line.endswith("stuck") for line in stuck[1:]] == [False, False, True, False]
+    assert stuck_joints([held], ROBOT.joint_names) == ROBOT.joint_names[2]
+    assert stuck_joints([held, perform(ROBOT, "pd", MOTION)], ROBOT.joint_names) == f"{ROBOT.joint_names[2]} (pd)"
 
 
 def test_the_picture_shows_error_effort_work_and_saturation(tmp_path, monkeypatch):
