@@ -68,14 +68,14 @@ class DescriptionWarning(UserWarning):
 
     Args:
         message: As for `RobodynError`.
-        source: File of the description; empty if it has none.
+        source: File of the description; empty if it came as data.
         number: Which of the warnings about the description this is, from 0.
         count: How many there are.
     """
 
     def __init__(self, message: object = "", source: str = "", number: int = 0, count: int = 1) -> None:
         super().__init__(printable(str(message)))
-        self._source, self._number, self._count = source, number, count
+        self.source, self._number, self._count = source, number, count
 
     @property
     def summary(self) -> str:
@@ -84,10 +84,10 @@ class DescriptionWarning(UserWarning):
             return ""
         if self._count == 1:
             return str(self)
-        if not self._source:
+        if not self.source:
             return f"{self._count} warnings about the robot description; the first: {self}"
-        return (f"{self._source}: {self._count} warnings: robodyn check {quote(self._source)}; the first: "
-                f"{str(self).removeprefix(self._source).removeprefix(', ').removeprefix(': ')}")
+        return (f"{self.source}: {self._count} warnings: robodyn check {quote(self.source)}; the first: "
+                f"{str(self).removeprefix(self.source).removeprefix(', ').removeprefix(': ')}")
 
 
 def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:

@@ -125,10 +125,13 @@ def write_in_any_encoding() -> None:
 
 def tell_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None,
                  line: str | None = None) -> None:
-    """Print a warning of a robot description as one line, all warnings of the description together."""
+    """Print the warnings of a robot description together as one line; none where it came as data.
+
+    A node or a recording that has it as data is of somebody who read them when the robot was loaded from its file.
+    """
     if not isinstance(message, DescriptionWarning):
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
-    elif message.summary:
+    elif message.source and message.summary:
         print(f"robodyn: warning: {message.summary}", file=sys.stderr)
 
 

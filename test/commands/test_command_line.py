@@ -11,14 +11,15 @@
 import os
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version
 
 import pytest
 import yaml
 from urdf_parts import one_joint
 
-from robodyn_ros import code_cache
-from robodyn_ros.commands.command_line import GROUPS, main, make_parser
+from robodyn_ros import Robot, code_cache
+from robodyn_ros.commands.command_line import GROUPS, main, make_parser, tell_warning
 from robodyn_ros.commands.simulation_setup import NODES, set_up
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.errors import InputError
@@ -289,3 +290,15 @@ def test_set_up_leaves_what_is_not_given_to_the_parameter_file():
         set_up("planar_2r", world=str(wall))
     # Values for all nodes, from the launch file or the command, count only if the file names no node.
     assert list(yaml.safe_load(config_file("simulation.yaml").read_text())) == ["/**"]
+
+
+def test_warnings_of_a_description_are_told_for_files_alone(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "odd.urdf"
+    file.write_text(ODD)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", tell_warning)
+        Robot.from_urdf_text(ODD)
+        assert capsys.readouterr().err == ""
+        Robot.from_urdf(file)
+    assert capsys.readouterr().err.startswith(f"robodyn: warning: {file}, line 1, <link name='arm'>: ")
