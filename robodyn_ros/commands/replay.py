@@ -112,6 +112,8 @@ def run_replay(options: Namespace) -> int:
         files[POLICY_FILE] = options.policy
         parameters.get("controller", {})[POLICY_FILE] = str(expand(options.policy).resolve())
     check_names(run, plan.requests, parameters, {*files, *filter(None, [options.controller])})
+    if isinstance(plan, ReplayPlan):
+        plan.repeat_inputs(controller)
     with tempfile.TemporaryDirectory() as folder, GraphClient("replay", options.namespace) as client, \
             simulation(Path(folder), run.robot_description, parameters, options) as processes:
         client.checks.extend(process.check for process in processes)
@@ -120,7 +122,7 @@ def run_replay(options: Namespace) -> int:
             replay, topics = OpenLoopReplay(client, plan, run.joint_names), [topic_names.JOINT_STATES]
         else:
             voltage = parameters["controller"].get("output") == "voltage"
-            replay = ClosedLoopReplay(client, plan, run.joint_names, voltage)
+            replay = ClosedLoopReplay(client, plan, run.joint_names, voltage, controller)
             topics = [topic_names.JOINT_STATES, topic_names.CONTROLLER_STATE]
         replay.prepare()
         with recorder(recording, client, topics) if recording else contextlib.nullcontext():

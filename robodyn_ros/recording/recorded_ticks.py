@@ -59,12 +59,16 @@ class SetParameter:
 
 @dataclass(frozen=True)
 class RepeatedMessage:
-    """Send a recorded message of a topic again: its name without namespace, its type, the serialized message."""
+    """Send a recorded message of a topic again: its name without namespace, its type, the serialized message.
+
+    An input is one of a topic that the law in force declares; other laws do not get it.
+    """
 
     tick: int
     topic: str
     type: str
     data: bytes
+    is_input: bool = False
 
 
 class RecordedTicks:
@@ -143,7 +147,7 @@ class RecordedTicks:
     def messages(self, names: Sequence[str]) -> Iterator[RepeatedMessage]:
         """Yield the messages of some topics, at the ticks at which they were received."""
         for name in names:
-            topic = self.run.topics.get(f"{self.run.namespace}/{name}")
+            topic = self.run.topics.get(name if name.startswith("/") else f"{self.run.namespace}/{name}")
             for received, data in topic.messages if topic else ():
                 time = self.run.time_of_receipt(received)
                 if topic and time >= self.start:

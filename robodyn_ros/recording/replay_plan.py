@@ -14,7 +14,7 @@ A request of a tick is made when the controller has answered the joint state of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from robodyn_ros import topic_names
 from robodyn_ros.actuation.driver_profile import driver_names
 from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.registry import controller_names, load_controller, prefix
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
 from robodyn_ros.description.model import Array
@@ -85,6 +86,7 @@ class ReplayPlan(RecordedTicks):
 
     Attributes:
         controller: Name of the controller at the start.
+        inputs: Type of the messages of each topic that a controller declares, by its name, after `repeat_inputs`.
 
     Raises:
         RecordingError: No references were recorded, or several simulations.
@@ -98,6 +100,7 @@ class ReplayPlan(RecordedTicks):
                                  "state_publish_rate)")
         super().__init__(run, float(control.time[0]))
         self._control, self._repeats_swaps = control, swaps
+        self.inputs: dict[str, dict[str, str]] = {}
         chosen = np.unique(control.time, return_index=True)[1]
         rows = chosen[control.time[chosen] >= self.start - 0.5 * self.period]
         ticks = np.array([self.tick(time) for time in control.time[rows]])
@@ -110,6 +113,23 @@ class ReplayPlan(RecordedTicks):
         """The requests in the order in which they are made; the first one sets the state of tick 0."""
         return in_order([*self.states, *self._swaps(), *self.parameter_changes(("controller", "hardware")),
                          *self._motions(), *self.messages(REPEATED_TOPICS)])
+
+    def repeat_inputs(self, first: str) -> None:
+        """Repeat messages of topics that controllers declare, too; this imports the controllers.
+
+        Args:
+            first: Name of the controller at the start of the replay.
+
+        Raises:
+            PluginError: One cannot be imported.
+        """
+        names = {first, *(request.controller for request in self.requests if isinstance(request, Swap))}
+        self.inputs = {name: {declared.topic.replace("~/", "controller/"): declared.message
+                              for declared in state_form(load_controller(name), 1).inputs.values()} for name in names}
+        types = {topic: kind for topics in self.inputs.values() for topic, kind in topics.items()}
+        repeated = [replace(message, is_input=True) for message in self.messages(tuple(types))
+                    if message.type == types[message.topic]]
+        self.requests = in_order([*self.requests, *repeated])
 
     def _swaps(self) -> Iterator[Swap]:
         names = [self._control.controller[row] for row in self._rows]

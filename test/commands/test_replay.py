@@ -8,15 +8,19 @@
 
 """`robodyn replay`: a recorded simulation once more, and what is refused. Requests: recording/test_replay_plan.py."""
 
+import itertools
 import re
 from argparse import Namespace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="the nodes need ROS 2")
 pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")
 
 from ros_process import RosProcess, RosTest  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
@@ -28,6 +32,7 @@ from robodyn_ros.recording.recorded_ticks import SetState  # noqa: E402
 from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, parameters_of_nodes  # noqa: E402
 from robodyn_ros.recording.run import Run  # noqa: E402
 
+PLUGINS = Path(__file__).parents[1] / "nodes"
 CLOSE = 1e-5
 """Greatest distance of a replayed position from the recorded one [rad]."""
 
@@ -137,3 +142,26 @@ def test_an_error_shows_what_the_nodes_printed(tmp_path):
             simulation(tmp_path, "", {}, options) as [process], RosTest() as ros:
         ros.wait_for(lambda: "hardware]: " in process.output(), "the node's first line")
         raise RobodynError("refused")
+
+
+def test_inputs_that_a_law_declares_are_recorded_and_sent_again(tmp_path, capfd):
+    law = "plugins_for_test:Servo"
+    command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--controller", law,
+               "--time-mode", "lockstep", f"--plugins-from={PLUGINS}", f"--record={tmp_path / 'a'}", "--ros-args", "-p", "lockstep_speed_limit:=1.0")
+    with RosProcess("simulate", command=command) as process, RosTest() as ros:
+        process.wait_for_output("recording to")
+        states = ros.record(ControllerState, "controller/controller_state", 1000)
+        gain = ros.publisher(Float64, "gain", matched=2)
+        ros.wait_for(lambda: states and has_states(tmp_path / "a"), "states")
+        sent = itertools.count()
+        ros.wait_for(lambda: gain.publish(Float64(data=2.0 + 0.01 * next(sent)))
+                     or len([state for state in states if state.controller == law]) > 60, "the law with its input")
+        ros.wait_for(lambda: {"/hardware", "/controller"} <= recorded_parameters(tmp_path / "a"), "parameters")
+        process.stop()
+    run = Run(tmp_path / "a")
+    assert len(run.topics["/gain"].messages) > 10
+    moved = np.ptp(run.states.position, axis=0).max()
+    assert moved > 0.1
+    assert main(["replay", str(tmp_path / "a"), "--plugins-from", str(PLUGINS), "--namespace", "again"]) == 0
+    told = capfd.readouterr().out
+    assert float(re.search(r"greatest distance from the recorded positions: (\S+)", told)[1]) < 0.05 * moved

@@ -77,7 +77,8 @@ class Replay(ABC):
         state = self._simulation.next_state()
         self._tick, self._origin = 0, read_stamp(state.header.stamp)
         for request in self._plan.requests:
-            if isinstance(request, RepeatedMessage) and request.topic not in self._publishers:
+            if (isinstance(request, RepeatedMessage) and not request.is_input
+                    and request.topic not in self._publishers):
                 self._publishers[request.topic] = self._client.publisher_to(
                     request.topic.partition("/")[0], message_class(request.type), request.topic, 10, ANSWER)
 
@@ -130,10 +131,14 @@ class Replay(ABC):
     def _publish(self, request: RepeatedMessage) -> None:
         message = deserialize_message(request.data, message_class(request.type))
         set_stamp(message.header.stamp, 0)
-        publisher = self._publishers[request.topic]
+        self._send(request.topic, message, request.topic.partition("/")[0])
+
+    def _send(self, topic: str, message: Any, node: str) -> None:
+        """Publish a message, and wait until a node has it."""
+        publisher = self._publishers[topic]
         publisher.publish(message)
         publisher.wait_for_all_acked()
-        self._client.wait_until_served(request.topic.partition("/")[0], ANSWER)
+        self._client.wait_until_served(node, ANSWER)
 
     def _tick_at(self, stamp: int) -> int:
         """Return the tick of a stamp [ns]; negative before the replay begins."""
@@ -169,10 +174,13 @@ class ClosedLoopReplay(Replay):
 
     Args:
         voltage: Whether the controller commands voltages.
+        controller: Name of the controller at the start; empty: the recorded one.
     """
 
-    def __init__(self, client: GraphClient, plan: ReplayPlan, joints: tuple[str, ...], voltage: bool = False) -> None:
+    def __init__(self, client: GraphClient, plan: ReplayPlan, joints: tuple[str, ...], voltage: bool = False,
+                 controller: str = "") -> None:
         super().__init__(client, plan, joints)
+        self._inputs, self._first, self._of_law = plan.inputs, controller or plan.controller, set[str]()
         self._newest = -1
         self._message_type: type[Any] = VoltageCommands if voltage else JointState
         self._answers = unserved_subscription(
@@ -180,6 +188,11 @@ class ClosedLoopReplay(Replay):
             CONTROL_QOS)
         client.node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, self._on_state, 1000)
         self._action: Any = ActionClient(client.node, FollowJointTrajectory, topic_names.FOLLOW_JOINT_TRAJECTORY)
+
+    def prepare(self) -> None:
+        """As in `Replay`; also reach the inputs of the first law."""
+        super().prepare()
+        self._open_inputs(self._first)
 
     def _stand_still(self) -> None:
         self._client.wait_for(self._action.server_is_ready, "node 'controller' with its action", START)
@@ -208,10 +221,24 @@ class ClosedLoopReplay(Replay):
         match request:
             case Swap():
                 self._set_parameter("controller", "controller", request.controller)
+                self._open_inputs(request.controller)
+            case RepeatedMessage(is_input=True):
+                if request.topic in self._of_law:
+                    self._send(request.topic, request.data, "controller")
             case ReferenceMotion():
                 self._follow(request)
             case _:
                 super()._make(request)
+
+    def _open_inputs(self, controller: str) -> None:
+        """Reach the topics that a controller declares, once it is in force."""
+        topics = self._inputs.get(controller, {})
+        for topic in self._of_law - topics.keys():
+            self._client.node.destroy_publisher(self._publishers.pop(topic))
+        for topic in topics.keys() - self._of_law:
+            self._publishers[topic] = self._client.publisher_to("controller", message_class(topics[topic]), topic, 10,
+                                                                ANSWER)
+        self._of_law = set(topics)
 
     def _answered(self) -> int:
         """Return the stamp of the newest command; the last state is repeated until it is answered."""
