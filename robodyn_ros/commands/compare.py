@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,10 +22,12 @@ import numpy as np
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import load_driver
 from robodyn_ros.commands.options import named_controllers
+from robodyn_ros.commands.signal_files import signals_of_words
 from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.default_gains import sampled_positions
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller, needs_file
 from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
@@ -150,6 +152,7 @@ def perform(
     robot: Robot, controller: str, motion: JointTrajectory, plant: PlantModel | None = None,
     period: float = DEFAULT_PERIOD, rest: float = 0.3, position_noise: float = 0.0,
     velocity_noise: float = 0.0, seed: int = 0, engine: SimulatedRobot | None = None,
+    signals: Mapping[str, Any] | None = None,
 ) -> Performance:
     """Simulate a controller with its default parameters for the control period.
 
@@ -166,6 +169,7 @@ def perform(
         velocity_noise: Standard deviation of measured velocities [rad/s or m/s].
         seed: Seed of the noise.
         engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
+        signals: Scripted inputs of the controller by name.
 
     Raises:
         InputError: The controller follows neither joints nor poses, or an argument is out of range.
@@ -178,7 +182,7 @@ def perform(
     loop = ClosedLoop(law, plant, period, engine)
     start = motion.sample(motion.start_time).q
     scenario = loop.scenario([motion] if law.follows is JointReference else [], motion.end_time + rest, q=start,
-                             position_noise=position_noise, velocity_noise=velocity_noise, seed=seed)
+                             position_noise=position_noise, velocity_noise=velocity_noise, seed=seed, signals=signals)
     times = scenario.clocks[:, 0]
     poses = tip_references(robot, motion, times)
     if law.follows is TipReference:
@@ -348,9 +352,12 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(with_mass_error(robot.model, options.mass_error), motion.sample(motion.start_time).q,
                               options, robot.model)
-    results = compare(named_controllers(options) or comparable(), lambda name: perform(
+    names = named_controllers(options) or comparable()
+    signals = signals_of_words(options.signal, {name: state_form(load_controller(name), robot.n) for name in names}
+                               ) if options.signal else {}
+    results = compare(names, lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
-        velocity_noise=options.velocity_noise, seed=options.seed, engine=engine))
+        velocity_noise=options.velocity_noise, seed=options.seed, engine=engine, signals=signals.get(name)))
     performances = [one for one in results if isinstance(one, Performance)]
     failures = [one for one in results if isinstance(one, Failure)]
     if not performances:

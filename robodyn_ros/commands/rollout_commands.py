@@ -89,6 +89,8 @@ def add_commands(commands: Subparsers) -> None:
         VELOCITY_NOISE.renamed("velocity_noise", default=0.0),
         SEED.renamed("seed", default=None, description="seed of the noise; none: 0"),
     )
+    compare.add_argument("--signal", nargs="+", default=[], metavar="NAME=VALUE", help="scripted input of the laws "
+                         "that declare it: numbers with commas between them, or a CSV file of times and values")
     compare.add_argument("--per-joint", action="store_true", help="print the error of each joint, too")
     compare.set_defaults(run=run_compare)
 

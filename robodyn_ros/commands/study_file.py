@@ -19,9 +19,11 @@ from robodyn_ros.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
 from robodyn_ros.checks import Range
 from robodyn_ros.commands.compare import simulated_plant
 from robodyn_ros.commands.prepared_robot import prepared_robot
+from robodyn_ros.commands.signal_files import read_signals
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.common_fields import DEFAULT_ROBOT, PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
 from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import load_controller, make_controller, prefix
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
@@ -48,8 +50,9 @@ class StudySection:
     """The fields of a study."""
 
     laws: Any = declare(kind=object, description="names of laws; or by label, each with `controller`, `parameters` (a "
-                        "file as `robodyn tune` writes) and `gains` (distributions by name, such as `p` or "
-                        "`gains.joint1.p`)")
+                        "file as `robodyn tune` writes), `gains` (distributions by name, such as `p` or "
+                        "`gains.joint1.p`) and `signals` (scripted inputs by name: numbers, a CSV file of times and "
+                        "values, or these as `value` with `period` and `delay` [s])")
     robot: Any = declare(DEFAULT_ROBOT, kind=object, description="a shipped robot, or a URDF file")
     complete: Any = declare(None, kind=object, description="how missing inertias are estimated, as `--complete` of "
                             "commands: `mass=35`, for example")
@@ -81,6 +84,7 @@ class _LawSection:
     controller: Any = None
     parameters: Any = None
     gains: Any = None
+    signals: Any = None
 
 
 def read_study(path: str | Path) -> Study:
@@ -176,7 +180,9 @@ def _laws(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[
         controller = make_controller(name, robot, own)
         if controller.follows not in (JointReference, TipReference):
             raise InputError(f"{place}: expected a law that follows joints or poses, received '{name}'")
-        yield str(label), StudiedLaw(controller, name, dict(_gains(f"{place}: gains", found.gains, controller, robot)))
+        signals = read_signals(f"{place}: signals", found.signals, state_form(type(controller), robot.n), folder)
+        yield str(label), StudiedLaw(controller, name, dict(_gains(f"{place}: gains", found.gains, controller, robot)),
+                                     signals)
 
 
 def _gains(where: str, given: Any, controller: Any, robot: Robot) -> Iterator[tuple[str, Distribution]]:

@@ -90,10 +90,10 @@ def beside_motion(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST,
         motion: Of the joints.
         rest: How long the end of the motion is held [s].
         on_motion: Whether the robot starts where the motion begins, not beside it.
-        **noise: As for `Scenario.sample`: standard deviations and seed.
+        **noise: As for `Scenario.sample`: standard deviations, seed, signals.
 
     Raises:
-        InputError: The law follows neither joints nor poses.
+        InputError: The law follows neither joints nor poses; or as there.
     """
     robot, follows = loop.robot, loop.controller.follows
     if follows not in (JointReference, TipReference):

@@ -31,6 +31,7 @@ from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import NOISES, OFFSET, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.signals import Signal
 from robodyn_ros.study.design import Design
 from robodyn_ros.study.distributions import Distribution
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
@@ -62,11 +63,13 @@ class StudiedLaw:
         controller: The law with its parameters.
         name: Its name in the registry.
         gains: Distributions of its parameters by flat name.
+        signals: Its scripted inputs by name.
     """
 
     controller: Controller
     name: str
     gains: Mapping[str, Distribution] = field(default_factory=dict)
+    signals: Mapping[str, Signal] = field(default_factory=dict)
 
 
 class Pair(NamedTuple):
@@ -169,7 +172,8 @@ class Study:
         law, motion = self.laws[pair.law], self.motions[pair.motion]
         loop = ClosedLoop(law.controller, self.plant, self.period)
         scenario = beside_motion(loop, motion, on_motion=OFFSET in self.quantities, seed=self.seed,
-                                 position_noise=self.position_noise, velocity_noise=self.velocity_noise)
+                                 position_noise=self.position_noise, velocity_noise=self.velocity_noise,
+                                 signals=law.signals)
         return LoopDescription(self.robot.model, law.name, parameters or law.controller.parameters, self.plant,
                                self.period, scenario, tuple(self.quantities),
                                law.controller.robot.timing.delay)

@@ -147,7 +147,8 @@ def test_an_error_shows_what_the_nodes_printed(tmp_path):
 def test_inputs_that_a_law_declares_are_recorded_and_sent_again(tmp_path, capfd):
     law = "plugins_for_test:Servo"
     command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--controller", law,
-               "--time-mode", "lockstep", f"--plugins-from={PLUGINS}", f"--record={tmp_path / 'a'}", "--ros-args", "-p", "lockstep_speed_limit:=1.0")
+               "--time-mode", "lockstep", f"--plugins-from={PLUGINS}", f"--record={tmp_path / 'a'}",
+               "--ros-args", "-p", "lockstep_speed_limit:=1.0")
     with RosProcess("simulate", command=command) as process, RosTest() as ros:
         process.wait_for_output("recording to")
         states = ros.record(ControllerState, "controller/controller_state", 1000)
