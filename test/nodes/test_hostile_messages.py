@@ -30,7 +30,7 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import Gravity, InverseDynamics
 from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, LATCHED_QOS
-from robodyn_ros.nodes.hardware.conflicts import NEW
+from robodyn_ros.nodes.hardware.ownership import NEW
 
 NODES = ("hardware", "controller", "dynamics", "state_publisher")
 NAMESPACE = "hostile"

@@ -45,7 +45,6 @@ from robodyn_ros.nodes.common.topics import NEWEST_DEPTH
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
 from robodyn_ros.nodes.controller.command_output import PARAMETERS as OUTPUT_PARAMETERS
 from robodyn_ros.nodes.controller.command_output import command_output
-from robodyn_ros.nodes.controller.conflicts import Refused, StateSource
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.events import FALLBACK, Event, Events, dropped
@@ -55,6 +54,7 @@ from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.law_topics import LawTopics
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
+from robodyn_ros.nodes.controller.ownership import Ownership
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
 from robodyn_ros.nodes.controller.stalls import Rejections, Stalls
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
@@ -172,8 +172,7 @@ class ControllerNode(RobodynNode):
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
         self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
         self.add_thread(self._watch)
-        self._refused = Refused(self, self._events)
-        self._source = StateSource(self, self._robot.n, self._timeout, self._refused.lift)
+        self._ownership = Ownership(self, self._events, self._robot.n, self._timeout)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._supervision = Supervision(self, self._loop, self._path, self._events)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
@@ -232,7 +231,7 @@ class ControllerNode(RobodynNode):
         waiting: Any = data
         for _ in range(NEWEST_DEPTH):
             info, gid = self._path.info, sender(self._path.info)
-            measured = self._states_in.read(waiting, partial(self._source.accepts, gid, now))
+            measured = self._states_in.read(waiting, partial(self._ownership.accepts, gid, now))
             if measured is not None:
                 if gid != self._answered:
                     self._answered, self._others = gid, 0
@@ -257,7 +256,7 @@ class ControllerNode(RobodynNode):
         stamp, q, v, frame = measured
         self._stalls.begin(now, stamp, info.get("publication_sequence_number") or 0)
         why = NOT_FOLLOWED if frame == NEW_START else ""
-        if self._loop.suspended or self._refused.why:
+        if self._loop.suspended or self._ownership.refused:
             if self._suspend():
                 return
             why = "the hardware followed another controller until now"
@@ -277,7 +276,7 @@ class ControllerNode(RobodynNode):
 
     def _suspend(self) -> bool:
         """Command nothing while the hardware refuses commands; return whether it still does."""
-        why = self._refused.why
+        why = self._ownership.refused
         if why and not self._loop.suspended:
             self._trajectories.abort(why)
         self._loop.suspended = why

@@ -39,8 +39,8 @@ from robodyn_ros.nodes.common.throttled_log import one_line
 from robodyn_ros.nodes.common.topics import COMMAND_QOS, LATCHED_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.arm_driver import DriverAnnouncement
-from robodyn_ros.nodes.hardware.conflicts import Conflicts
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
+from robodyn_ros.nodes.hardware.ownership import Ownership
 from robodyn_ros.nodes.hardware.parameters import (
     PARAMETERS,
     SENSOR,
@@ -55,7 +55,6 @@ from robodyn_ros.nodes.hardware.parameters import (
 )
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.nodes.hardware.plant_values import PlantValues
-from robodyn_ros.nodes.hardware.refused_commands import RefusedCommands
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
@@ -114,9 +113,8 @@ class HardwareNode(RobodynNode):
             self._path.listen(VoltageCommands, topic_names.VOLTAGE_COMMANDS,
                               lambda message: self._loop.on_voltages(message, self._path.info), COMMAND_QOS)
         self.add_control_path(self._path)
-        self._refusals = RefusedCommands(self, self._loop, self._path)
-        self._conflicts = Conflicts(self, self._loop, self._path, outputs)
-        self.create_steady_timer(OTHERS_PERIOD, self._look_at_others)
+        self._ownership = Ownership(self, self._loop, self._path, outputs)
+        self.create_steady_timer(OTHERS_PERIOD, self._ownership.look)
         self.listen(WrenchStamped, topic_names.own(topic_names.EXTERNAL_WRENCH), self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
         self._publish_surfaces(plant.model.world)
@@ -127,11 +125,6 @@ class HardwareNode(RobodynNode):
         self.create_service(SetState, topic_names.own(topic_names.SET_STATE), self._on_set_state)
         self.introduction = (f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
                              f"{steps} steps of {plant.step} s each")
-
-    def _look_at_others(self) -> None:
-        """Tell commanders of refusals, and look for other hardware nodes."""
-        self._refusals.tell()
-        self._conflicts.look()
 
     def _publish_surfaces(self, world: World | None) -> None:
         """Publish the surfaces of the world once, for displays; without a world, none."""
@@ -233,7 +226,7 @@ class HardwareNode(RobodynNode):
 
     def start(self) -> None:
         """Publish the first state, unless another node may publish it, and start the control path."""
-        self._conflicts.begin()
+        self._ownership.begin()
         if not self._loop.yielded:
             self._loop.begin()
         super().start()

@@ -6,23 +6,31 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What the hardware node does about another one: two nodes that simulate one robot, and two that publish /clock."""
+"""Whose the robot is: commanders of one joint, two nodes that simulate one robot, and two that publish /clock.
+
+The first one goes on; the others are told and wait. docs/hardware.md, "Two nodes on one robot", has the rules.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, own_participant
+from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, describe, own_participant, publishers
 from robodyn_ros.nodes.common.rival_publishers import RivalPublishers
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.nodes.hardware.joint_owners import Refusal
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
+
+COMMAND_TOPICS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS, topic_names.own(topic_names.COMMANDS))
 
 STATES_SILENT_AFTER = 1.0
 """Time without a joint state after which another hardware node has left; it repeats states every 0.1 s [s]."""
@@ -40,8 +48,8 @@ busy machine it takes seconds until the graph is complete, and until the other o
 _TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
 
 
-class Conflicts:
-    """Yields the robot while another node publishes its joint states, and /clock while another node publishes it.
+class Ownership:
+    """Tells commanders what the loop's :class:`JointOwners` refuses; yields robot and /clock to a node that was first.
 
     Args:
         node: The hardware node; its executor looks for others.
@@ -51,14 +59,20 @@ class Conflicts:
     """
 
     def __init__(self, node: RobodynNode, loop: PlantLoop, path: ControlPath, outputs: StateOutputs) -> None:
-        self._diagnostics, self._loop, self._path, self._outputs = node.diagnostics, loop, path, outputs
-        own, joints = own_participant(node), set(loop.plant.joint_names)
+        self._node, self._diagnostics = node, node.diagnostics
+        self._loop, self._path, self._outputs = loop, path, outputs
+        self._joints = loop.plant.joint_names
+        own, joints = own_participant(node), set(self._joints)
         self._states = RivalPublishers(node, own, JointState, topic_names.JOINT_STATES, STATES_SILENT_AFTER,
                                        lambda state: not joints.isdisjoint(state.name))
         self._clocks = (RivalPublishers(node, own, Clock, topic_names.CLOCK, CLOCK_SILENT_AFTER) if outputs.has_clock
                         else None)
         self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
         self._new_until = 0.0
+        self._command_topics = [node.resolve_topic_name(topic) for topic in COMMAND_TOPICS]
+        self._told: dict[bytes, Refusal] = {}
+        self._refusals = node.create_publisher(DiagnosticStatus, topic_names.REFUSED_COMMANDS, LATCHED_QOS)
+        self._publish_refusals({})  # a controller that another hardware node refused is free
 
     def begin(self) -> None:
         """Yield at the start what another node, shown by the graph, may publish already; it is listened to then."""
@@ -77,7 +91,8 @@ class Conflicts:
             self._clock_until = now + CLOCK_SILENT_AFTER
 
     def look(self) -> None:
-        """Look for other nodes, and for the end of those that were there."""
+        """Tell of refusals; look for other nodes, and for the end of those that were there."""
+        self._tell_refusals()
         now = time.monotonic()
         if now < self._new_until:  # the graph was not complete at the start
             self._listen_first(lambda why: self._path.call(lambda: self._loop.yield_robot(why)))
@@ -121,3 +136,33 @@ class Conflicts:
             self._diagnostics.raise_condition(
                 _TWO_CLOCKS, f"{rival.name} publishes /clock too: time jumps for nodes with use_sim_time; this node "
                 "was first and goes on; set clock_rate to 0 for all nodes but one")
+
+    def _tell_refusals(self) -> None:
+        """Publish and report refusals that are new or have ended."""
+        owners = self._loop.owners
+        if not owners.refusals and not self._told:
+            return
+        names = publishers(self._node, self._command_topics)
+        self._path.call(lambda: owners.release(set(names)))
+        refusals = owners.refusals
+        if refusals == self._told:
+            return
+        self._told = refusals
+        texts = {process: f"{self._joint_list(refusal)} follow the commands of {describe(names, refusal.owner)}"
+                 for process, refusal in refusals.items()}
+        self._publish_refusals(texts)
+        if refusals:
+            self._diagnostics.raise_condition("refused commands", "; ".join(
+                f"commands of {describe(names, refusals[process].sender)} are refused: {text}"
+                for process, text in texts.items()))
+        else:
+            self._diagnostics.clear_condition("refused commands", "no commands are refused any more")
+
+    def _joint_list(self, refusal: Refusal) -> str:
+        return ", ".join(self._joints[column] for column in refusal.columns)
+
+    def _publish_refusals(self, texts: dict[bytes, str]) -> None:
+        self._refusals.publish(DiagnosticStatus(
+            level=DiagnosticStatus.WARN if texts else DiagnosticStatus.OK,
+            name=self._node.get_fully_qualified_name(), message="; ".join(texts.values()),
+            values=[KeyValue(key=process.hex(), value=text) for process, text in texts.items()]))

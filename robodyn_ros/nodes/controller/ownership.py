@@ -6,13 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What the controller does about others on the robot: refused commands, and joint states from two nodes."""
+"""Whose the robot is, for a controller: whether its commands are taken, and which of two nodes has the joint states."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
@@ -26,54 +25,46 @@ from robodyn_ros.nodes.controller.events import REFUSED, Event, Events
 _TOLD_FOR = 1.0  # after the last joint state of another node [s]
 
 
-class Refused:
-    """Whether the hardware refuses the commands of this node, because the joints follow another node.
+class Ownership:
+    """Whether the hardware takes this node's commands, and which node's state of each joint this node answers.
+
+    The hardware refuses commands where the joints follow another controller. Of two nodes that publish a joint's state,
+    the first is answered, until it is silent for a while.
 
     Args:
-        node: The controller node; the executor serves the topic.
+        node: The controller node; the executor serves the topic of refusals.
         events: Tells of refusals.
+        n: Number of joints.
+        timeout: Time without a joint state after which its publisher has left [s].
 
     Attributes:
-        why: Why the commands are refused; empty if they are not. Any thread may read or replace it.
+        refused: Why the commands are refused; empty if they are not. Any thread may read or replace it.
     """
 
-    def __init__(self, node: RobodynNode, events: Events) -> None:
-        self.why, self._events = "", events
+    def __init__(self, node: RobodynNode, events: Events, n: int, timeout: float) -> None:
+        self.refused = ""
+        self._node, self._events, self._timeout = node, events, timeout
         self._own = own_participant(node).hex()
-        node.listen(DiagnosticStatus, topic_names.REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
-
-    def _on_refusals(self, message: DiagnosticStatus) -> None:
-        self.why = next((pair.value for pair in message.values if pair.key == self._own and self._own), "")
-        if self.why:
-            self._events.tell(Event(
-                "refusals", f"the hardware refuses the commands of this node: {self.why}; this node commands nothing "
-                "until these joints are free", REFUSED, error=True, ends_goal=False))  # the next joint state ends it
-        else:
-            self.lift()
-
-    def lift(self) -> None:
-        """Command again, because the hardware takes commands again or another hardware node is there."""
-        self.why = ""
-        self._events.end(REFUSED, "the hardware takes the commands of this node")
-
-
-class StateSource:
-    """The node whose state of each joint the controller answers: the first, until it is silent for a while.
-
-    Args:
-        node: The controller node.
-        n: Number of joints.
-        timeout: Time without a joint state after which the source has left [s].
-        on_change: Called when another node takes the place of the first, on the thread of the control path.
-    """
-
-    def __init__(self, node: RobodynNode, n: int, timeout: float, on_change: Callable[[], None]) -> None:
-        self._node, self._timeout, self._on_change = node, timeout, on_change
         self._topic = node.resolve_topic_name(topic_names.JOINT_STATES)
         self._gids, self._only = [b""] * n, b""  # publisher of each joint's states, and of all of them
         self._heard: dict[bytes, float] = {}  # when each of these was heard last
-        self._refused, self._other, self._other_heard = b"", b"", 0.0
+        self._answered, self._other, self._other_heard = b"", b"", 0.0
         node.diagnostics.checks.append(self._report)
+        node.listen(DiagnosticStatus, topic_names.REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
+
+    def _on_refusals(self, message: DiagnosticStatus) -> None:
+        self.refused = next((pair.value for pair in message.values if pair.key == self._own and self._own), "")
+        if self.refused:
+            self._events.tell(Event(
+                "refusals", f"the hardware refuses the commands of this node: {self.refused}; this node commands "
+                "nothing until these joints are free", REFUSED, error=True, ends_goal=False))  # the next state ends it
+        else:
+            self._lift()
+
+    def _lift(self) -> None:
+        """Command again, because the hardware takes commands again or another hardware node is there."""
+        self.refused = ""
+        self._events.end(REFUSED, "the hardware takes the commands of this node")
 
     def accepts(self, gid: bytes, now: float, joints: Indices) -> bool:
         """Return whether the controller answers a state of some joints; for the thread of the control path.
@@ -90,7 +81,7 @@ class StateSource:
         for other in before:
             if (other and participant(gid) != participant(other)
                     and now - self._heard.get(other, -math.inf) < self._timeout):
-                self._refused, self._other, self._other_heard = other, gid, now
+                self._answered, self._other, self._other_heard = other, gid, now
                 self._node.diagnostics.count("joint states of another node")
                 return False
         if before:
@@ -99,7 +90,7 @@ class StateSource:
             self._only = gid if set(self._gids) == {gid} else b""
             self._heard = {each: when for each, when in self._heard.items() if each in self._gids}
             if before != {b""}:
-                self._on_change()
+                self._lift()
         self._heard[gid] = now
         return True
 
@@ -110,7 +101,7 @@ class StateSource:
         if time.monotonic() - self._other_heard < _TOLD_FOR:
             names = publishers(self._node, [self._topic])
             diagnostics.raise_condition(
-                "two sources", f"two nodes publish {self._topic}: this node answers {describe(names, self._refused)} "
+                "two sources", f"two nodes publish {self._topic}: this node answers {describe(names, self._answered)} "
                 f"and not {describe(names, self._other)}; end one of them, or give it another namespace")
         else:
             self._other = b""
