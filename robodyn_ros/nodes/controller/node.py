@@ -54,7 +54,7 @@ from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.law_topics import LawTopics
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
-from robodyn_ros.nodes.controller.ownership import Ownership
+from robodyn_ros.nodes.controller.ownership import ControllerOwnership
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
 from robodyn_ros.nodes.controller.stalls import Rejections, Stalls
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
@@ -172,7 +172,7 @@ class ControllerNode(RobodynNode):
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
         self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
         self.add_thread(self._watch)
-        self._ownership = Ownership(self, self._events, self._robot.n, self._timeout)
+        self._ownership = ControllerOwnership(self, self._events, self._robot.n, self._timeout)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._supervision = Supervision(self, self._loop, self._path, self._events)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)

@@ -25,7 +25,7 @@ from robodyn_ros.nodes.controller.events import REFUSED, Event, Events
 _TOLD_FOR = 1.0  # after the last joint state of another node [s]
 
 
-class Ownership:
+class ControllerOwnership:
     """Whether the hardware takes this node's commands, and which node's state of each joint this node answers.
 
     The hardware refuses commands where the joints follow another controller. Of two nodes that publish a joint's state,

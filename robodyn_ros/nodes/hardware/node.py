@@ -40,7 +40,7 @@ from robodyn_ros.nodes.common.topics import COMMAND_QOS, LATCHED_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.arm_driver import DriverAnnouncement
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
-from robodyn_ros.nodes.hardware.ownership import Ownership
+from robodyn_ros.nodes.hardware.ownership import HardwareOwnership
 from robodyn_ros.nodes.hardware.parameters import (
     PARAMETERS,
     SENSOR,
@@ -113,7 +113,7 @@ class HardwareNode(RobodynNode):
             self._path.listen(VoltageCommands, topic_names.VOLTAGE_COMMANDS,
                               lambda message: self._loop.on_voltages(message, self._path.info), COMMAND_QOS)
         self.add_control_path(self._path)
-        self._ownership = Ownership(self, self._loop, self._path, outputs)
+        self._ownership = HardwareOwnership(self, self._loop, self._path, outputs)
         self.create_steady_timer(OTHERS_PERIOD, self._ownership.look)
         self.listen(WrenchStamped, topic_names.own(topic_names.EXTERNAL_WRENCH), self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])

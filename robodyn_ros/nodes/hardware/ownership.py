@@ -48,7 +48,7 @@ busy machine it takes seconds until the graph is complete, and until the other o
 _TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
 
 
-class Ownership:
+class HardwareOwnership:
     """Tells commanders what the loop's :class:`JointOwners` refuses; yields robot and /clock to a node that was first.
 
     Args:
