@@ -18,6 +18,7 @@ can take implicitly; hence no electrical time constant is too short for the step
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -174,6 +175,21 @@ class JointActuators:
         if self.n != model.n:
             raise InputError(f"robot '{model.name}': expected {model.n} actuators, one for each joint, received "
                              f"{self.n}")
+
+    def check_motors(self, joint_names: Sequence[str], where: str) -> None:
+        """Raise unless every joint has a motor, so that voltages can be commanded.
+
+        Args:
+            joint_names: Names of the joints.
+            where: Place of the actuators, for messages.
+
+        Raises:
+            InputError: A joint has none.
+        """
+        without = [repr(name) for name, motor in zip(joint_names, self.is_motor, strict=True) if not motor]
+        if without:
+            raise InputError(f"{where}: expected a motor for every joint, as voltages are commanded; received none for "
+                             f"{', '.join(without)}")
 
     @property
     def n(self) -> int:

@@ -128,10 +128,7 @@ def voltage_source(robot: Robot, actuators: JointActuators) -> CSource:
     Raises:
         InputError: A joint has no motor.
     """
-    without = [name for name, motor in zip(robot.joint_names, actuators.is_motor, strict=True) if not motor]
-    if without:
-        raise InputError("export: expected a motor for every joint for the command interface voltage, received none "
-                         f"for {', '.join(map(repr, without))}")
+    actuators.check_motors(robot.joint_names, "export: actuators")
     prefix = identifier(robot.name)
     function = CFunction(f"{prefix}_voltage", trace(
         actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)}), (

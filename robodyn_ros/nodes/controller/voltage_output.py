@@ -40,10 +40,7 @@ class VoltageOutput:
         if not file:
             raise InputError("parameter 'output': voltage needs the motors' data: set the parameter 'actuators'")
         actuators = HardwareSettings.named(file).joint_actuators(robot.model)
-        without = [name for name, motor in zip(robot.joint_names, actuators.is_motor, strict=True) if not motor]
-        if without:
-            raise InputError(f"parameter 'actuators': {file}: expected a motor for every joint, as 'output' is "
-                             f"voltage; received none for {', '.join(map(repr, without))}")
+        actuators.check_motors(robot.joint_names, f"parameter 'actuators': {file}")
         self._voltage = compile_function(actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)},
                                          name="voltage")
         self._command = VoltageCommands(name=list(robot.joint_names))

@@ -21,6 +21,7 @@ from pathlib import Path
 from std_msgs.msg import String
 
 from robodyn_ros import topic_names
+from robodyn_ros.common_fields import PORT
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.parameters import TIP_LINK
@@ -34,7 +35,7 @@ PARAMETERS = (
     TIP_LINK,
     Field("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all addresses of this machine, so that everyone who "
           "reaches it can move the robot", structural=True),
-    Field("port", 8080, "TCP port of the page; 0: any that is free", structural=True, minimum=0, maximum=65535),
+    PORT,
     Field("robot_file", "", "Path of the robot's URDF file, to which mesh paths are relative; empty: unknown",
           structural=True),
     Field("recordings", "", "Folder in which the page's recordings are made; empty: the working directory",

@@ -62,7 +62,7 @@ def test_voltages_move_the_arm_as_the_law_asks():
         ({}, "set the parameter 'actuators'"),
         ({"actuators": "no_such_file"}, "no_such_file"),
         ({"actuators": FILE, "robot": "arm6"}, "joint1"),
-        ({"actuators": "one_motor"}, "expected a motor for every joint, as 'output' is voltage; received none for "
+        ({"actuators": "one_motor"}, "expected a motor for every joint, as voltages are commanded; received none for "
                                      "'joint2'"),
     ],
 )
