@@ -16,6 +16,8 @@ DEFAULT_ROBOT = "arm6"
 PERIOD = Field("period", 0.002, "Control period", unit="s", minimum=0.0, above=True, maximum=1.0)
 STEP = Field("step", 0.001, "Time step of the integrator, a whole number of nanoseconds", unit="s", minimum=1e-6,
              maximum=0.1)
+CUTOFF = Field("cutoff", 20.0, "Cutoff frequency of the filter on positions", unit="Hz", minimum=0.0, above=True)
+PORT = Field("port", 8080, "TCP port of the page; 0: any that is free", structural=True, minimum=0, maximum=65535)
 SEED = Field("seed", 0, "Seed of the sensors' noise", minimum=0, maximum=10**9)
 
 POSITION_NOISE = Field("position_noise", 1e-4, "Standard deviation of the noise of measured positions", unit=POSITION,

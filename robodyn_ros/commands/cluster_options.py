@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from robodyn_ros.commands.options import add_options
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 
 
 def usable_processors() -> int:
@@ -26,8 +28,8 @@ def usable_processors() -> int:
 
 def add_machine_options(parser: ArgumentParser) -> None:
     """Add ``--threads`` and ``--scheduler``."""
-    parser.add_argument("--threads", type=int, help="number of threads of this machine (default: "
-                        f"{usable_processors()}, its processors)")
+    add_options(parser, Field("threads", None, "Number of threads of this machine (default: "
+                              f"{usable_processors()}, its processors)", kind=int, minimum=1, maximum=10_000))
     parser.add_argument("--scheduler", metavar="ADDRESS", help="compute on the workers of a Dask scheduler, "
                         "tcp://HOST:PORT or tls://HOST:PORT; needs pip install distributed (default: on this machine)")
 
@@ -40,15 +42,13 @@ def threads_of(command: str, options: Namespace) -> int:
         options: With those of `add_machine_options`.
 
     Raises:
-        InputError: The number is below 1, or a cluster computes.
+        InputError: A cluster computes.
     """
     if options.threads is None:
         return usable_processors()
     if options.scheduler is not None:
         raise InputError(f"{command}: --threads has no effect with --scheduler, whose workers have their own; leave "
                          "one of them out")
-    if options.threads < 1:
-        raise InputError(f"{command}: threads: expected 1 or more, received {options.threads}")
     return int(options.threads)
 
 

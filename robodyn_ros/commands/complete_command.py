@@ -16,8 +16,9 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.bounded_files import expand
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, add_options
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -29,9 +30,11 @@ def add_commands(commands: Subparsers) -> None:
     )
     complete.add_argument("file", help="path of a URDF, MJCF or xacro file, or name of a robot")
     amount = complete.add_mutually_exclusive_group()
-    amount.add_argument("--mass", type=float, metavar="KG", help="of the whole robot, its base included, as data "
-                        "sheets have it (default: the density of the links whose inertia is known)")
-    amount.add_argument("--density", type=float, metavar="KG_PER_M3", help="of all shapes")
+    add_options(amount, Field("mass", None, "Of the whole robot, its base included, as data sheets have it; without "
+                              "it, the density of the links whose inertia is known counts", unit="kg", minimum=0.0,
+                              above=True), metavar="KG")
+    add_options(amount, Field("density", None, "Of all shapes", unit="kg/m^3", minimum=0.0, above=True),
+                metavar="KG_PER_M3")
     complete.add_argument("--repair", action="store_true", help="take the nearest possible inertia in the place of an "
                           "impossible one, not that of the link's shapes")
     complete.add_argument("--output", metavar="FILE", default="", help="file to write (default: the file's name with "
@@ -45,7 +48,7 @@ def run_complete(options: Namespace) -> int:
 
     Raises:
         DescriptionError: See `complete_urdf`.
-        InputError: A number is not positive, or the output file exists or cannot be written.
+        InputError: The output file exists or cannot be written.
     """
     from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
     from robodyn_ros.resources import robot_file

@@ -40,8 +40,8 @@ def add_commands(commands: Subparsers) -> None:
     )
     excite.add_argument("--acceleration", nargs="+", metavar="JOINT=VALUE", help="greatest accelerations [rad/s^2 or "
                         "m/s^2], by joint or one for each (default: no limit)")
-    excite.add_argument("--floor", type=float, metavar="Z", help="keep tip link and moving links above this height in "
-                        "the base frame [m]")
+    add_options(excite, Field("floor", None, "Keep tip link and moving links above this height in the base frame",
+                              unit="m", minimum=-1000.0, maximum=1000.0), metavar="Z")
     excite.set_defaults(run=run_excite)
 
 

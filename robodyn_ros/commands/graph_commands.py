@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, add_options, reader
 from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.fields import Field
 
 FAILED = 1
 SECONDS = {"s": 1.0, "ms": 0.001}
@@ -68,7 +69,8 @@ def add_commands(commands: Subparsers) -> None:
                                ("reset", run_reset, "put the simulated robot back to its initial state")):
         _add(commands, name, action, text)
     step = _add(commands, "step", run_step, "run control periods of a paused simulation")
-    step.add_argument("periods", nargs="?", type=int, default=1, help="how many (default: %(default)s)")
+    step.add_argument("periods", nargs="?", type=reader(Field("periods", 1, "How many", minimum=1)), default=1,
+                      help="how many (default: %(default)s)")
     state = _add(commands, "set-state", run_set_state, "put the simulated robot at positions, at rest or moving")
     state.add_argument("joints", nargs="*", metavar="JOINT=VALUE", help=JOINTS_HELP)
     state.add_argument("--velocity", nargs="+", default=[], metavar="JOINT=VALUE", help="likewise [rad/s or m/s]")
@@ -81,7 +83,7 @@ def add_commands(commands: Subparsers) -> None:
 
     echo = _add(commands, "echo", run_echo, "print the messages of a topic, until Ctrl-C")
     echo.add_argument("topic", help="such as joint_states or controller/controller_state")
-    echo.add_argument("--count", type=int, default=0, help="end after so many messages")
+    add_options(echo, Field("count", 0, "End after so many messages; 0: never", minimum=0))
 
 
 def _add(commands: Subparsers, name: str, run: Callable[[Namespace], int], text: str) -> ArgumentParser:
@@ -240,8 +242,6 @@ def run_reset(options: Namespace) -> int:
 
 def run_step(options: Namespace) -> int:
     """Run control periods of a paused simulation."""
-    if options.periods < 1:
-        raise InputError(f"step: expected at least 1 control period, received {options.periods}")
     return _simulation(options, lambda requests: requests.step(
         options.periods, STEP_PATIENCE * (1.0 + 0.01 * options.periods)))
 
@@ -280,8 +280,6 @@ def run_push(options: Namespace) -> int:
 
 def run_echo(options: Namespace) -> int:
     """Print messages of a topic."""
-    if options.count < 0:
-        raise InputError(f"--count: expected at least 0, received {options.count}")
     with ros_required():
         from robodyn_ros.nodes.client.topic_echo import listen
     printed = 0

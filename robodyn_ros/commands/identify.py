@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.commands.options import Subparsers, add_complete_option
+from robodyn_ros.commands.options import Subparsers, add_complete_option, add_options
 from robodyn_ros.commands.recorded_arm import RecordedArm, recorded_run
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
+from robodyn_ros.common_fields import CUTOFF
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
-
-DEFAULT_CUTOFF = 20.0
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -38,8 +38,8 @@ def add_commands(commands: Subparsers) -> None:
                           "table, of a motion such as robodyn excite writes")
     identify.add_argument("--validate", metavar="RUN2", type=Path, help="recording of another motion, whose efforts "
                           "the model has to predict")
-    identify.add_argument("--hold-out", type=float, metavar="SHARE", help="keep this share of the recording, its end, "
-                          "for validation, instead of --validate")
+    add_options(identify, Field("hold_out", None, "Keep this share of the recording, its end, for validation, instead "
+                                "of --validate", minimum=0.0, above=True, maximum=0.99), metavar="SHARE")
     add_complete_option(identify)
     identify.add_argument("--robot", metavar="ROBOT", help="name or file of the robot as it is described (default: the "
                           "recorded robot_description)")
@@ -47,8 +47,8 @@ def add_commands(commands: Subparsers) -> None:
                           "known, or its name in config/; identified constants take the place of its values")
     identify.add_argument("--output", type=Path, default=Path("identified"), help="folder for the results (default: "
                           "%(default)s)")
-    identify.add_argument("--cutoff", type=float, help=f"cutoff frequency of the filter on positions [Hz] (default: "
-                          f"{DEFAULT_CUTOFF:g})")
+    add_options(identify, CUTOFF.renamed("cutoff", default=None, description=f"{CUTOFF.description} (default: "
+                                         f"{CUTOFF.default:g})"))
     identify.add_argument("--offsets", action="store_true", help="the measured efforts have offsets, which are "
                           "identified, too; always so with --motor-efforts and --currents")
     identify.add_argument("--namespace", help="namespace of the robot, if several were recorded")
@@ -79,17 +79,14 @@ def run_identify(options: Namespace) -> int:
     from robodyn_ros.identification.identified_model import identify
     from robodyn_ros.resources import actuators_file
 
-    if options.cutoff is not None and not 0.0 < options.cutoff < np.inf:
-        raise InputError(f"identify: cutoff: expected a positive frequency in Hz, received {options.cutoff:g}")
-    if options.hold_out is not None and (options.validate or not 0.0 < options.hold_out < 1.0):
-        raise InputError("identify: --hold-out: expected a share between 0 and 1, and no --validate, received "
-                         f"{options.hold_out:g}{' and --validate' if options.validate else ''}")
+    if options.hold_out is not None and options.validate:
+        raise InputError("identify: --hold-out has no effect with --validate; leave one of them out")
     settings = content = None
     if options.actuators:
         file = actuators_file(options.actuators)
         content = read_yaml(file)
         settings = HardwareSettings.from_mapping(content, str(file))
-    recorded, cutoff = RecordedArm.from_options(options.recording, options), options.cutoff or DEFAULT_CUTOFF
+    recorded, cutoff = RecordedArm.from_options(options.recording, options), options.cutoff or CUTOFF.default
     robot, begin = recorded.robot, 1.0 - (options.hold_out or 0.0)
     motion = recorded.prepared(cutoff, settings, end=begin)
     compared = [(recorded.path.name, "identification", motion)]

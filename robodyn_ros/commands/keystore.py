@@ -22,9 +22,10 @@ from argparse import Namespace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, add_options
 from robodyn_ros.commands.permissions import Enclave, read_policy
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.fields import Field
 from robodyn_ros.resources import config_file
 
 DAYS = 3650
@@ -54,7 +55,7 @@ def add_commands(commands: Subparsers) -> None:
     )
     keystore.add_argument("folder", type=Path, help="folder to make; it must not be there")
     keystore.add_argument("--namespace", default="/", help="namespace of the graph (default: %(default)s)")
-    keystore.add_argument("--days", type=int, default=DAYS, help="for how long all is valid (default: %(default)s)")
+    add_options(keystore, Field("days", DAYS, "For how long all is valid", unit="days", minimum=1, maximum=36_500))
     keystore.set_defaults(run=run_keystore)
 
 
@@ -62,11 +63,9 @@ def run_keystore(options: Namespace) -> int:
     """Make a keystore.
 
     Raises:
-        InputError: The folder exists, or the number of days is not positive.
+        InputError: The folder exists.
         RobodynError: OpenSSL is missing or fails.
     """
-    if options.days < 1:
-        raise InputError(f"days: expected 1 or more, received {options.days}")
     enclaves = read_policy(config_file("security/policy.xml"), options.namespace)
     make_keystore(options.folder, enclaves, options.days)
     print(f"{options.folder}: {', '.join(enclave.path for enclave in enclaves)}\n"

@@ -16,14 +16,15 @@ import importlib.util
 from argparse import SUPPRESS, Namespace
 from contextlib import ExitStack
 
-from robodyn_ros.commands.options import Subparsers, add_robot_options
+from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options
 from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, set_up
 from robodyn_ros.commands.supervision import RESTARTS, supervise
-from robodyn_ros.commands.view import check_port
+from robodyn_ros.common_fields import PORT
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.given_parameters import namespace_rule
 from robodyn_ros.nodes.common.signals import end_soon, hold_stop_signals
@@ -71,10 +72,11 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
-    simulate.add_argument("--view-port", type=int, help="port of the page, for --view (default: 8080)")
+    add_options(simulate, PORT.renamed("view_port", default=None, kind=int, description="Port of the page, for --view "
+                                       f"(default: {PORT.default})"))
     simulate.add_argument("--record", default="", metavar="RUN", help="folder for a recording, as of robodyn record")
-    simulate.add_argument("--restarts", type=int, default=RESTARTS, metavar="N",
-                          help="greatest number of restarts after failures of the nodes (default: %(default)s)")
+    add_options(simulate, Field("restarts", RESTARTS, "Greatest number of restarts after failures of the nodes",
+                                minimum=0, maximum=1_000_000), metavar="N")
     simulate.add_argument("--kinematic", action="store_true", help="move the robot without dynamics, as one without "
                           "inertias needs: motions of the page and of trajectory messages are followed exactly")
     simulate.add_argument("--supervised", action="store_true", help=SUPPRESS)  # the nodes alone, as given
@@ -117,11 +119,8 @@ def run_simulate(options: Namespace) -> int:
         with ros_required():
             from robodyn_ros.nodes import all_nodes
         return _ended(all_nodes.main(options.ros_arguments, options.namespace, kinematic=options.kinematic))
-    if options.restarts < 0:
-        raise InputError(f"restarts: expected 0 or more, received {options.restarts}")
     if options.view_port is not None and not options.view:
         raise InputError("--view-port has no effect without --view: give both or neither")
-    check_port("--view-port", options.view_port)
     if options.kinematic and (useless := next((name for name in DYNAMIC if getattr(options, name)), "")):
         raise InputError(f"--{useless.replace('_', '-')} has no effect with --kinematic, which has no dynamics: leave "
                          "out one of them")

@@ -10,9 +10,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
-from collections.abc import Sequence
-from functools import partial
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer, _SubParsersAction
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from robodyn_ros.common_fields import DEFAULT_ROBOT
@@ -76,25 +75,34 @@ def named_controllers(options: Namespace) -> list[str]:
     return [*options.more_controllers, *options.controllers] or list(options.default_controllers)
 
 
-def add_options(parser: ArgumentParser, *options: Field) -> None:
-    """Add options with one value each, which is checked when the command line is read.
+def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None = None) -> None:
+    """Add options with one value each, or several for a list; they are checked when the command line is read.
 
     Args:
-        parser: Parser of a command.
+        parser: Parser of a command, or a group of its options.
         *options: Declarations; underscores of a name become hyphens.
+        metavar: Stands for the value in the help.
     """
     for option in options:
         meaning = option.text.removesuffix(".").replace("%", "%%")
         meaning = meaning if meaning[1:2].isupper() else meaning[:1].lower() + meaning[1:]
-        parser.add_argument(f"--{option.name.replace('_', '-')}", type=partial(_read, option), default=option.default,
-                            help=meaning if option.default is None else f"{meaning} (default: %(default)s)")
+        told = "" if option.default in (None, []) else " (default: %(default)s)"
+        several: dict[str, Any] = {"nargs": "+"} if option.is_list else {}
+        parser.add_argument(f"--{option.name.replace('_', '-')}", type=reader(option), default=option.default,
+                            metavar=metavar, help=meaning + told, **several)
 
 
-def _read(option: Field, word: str) -> Any:
-    try:
-        return option.read(word, "")
-    except InputError as error:
-        raise ArgumentTypeError(str(error).removeprefix(": ")) from None
+def reader(option: Field) -> Callable[[str], Any]:
+    """Return the function that reads and checks a word of a command line, or each word of a list, for argparse."""
+    one = option.renamed(option.name, default=None, kind=option.value_type, length=None)
+
+    def read(word: str) -> Any:
+        try:
+            return one.read(word, "")
+        except InputError as error:
+            raise ArgumentTypeError(str(error).removeprefix(": ")) from None
+
+    return read
 
 
 def add_complete_option(parser: ArgumentParser) -> None:

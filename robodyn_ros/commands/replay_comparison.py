@@ -15,9 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_ros.commands.options import add_options
 from robodyn_ros.commands.recorded_arm import RecordedArm
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
+from robodyn_ros.common_fields import CUTOFF
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
 
 SEGMENT = 0.5
@@ -32,8 +35,10 @@ def add_comparison_options(parser: ArgumentParser) -> None:
     parser.add_argument("--compare", action="store_true", help="put the recorded efforts on a simulated robot without "
                         "ROS, segment by segment from the measured state, and tell how far the motions get apart; RUN "
                         "may be a table")
-    parser.add_argument("--segment", type=float, metavar="SECONDS", help=f"of --compare (default: {SEGMENT:g})")
-    parser.add_argument("--cutoff", type=float, help="of the filter on positions, for --compare [Hz] (default: 20)")
+    add_options(parser, Field("segment", None, f"Of --compare (default: {SEGMENT:g})", unit="s", minimum=0.0,
+                              above=True), metavar="SECONDS")
+    add_options(parser, CUTOFF.renamed("cutoff", default=None, description="Of the filter on positions, for --compare "
+                                       f"(default: {CUTOFF.default:g})"))
     parser.add_argument("--output", type=Path, help="picture of --compare, .png or .svg (default: replay.png)")
     add_table_options(parser)
 
@@ -58,12 +63,8 @@ def run_comparison(options: Namespace) -> int:
     """
     if given := [f"--{name.replace('_', '-')}" for name in _UNUSED if getattr(options, name)]:
         raise InputError(f"replay: {', '.join(given)} has no effect with --compare; leave it out")
-    for name, value in (("segment", options.segment), ("cutoff", options.cutoff)):
-        if value is not None and not 0.0 < value < np.inf:
-            raise InputError(f"replay: --{name}: expected a positive number, received {value:g}")
     require("matplotlib")
     from robodyn_ros.actuation.configuration import HardwareSettings
-    from robodyn_ros.identification.measured_motion import DEFAULT_CUTOFF
     from robodyn_ros.identification.report import table
     from robodyn_ros.plots.replay_figure import save_replay
     from robodyn_ros.simulation.plant import Plant
@@ -71,7 +72,7 @@ def run_comparison(options: Namespace) -> int:
 
     recorded = RecordedArm.from_options(options.run_folder, options)
     robot, what = recorded.robot, "measured"
-    motion = recorded.prepared(options.cutoff or DEFAULT_CUTOFF, shortest=1.0)
+    motion = recorded.prepared(options.cutoff or CUTOFF.default, shortest=1.0)
     effort = motion.effort
     if not isinstance(recorded.source, JointTable) and (commands := recorded.source.commands) is not None:
         order = [recorded.source.joint_names.index(name) for name in robot.joint_names]

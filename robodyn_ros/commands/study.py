@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, add_options
 from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
 
 
@@ -30,14 +31,20 @@ def add_commands(commands: Subparsers) -> None:
     study.add_argument("study", metavar="STUDY", type=Path, help="YAML file of a study, or the folder with its results")
     study.add_argument("--output", type=Path, help="folder for the results (default: the study's name)")
     study.add_argument("--resume", action="store_true", help="keep the samples of an interrupted run")
-    study.add_argument("--sample", metavar="K", type=int, help="simulate sample K alone, and write its motion for "
-                       "robodyn plot")
+    add_options(study, Field("sample", None, "Simulate sample K alone, and write its motion for robodyn plot", kind=int,
+                             minimum=0), metavar="K")
     study.add_argument("--law", help="law of --sample (default: the first)")
     study.add_argument("--trajectory", help="trajectory of --sample (default: the first)")
-    study.add_argument("--sobol", metavar="POINTS", type=int, help="compute Sobol indices too, by POINTS * (varied "
-                       "numbers + 2) more rollouts of each law; a power of two")
+    add_options(study, Field("sobol", None, "Compute Sobol indices too, by POINTS * (varied numbers + 2) more "
+                             "rollouts of each law; a power of two", kind=int, minimum=2,
+                             check=_is_power_of_two), metavar="POINTS")
     add_machine_options(study)
     study.set_defaults(run=run_study_command)
+
+
+def _is_power_of_two(points: int) -> None:
+    if points & (points - 1):
+        raise InputError(f"expected a power of two, received {points}")
 
 
 def run_study_command(options: Namespace) -> int:
@@ -71,8 +78,6 @@ def run_study_command(options: Namespace) -> int:
     folder = options.output or (options.study if is_folder else Path(f"{path.stem}_study"))
     if options.sample is not None:
         return _run_sample(study, folder, options)
-    if options.sobol is not None and (options.sobol < 2 or options.sobol & (options.sobol - 1)):
-        raise InputError(f"study: sobol: expected a power of two of 2 or more, received {options.sobol}")
     if options.sobol is not None and not any(differing_axes(study, law) for law in study.laws):
         raise InputError(f"study: sobol: expected numbers that differ from sample to sample, received none in {path}")
     check_folder(study, folder, options.resume)

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from robodyn_ros.bounded_files import expand
 from robodyn_ros.checks import ANY_FINITE, as_joint_array
+from robodyn_ros.commands.options import add_options
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError, list_names
+from robodyn_ros.fields import Field
 from robodyn_ros.recording.table_file import Table
 
 LARGEST_CURRENT = 500.0
@@ -40,7 +42,8 @@ def add_table_options(parser: ArgumentParser) -> None:
         "another file in the same folder. There is one for each joint, in the robot's order.")
     several: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN"}
     table.add_argument("--time", metavar="COLUMN", help="stamps [s]")
-    table.add_argument("--rate", type=float, help="sampling rate of a table without stamps [Hz]")
+    add_options(table, Field("rate", None, "Sampling rate of a table without stamps", unit="Hz", minimum=0.0,
+                             above=True, maximum=1e6))
     table.add_argument("--positions", **several, help="joint positions [rad or m]")
     table.add_argument("--motor-positions", **several, help="positions of the motors instead [rad]; give --ratios")
     table.add_argument("--velocities", **several, help="velocities, at the side of the positions [rad/s or m/s]; "
@@ -49,12 +52,12 @@ def add_table_options(parser: ArgumentParser) -> None:
     table.add_argument("--motor-efforts", **several, help="torques of the motors instead [N m]; give --ratios")
     table.add_argument("--currents", **several, help="currents of the motors instead [A]; give --torque-constants and "
                        "--ratios")
-    table.add_argument("--torque-constants", nargs="+", type=float, metavar="K", help="of the motors [N m/A]: one, or "
-                       "one for each joint; without --currents, factors of the efforts, such as -1 where a driver "
-                       "counts the torque of the load")
-    table.add_argument("--ratios", nargs="+", type=float, metavar="N", help="turns of a motor for one of its joint, "
-                       "negative where it turns the other way: one, or one for each joint (default: those of "
-                       "--actuators, or 1)")
+    add_options(table, Field("torque_constants", [], "Of the motors; one, or one for each joint; without --currents, "
+                             "factors of the efforts, such as -1 where a driver counts the torque of the load",
+                             unit="N m/A", kind=float), metavar="K")
+    add_options(table, Field("ratios", [], "Turns of a motor for one of its joint, negative where it turns the other "
+                             "way; one, or one for each joint (default: those of --actuators, or 1)", kind=float,
+                             not_zero=True), metavar="N")
     table.add_argument("--coupling", nargs="+", default=[], metavar="MOTOR:JOINT=N", help="turns of a joint's motor "
                        "for one of another joint, as in coupled wrists")
     table.add_argument("--degrees", action="store_true", help="positions and velocities are in degrees")
@@ -174,9 +177,6 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
     if described is not None and not options.ratios and not options.coupling:
         return described
     ratios = as_joint_array(options.ratios or [1.0], robot.n, ANY_FINITE, "--ratios", robot.joint_names)
-    if not np.all(ratios):
-        raise InputError("--ratios: expected numbers other than 0, received "
-                         f"{', '.join(f'{ratio:g}' for ratio in ratios)}")
     motors = np.diag(ratios)
     for text in options.coupling:
         names, _, number = text.partition("=")
@@ -256,8 +256,6 @@ def _time(table: Table, options: Namespace, rows: int) -> Array:
         raise InputError(f"{table.path}: expected --time COLUMN or --rate HZ, received "
                          f"{'both' if options.time else 'none'}; columns are {list_names(table.columns)}")
     if options.rate:
-        if not 0.0 < options.rate < 1e6:
-            raise InputError(f"--rate: expected a positive number of samples a second, received {options.rate:g}")
         return np.arange(rows) / options.rate
     (name,), values = table.array([options.time])
     time = values[:, 0]

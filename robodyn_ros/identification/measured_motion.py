@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation, maximum_filter1d, minimum_filter1d
 from scipy.signal import butter, sosfiltfilt
 
+from robodyn_ros.common_fields import CUTOFF
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.kinematics.turns import unwrapped
@@ -34,9 +35,6 @@ MOST_LOST = 0.1
 
 MOST_SAMPLES, MOST_NUMBERS = 20_000, 20_000_000
 """Samples that are kept, evenly spaced; fewer for robots with many joints, whose regressor would have more numbers."""
-
-DEFAULT_CUTOFF = 20.0
-"""Of the low-pass filter on positions [Hz]."""
 
 TINY = 1e-9
 """Speed of a joint that breaks away, of which only the direction counts [rad/s or m/s]."""
@@ -88,7 +86,7 @@ class MeasuredMotion:
 
 
 def prepare(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
-            cutoff: float = DEFAULT_CUTOFF, velocity: Array | None = None,
+            cutoff: float = CUTOFF.default, velocity: Array | None = None,
             shortest: float = SHORTEST) -> MeasuredMotion:
     """Check recorded joint states and prepare them.
 

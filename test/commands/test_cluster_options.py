@@ -187,7 +187,7 @@ def test_senseless_options_and_clusters_that_are_not_there_are_told_before_any_w
     monkeypatch.setattr(cluster_connection, "ANSWER_TIME", 0.5)
     missing = f"tcp://127.0.0.1:{free_port()}"
     for options, message in ((("--threads", "2", "--scheduler", missing), "--threads has no effect with --scheduler"),
-                             (("--threads", "0"), "threads: expected 1 or more, received 0"),
+                             (("--threads", "0"), "--threads: expected a whole number from 1 to 10000, received 0"),
                              (("--sample", "1", "--scheduler", missing), "--scheduler has no effect with --sample"),
                              (("--scheduler", missing), f"{missing}: expected the address of a Dask scheduler")):
         assert run(study, "out", *options) == 2

@@ -132,7 +132,9 @@ def test_a_pipe_without_a_robot_is_one_error(tmp_path):
     # of argparse
     ([], ("required: command", "robodyn --help")),
     (["check"], ("check: the following arguments are required: file", "robodyn check --help")),
-    (["step", "two"], ("step: argument periods: invalid int value: 'two'",)),
+    (["step", "two"], ("step: argument periods: expected a whole number from 1 to 1e+09, received 'two'",)),
+    (["step", "0"], ("step: argument periods: expected a whole number from 1 to 1e+09, received 0",)),
+    (["echo", "joint_states", "--count", "-1"], ("echo: argument --count: expected a whole number from 0", "-1")),
     (["simulate", "--time-mode", "fast"], ("--time-mode: invalid choice: 'fast'", "lockstep")),
     (["simulate", "--robot"], ("--robot: expected one argument",)),
     (["tune", "--span", "big"], ("tune: argument --span: expected a finite number from 1 to 1e+06, received 'big'",)),

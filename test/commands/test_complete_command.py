@@ -57,8 +57,8 @@ def test_a_file_is_written_and_not_replaced_without_a_word(arm, tmp_path, capsys
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--mass", "0"], "mass .*expected a finite number above 0"), (["--mass", "nan"], "mass"),
-    (["--density", "-1"], "density"), (["--mass", "x"], "invalid float value"),
+    (["--mass", "0"], "mass: expected a finite number above 0"), (["--mass", "nan"], "mass"),
+    (["--density", "-1"], "density"), (["--mass", "x"], "--mass: expected a finite number above 0 .* received 'x'"),
     (["--mass", "1", "--density", "1"], "not allowed with"), ([], "give --mass TOTAL"),
     (["--mass", "3", "--output", "none/x.urdf"], "cannot be written")])
 def test_nothing_is_written_where_a_number_is_wrong(arm, tmp_path, capsys, options, message):

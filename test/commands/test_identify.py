@@ -196,7 +196,7 @@ def bad(kind, arm, states, path):
     ("joints of another robot", "of another robot: it has the joints joint1, joint2, the joint states elbow, wrist"),
     ("no adaptive", "no state of 'adaptive' with named elements was recorded"),
     ("adaptive and cutoff", "--cutoff has no effect with --adaptive; leave it out"),
-    ("cutoff", "cutoff: expected a positive frequency in Hz, received 0"),
+    ("cutoff", "--cutoff: expected a finite number above 0 and up to 1e+09 [Hz], received 0"),
     ("fast cutoff", "expected at least four times the cutoff frequency of 100 Hz"),
 ])
 def test_recordings_that_cannot_be_used(kind, message, arm, states, tmp_path, capsys):

@@ -77,7 +77,7 @@ def test_the_shipped_tx40_moves_as_it_was_recorded(tmp_path, capsys):
 
 WRONG = [
     (["--compare", "--controller", "pd"], "--controller has no effect with --compare"),
-    (["--compare", "--segment", "-1"], "--segment: expected a positive number, received -1"),
+    (["--compare", "--segment", "-1"], "--segment: expected a finite number above 0 and up to 1e+09 [s], received -1"),
     (["--compare"], "which names no robot"),
     (["--compare", "--robot", "planar_2r", "--time", "t", "--positions", "q", "--efforts", "torque"],
      "there is no column 'torque'"),

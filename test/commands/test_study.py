@@ -116,7 +116,7 @@ def test_results_open_no_file_that_the_user_has_not_named(name, tmp_path, monkey
     (("--sample", "20"), "sample: expected a number from 0 to 19, received 20"),
     (("--sample", "1", "--law", "pid"), "law: the study has no 'pid': "),
     (("--sobol", "3"), "sobol: expected a power of two"),
-    (("--threads", "0"), "threads: expected 1 or more"),
+    (("--threads", "0"), "--threads: expected a whole number from 1"),
 ])
 def test_options_that_make_no_sense(folder, tmp_path, capsys, options, message):
     assert main(["study", str(folder / "arm.yaml"), "--output", str(tmp_path / "new"), *options]) == 2
