@@ -188,6 +188,21 @@ def test_the_tip_link_moves_to_a_pose(rig, controller):
     rig.swap("computed_torque")
 
 
+def test_an_arm_with_too_few_joints_for_an_orientation_arrives_without_it(capsys):
+    """The planar arm goes along x and z."""
+    space = f"{SPACE}_planar"
+    nodes = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--controller", "operational_space",
+             "--time-mode", "lockstep", "--speed-limit", "4", "--namespace", space, "--ros-args",
+             "-p", "initial_position.joint1:=0.5", "-p", "initial_position.joint2:=0.8")
+
+    with RosProcess("simulate", command=nodes) as process:
+        process.wait_for_output("ready: robot", timeout=120.0)
+        assert main(["move", "--namespace", space, "--pose", "0.3", "0", "1.6"]) == 0
+        distance, angle = re.search(r"the tip link is (\S+) mm and (\S+) rad from it", capsys.readouterr().out).groups()
+        assert float(distance) < 5.0 and float(angle) > 0.1
+        process.stop()
+
+
 def test_the_tip_of_move_is_that_of_the_controller():
     nodes = ("-m", "robodyn_ros", "simulate", "--robot", ROBOT, "--controller", "pd", "--tip-link", "link2",
              "--time-mode", "lockstep", "--speed-limit", "4", "--namespace", f"{SPACE}_by_link")

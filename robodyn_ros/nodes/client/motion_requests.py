@@ -328,11 +328,13 @@ class MotionRequests:
             node.destroy_publisher(publisher)
             node.destroy_subscription(subscription)
         text = f"the tip link is {1000.0 * arrival.distance:.1f} mm and {arrival.angle:.4f} rad from it"
-        allowed = self.tolerance or LENGTH_TOLERANCE, self.tolerance or ANGLE_TOLERANCE
-        if arrival.distance > allowed[0] or arrival.angle > allowed[1]:
-            raise RobodynError(f"the reference is there, but {text}, tolerance {allowed[0]:g} m and {allowed[1]:g} "
-                               f"rad: {NOT_THERE}{arrival.at_rest(self.robot)}")
-        return f"the reference is there; {text}"
+        length, angle = self.tolerance or LENGTH_TOLERANCE, self.tolerance or ANGLE_TOLERANCE
+        turns = rotation is not None  # the orientation that it had is kept only as far as the arm has joints for it
+        if arrival.distance > length or (turns and arrival.angle > angle):
+            bounds = f"{length:g} m{f' and {angle:g} rad' * turns}"
+            raise RobodynError(f"the reference is there, but {text}, tolerance {bounds}: {NOT_THERE}"
+                               f"{arrival.at_rest(self.robot)}")
+        return f"the reference is there; {text}{arrival.at_rest(self.robot) if arrival.angle > angle else ''}"
 
     def _follow(self, goal: FollowJointTrajectory.Goal, duration: float, end: Mapping[str, float]) -> str:
         action: Any = ActionClient(self._client.node, FollowJointTrajectory, topic_names.FOLLOW_JOINT_TRAJECTORY)
