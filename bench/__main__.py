@@ -27,6 +27,7 @@ SECTIONS = {
     "networks": "bench.networks:NETWORKS",
     "qp": "bench.quadratic_programs:QUADRATIC_PROGRAMS",
     "varied_plants": "bench.varied_plants:VARIED_PLANTS",
+    "learn": "bench.learn:LEARN",
     "cluster": "bench.cluster:CLUSTER",
     "cluster_limits": "bench.cluster_limits:CLUSTER_LIMITS",
     "referee": "bench.referee:REFEREE",

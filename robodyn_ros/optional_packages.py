@@ -19,6 +19,7 @@ PURPOSES = {
     "mcap_ros2": ("recordings need mcap-ros2-support", "mcap mcap-ros2-support"),
     "cmaes": ("searches over a study need the package cmaes", "cmaes"),
     "pyarrow": ("results of studies and Parquet files need Apache Arrow", "pyarrow"),
+    "stable_baselines3": ("training with Stable-Baselines3 needs it", "stable-baselines3"),
     "viser": ("the browser view needs viser", "viser trimesh"),
     "distributed": ("a cluster needs Dask distributed", "distributed"),
     "gymnasium": ("environments for learned laws need Gymnasium", "gymnasium"),

@@ -134,6 +134,15 @@ def test_steps_and_closed_loops_agree_with_mujoco():
 
 
 @needs_peers
+@needs_peers
+def test_environments_agree_with_those_of_gymnasium_and_with_rollouts_of_mujoco():
+    from bench import learn
+
+    pytest.importorskip("gymnasium", reason="Gymnasium is not installed: make setup")
+    assert learn.against_gymnasium("SyncVectorEnv", steps=3, repetitions=1, robots=9).ratio > 0.0
+    assert learn.against_rollout(steps=3, repetitions=1, robots=9).ratio > 0.0
+
+
 def test_identification_explains_efforts_as_plain_least_squares_do():
     from bench import identification_time
 
