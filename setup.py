@@ -54,6 +54,7 @@ setup(
         "record": ["lz4", "mcap~=1.6", "mcap-ros2-support~=0.6", "zstandard"],
         "robots": ["robot_descriptions~=3.3", "xacrodoc~=2.0"],
         "study": ["cmaes~=0.13", "pyarrow>=20"],
+        "train": ["stable-baselines3~=2.7"],
         "view": ["msgspec", "trimesh", "viser~=1.1", "websockets"],
         "xacro": ["xacrodoc~=2.0"],
         "test": ["daqp", "hypothesis", "matplotlib", "mujoco", "mypy", "pandas", "pin", "playwright", "polars",

@@ -33,6 +33,8 @@ KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "
         **{name: f"python3-{name}-pip" for name in ("rosbags", "ruff", "trimesh", "yourdfpy")}}
 """Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
 RUN_EXTRAS = ("cluster", "learn", "mujoco", "plot", "record", "study", "view", "xacro")
+UNPINNED_EXTRA = "train"
+"""It brings PyTorch, hundreds of megabytes, so that `make setup` leaves it out."""
 WITHOUT_KEY = {"cmaes", "daqp", "distributed", "gymnasium", "llvmlite", "lz4", "msgspec", "mujoco", "onnx",
                "onnxruntime", "playwright", "polars", "pyarrow", "pytest-rerunfailures", "viser", "websockets",
                "xacrodoc", "zstandard"}
@@ -130,7 +132,7 @@ def test_setup_asks_for_what_the_requirements_pin(distribution):
 
 def test_what_is_imported_is_declared_and_no_more(distribution):
     """package.xml declares packages of ROS 2; setup.py declares all others."""
-    extras = (names_of(distribution.extras_require[extra]) for extra in RUN_EXTRAS)
+    extras = (names_of(distribution.extras_require[extra]) for extra in (*RUN_EXTRAS, UNPINNED_EXTRA))
     declared = names_of(distribution.install_requires).union(*extras)
     ros = dependencies("exec_depend")
     known = {"robodyn_ros", *ros, *sys.stdlib_module_names}
