@@ -25,6 +25,7 @@ from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS, describe, plugin_error
 from robodyn_ros.control.plugin_source import Source, find_source, has_changed, import_current
+from robodyn_ros.control.safety_filter import SUFFIX, filtered
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError, PluginError, suggest
 from robodyn_ros.robot import Robot
@@ -58,20 +59,26 @@ def needs_file(controller_class: type[Controller]) -> bool:
 def prefix(name: str) -> str:
     """Return the prefix of a controller's parameters: its name, or the class of ``package.module:Class``.
 
-    A colon would be read as the end of a node's name on a ROS command line.
+    A colon would be read as the end of a node's name on a ROS command line, and a plus sign is no part of one.
     """
-    return name.rpartition(":")[2]
+    return name.rpartition(":")[2].replace(SUFFIX, "_safety")
 
 
 def load_controller(name: str) -> type[Controller]:
     """Import a controller; anew if its file has changed, or one of the same folder that it imports.
 
     Args:
-        name: Name of an installed controller, or ``package.module:Class``.
+        name: Name of an installed controller, or ``package.module:Class``; with ``+safety`` behind it, its efforts are
+            filtered, see `safety_filter`.
 
     Raises:
         PluginError: Unknown, ambiguous, fails to import, or is no valid controller. Modules imported before stay.
     """
+    if name.endswith(SUFFIX):
+        try:
+            return filtered(load_controller(name.removesuffix(SUFFIX)))  # type: ignore[arg-type]  # it refuses others
+        except InputError as error:
+            raise PluginError(f"controller '{name}': {error}") from error
     module, attribute = _location(name)
     try:
         loaded = reduce(getattr, attribute.split("."), import_current(module))
@@ -149,7 +156,8 @@ def controller_source(name: str) -> Source:
 
 
 def _location(name: str) -> tuple[str, str]:
-    """Module and attribute of a controller."""
+    """Module and attribute of a controller, filtered or not."""
+    name = name.removesuffix(SUFFIX)
     module, colon, attribute = name.partition(":")
     if not colon:
         entry = _entry(name)

@@ -1,0 +1,383 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A safety filter around any law: the efforts nearest to the law's that keep the robot within its limits.
+
+A limit is a distance h(q) >= 0. A control barrier function of second order, [XiaoBelta] (Definition 7), keeps it by a
+bound on its second derivative: with a speed s(h) at which the robot may approach,
+
+    psi = h' + s(h) >= 0  is kept by  psi' + k psi = h'' + s'(h) h' + k (h' + s(h)) >= 0.
+
+s is the speed from which a deceleration a stops the robot just before the limit, k h close to it (`approach`). By
+q'' = M^-1 (tau - h(q, v) - D v) the bound is linear in the efforts, so that each tick solves a quadratic program with
+the compiled model,
+
+    minimise  sum_i ((tau_i - tau_law,i) / tau_max,i)^2 .
+
+Effort limits always hold. Where the others contradict them or each other, they are violated as little as possible in
+least squares. Where no limit is near, the law's efforts stay as
+they are, bit for bit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control import qp
+from robodyn_ros.control.compiled_law import initial_memory, memory_numbers
+from robodyn_ros.control.controller import Law
+from robodyn_ros.control.default_gains import damping_rate, largest_inertia, sampled_positions, viscous_friction
+from robodyn_ros.control.parameters import DAMPING, POSITION, Parameters, Unit, derived, per_joint, scalar
+from robodyn_ros.control.state import State
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+
+SUFFIX = "+safety"
+"""What the name of a controller ends in whose efforts are filtered."""
+
+NO_SPEED = 1000.0
+"""Tip speed from which on there is no limit [m/s]."""
+
+_UNLIMITED = 1e6
+_WEAKEST, _STRONGEST = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
+_BRAKING_SHARE = 0.5  # share of the effort left beside gravity that braking may take
+_TINY = 1e-12
+
+
+def braking(robot: Robot) -> Array:
+    """Deceleration on which a joint can count, shape (n,) [rad/s^2 or m/s^2].
+
+    Half of what the effort limit leaves beside gravity, at the largest inertia of the joint.
+    """
+    gravity = np.abs(robot.dynamics().batch.gravity(sampled_positions(robot))).max(axis=0)
+    effort = np.minimum(robot.effort_limit, _UNLIMITED)
+    return np.clip(_BRAKING_SHARE * (effort - gravity) / largest_inertia(robot), _WEAKEST, _STRONGEST)
+
+
+def rate(robot: Robot) -> float:
+    """40/s, or what the period and the delay allow."""
+    return min(40.0, 0.25 * damping_rate(robot.timing))
+
+
+def position_margin(robot: Robot) -> Array:
+    """Margin of the joint positions: 1 % of their range, at most 0.05 rad or m, shape (n,)."""
+    return np.minimum(0.01 * (robot.position_upper - robot.position_lower), 0.05)
+
+
+def _numbers(text: str, name: str, form: str) -> tuple[tuple[float, ...], ...]:
+    """Groups of numbers in a text, divided by semicolons.
+
+    Raises:
+        InputError: A group has another form.
+    """
+    count = len(form.split())
+    try:
+        groups = tuple(tuple(map(float, group.split())) for group in text.split(";") if group.strip())
+    except ValueError:
+        groups = ((),)
+    if any(len(group) != count or not np.isfinite(group).all() for group in groups):
+        raise InputError(f"{name}: expected '{form}', several divided by semicolons, received {text!r}")
+    return groups
+
+
+def _half_spaces(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
+    """Normals and distances (n, d) of n^T p >= d: of the planes, and of the sides of the box."""
+    found = []
+    for *normal, distance in _numbers(complete.safety_planes, "safety_planes", "nx ny nz d"):
+        length = float(np.linalg.norm(normal))
+        if length < _TINY:
+            raise InputError(f"safety_planes: expected a normal other than 0, received {complete.safety_planes!r}")
+        found.append((*(each / length for each in normal), distance / length))
+    boxes = _numbers(complete.safety_box, "safety_box", "x_min y_min z_min x_max y_max z_max")
+    if len(boxes) > 1:
+        raise InputError(f"safety_box: expected one box, received {len(boxes)}")
+    for box in boxes:
+        for axis in range(3):
+            if not box[axis] < box[axis + 3]:
+                raise InputError(f"safety_box: expected a minimum below the maximum along {'xyz'[axis]}, received "
+                                 f"{box[axis]:g} and {box[axis + 3]:g}")
+            unit = [float(axis == each) for each in range(3)]
+            found += [(*unit, box[axis]), (*(-each for each in unit), -box[axis + 3])]
+    return tuple(found)
+
+
+def _spheres(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
+    found = _numbers(complete.safety_spheres, "safety_spheres", "x y z radius")
+    if any(sphere[3] <= 0.0 for sphere in found):
+        raise InputError(f"safety_spheres: expected radii above 0, received {complete.safety_spheres!r}")
+    return found
+
+
+def _position_limits(robot: Robot, complete: Any) -> Array:
+    """Lower and upper positions within the margins, shape (2, n)."""
+    lower = np.maximum(robot.position_lower, -_UNLIMITED) + complete.safety_margin
+    upper = np.minimum(robot.position_upper, _UNLIMITED) - complete.safety_margin
+    for joint, low, high in zip(robot.joint_names, lower, upper, strict=True):
+        if not low <= high:
+            raise InputError(f"safety_margin of '{joint}': the margins leave no room between the position limits; "
+                             "lower it")
+    return np.array([lower, upper])
+
+
+@dataclass(frozen=True, eq=False)
+class SafetyParameters(Parameters):
+    """Parameters of the filter, beside those of the law.
+
+    Attributes:
+        safety_rate: k [1/s].
+        safety_braking: a of the joints, shape (n,) [rad/s^2 or m/s^2].
+        safety_margin: Shape (n,) [rad or m].
+        safety_speed: Share of the velocity limits.
+        safety_friction: D, shape (n,) [N m s/rad or N s/m].
+        safety_tip_speed: [m/s].
+        safety_tip_braking: a of the tip [m/s^2].
+        safety_tip_margin: [m].
+        safety_box: In the base frame [m].
+        safety_planes: Likewise.
+        safety_spheres: Likewise.
+        safety_positions: Position limits within the margins, shape (2, n).
+        safety_velocities: Velocity limits, shape (n,) [rad/s or m/s].
+        safety_efforts: Effort limits, shape (n,) [N m or N].
+        safety_half_spaces: Normal and distance of planes and of sides of the box.
+        safety_obstacles: Centre and radius of spheres.
+        safety_limits_speed: Whether the tip speed is limited.
+    """
+
+    safety_rate: float = scalar(rate, unit="1/s", minimum=0.01, maximum=1000.0,
+                                description="Speed per distance at which the filter lets the robot approach a close "
+                                "limit, and rate at which it corrects a speed")
+    safety_braking: Array = per_joint(braking, unit=Unit("rad/s^2", "m/s^2"), minimum=0.001, maximum=100000.0,
+                                      description="Deceleration with which the filter counts before a limit")
+    safety_margin: Array = per_joint(position_margin, unit=POSITION, minimum=0.0, maximum=10.0,
+                                     description="Distance that the filter keeps from the position limits")
+    safety_speed: float = scalar(0.95, minimum=0.0, maximum=1.0,
+                                 description="Share of the velocity limits and of the tip speed that the filter allows")
+    safety_friction: Array = per_joint(viscous_friction, unit=DAMPING, minimum=0.0,
+                                       description="Viscous friction of the filter's model")
+    safety_tip_speed: float = scalar(NO_SPEED, unit="m/s", minimum=1e-3, maximum=NO_SPEED, structural=True,
+                                     description=f"Speed of the tip that the filter allows; {NO_SPEED:g}: any")
+    safety_tip_braking: float = scalar(2.0, unit="m/s^2", minimum=0.001, maximum=1000.0,
+                                       description="Deceleration of the tip with which the filter counts")
+    safety_tip_margin: float = scalar(0.01, unit="m", minimum=0.0, maximum=10.0,
+                                      description="Distance that the filter keeps between the tip and box, planes and "
+                                      "spheres")
+    safety_box: str = scalar("", structural=True, unit="m", description="Box that the tip stays in, in the base frame: "
+                             "x_min y_min z_min x_max y_max z_max; empty: none")
+    safety_planes: str = scalar("", structural=True, description="Planes before which the tip stays, in the base "
+                                "frame, n p >= d: nx ny nz d; several divided by semicolons")
+    safety_spheres: str = scalar("", structural=True, unit="m", description="Spheres that the tip stays out of, in the "
+                                 "base frame: x y z radius; several divided by semicolons")
+    safety_positions: Array = derived(_position_limits)
+    safety_velocities: Array = derived(
+        lambda robot, complete: complete.safety_speed * np.minimum(robot.velocity_limit, _UNLIMITED))
+    safety_efforts: Array = derived(lambda robot, _: np.minimum(robot.effort_limit, _UNLIMITED))
+    safety_half_spaces: tuple[tuple[float, ...], ...] = derived(_half_spaces, structural=True)
+    safety_obstacles: tuple[tuple[float, ...], ...] = derived(_spheres, structural=True)
+    safety_limits_speed: bool = derived(lambda _, complete: bool(complete.safety_tip_speed < NO_SPEED), structural=True)
+
+
+class Filtering(NamedTuple):
+    """Memory of a filtered law.
+
+    Attributes:
+        law: The law's own memory; None: it has none.
+        multipliers: Of the last program: of the limits of `limit_names`, and of the efforts, shape (m + n,). Other than
+            0 where a limit changes the efforts.
+        status: Of `robodyn_ros.control.qp`, shape (1,).
+        violation: By how much the worst row is violated [rad/s^2, m/s^2], shape (1,).
+        correction: Filtered efforts less the law's, shape (n,) [N m or N].
+    """
+
+    law: Any
+    multipliers: Array
+    status: Array
+    violation: Array
+    correction: Array
+
+
+def limit_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
+    """Names of the rows of the filter's program."""
+    names = [f"{joint}.motion" for joint in robot.joint_names]
+    names += ["tip_speed", "tip_speed_ahead"] * parameters.safety_limits_speed
+    names += [f"plane{place}" for place in range(len(parameters.safety_half_spaces))]
+    return (*names, *(f"sphere{place}" for place in range(len(parameters.safety_obstacles))))
+
+
+def approach(distance: Any, rate: Any, deceleration: Any) -> tuple[Any, Any]:
+    """Speed s(h) at which a limit at a distance may be approached, and its slope s'(h).
+
+    sqrt(2 a (h - h_0 / 2)), from which the deceleration stops at h_0 / 2, and below h_0 = a / k^2 its tangent, k h.
+
+    Args:
+        distance: h, negative beyond the limit.
+        rate: k.
+        deceleration: a.
+    """
+    close = deceleration / rate**2
+    fast = np.sqrt(2.0 * deceleration * np.maximum(distance - 0.5 * close, 0.5 * close))
+    return np.where(distance > close, fast, rate * distance), np.where(distance > close, deceleration / fast, rate)
+
+
+def check_start(robot: Robot, parameters: Any, state: State) -> None:
+    """Refuse a start from which the tip would first have to return: behind a plane, or in a sphere.
+
+    Raises:
+        InputError: It is there; the message tells how far.
+    """
+    position = robot.dynamics().forward_kinematics(state.q)[:3, 3]
+    distances = {f"plane or side of the box '{' '.join(f'{number:g}' for number in plane)}'":
+                 np.dot(plane[:3], position) - plane[3] for plane in parameters.safety_half_spaces}
+    distances |= {f"sphere '{' '.join(f'{number:g}' for number in sphere)}'":
+                  np.linalg.norm(position - sphere[:3]) - sphere[3] for sphere in parameters.safety_obstacles}
+    for name, distance in distances.items():
+        if distance < 0.0:
+            raise InputError(f"safety filter: the tip, at {' '.join(f'{each:.3f}' for each in position)}, is "
+                             f"{-distance:.3f} m beyond the {name}; move the robot or the limit")
+
+
+def joint_bounds(parameters: Any, state: State) -> tuple[Array, Array]:
+    """Least and greatest accelerations of the joints within their limits, each of shape (n,) [rad/s^2 or m/s^2]."""
+    k, (least, most) = parameters.safety_rate, parameters.safety_positions
+
+    def greatest(distance: Array, v: Array) -> Array:
+        speed, slope = approach(distance, k, parameters.safety_braking)
+        return np.minimum(k * (speed - v) - slope * v, k * (parameters.safety_velocities - v))
+
+    return -greatest(state.q - least, -state.v), greatest(most - state.q, state.v)
+
+
+def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> tuple[list[Array], list[Any]]:
+    """Rows a and bounds b of the limits of the tip, a^T q'' >= b; ``free`` are the accelerations without the filter."""
+    rows: list[Array] = []
+    bounds: list[Any] = []
+    if not (parameters.safety_limits_speed or parameters.safety_half_spaces or parameters.safety_obstacles):
+        return rows, bounds
+    k, margin = parameters.safety_rate, parameters.safety_tip_margin
+    most = parameters.safety_speed * parameters.safety_tip_speed
+
+    def least(h: Any, speed: Any) -> Any:
+        allowed, slope = approach(h, k, parameters.safety_tip_braking)
+        return -slope * speed - k * (speed + allowed)
+
+    position = dynamics.forward_kinematics(state.q)[:3, 3]
+    jacobian = dynamics.jacobian(state.q)[:3]
+    drift = dynamics.jacobian_derivative(state.q, state.v)[:3] @ state.v
+    velocity = jacobian @ state.v
+    # n^T p'' <= k (v_max - n^T p') for the direction of the speed, and for that to which the law's efforts lead.
+    for target in (velocity, velocity + (jacobian @ free + drift) / k) if parameters.safety_limits_speed else ():
+        direction = target / np.sqrt(target @ target + _TINY)
+        rows.append(-(direction @ jacobian))
+        bounds.append(direction @ drift - k * (most - direction @ velocity))
+    for *normal, distance in parameters.safety_half_spaces:
+        direction = np.array(normal)
+        h, speed = direction @ position - distance - margin, direction @ velocity
+        rows.append(direction @ jacobian)
+        bounds.append(least(h, speed) - direction @ drift)
+    for *centre, radius in parameters.safety_obstacles:
+        offset = position - np.array(centre)
+        length = np.sqrt(offset @ offset + _TINY)
+        direction = offset / length
+        h, speed = length - radius - margin, direction @ velocity
+        turning = (velocity @ velocity - speed * speed) / length
+        rows.append(direction @ jacobian)
+        bounds.append(least(h, speed) - direction @ drift - turning)
+    return rows, bounds
+
+
+def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array, warm: Array) -> qp.ProgramSolution:
+    """The correction of a law's efforts: the solution's x, shape (n,) [N m or N]."""
+    limits, n = parameters.safety_efforts, len(state.q)
+    inverse = np.linalg.inv(dynamics.mass_matrix(state.q))
+    free = inverse @ (effort - dynamics.bias(state.q, state.v) - parameters.safety_friction * state.v)
+    lower, upper = joint_bounds(parameters, state)
+    rows, bounds = tip_rows(dynamics, parameters, state, free)
+    matrix, below, above = inverse, lower - free, upper - free
+    if rows:
+        tip = np.stack(rows)
+        matrix = np.concatenate([inverse, tip @ inverse])
+        below = np.concatenate([below, np.stack(bounds) - tip @ free])
+        above = np.concatenate([above, np.full(len(rows), np.inf)])
+    weights = 1.0 / limits**2
+    return qp.solve(np.diag(weights), np.zeros(n), matrix, below, above, -limits - effort, limits - effort, warm=warm)
+
+
+@cache
+def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
+    """The class of a law whose efforts are filtered; always the same class for a law.
+
+    Args:
+        law_class: The law's class.
+
+    Raises:
+        InputError: It is no `Law`, which the filter needs to be compiled with it.
+    """
+    if not issubclass(law_class, Law):
+        raise InputError(f"{law_class.__name__}: expected a Law for the safety filter, received a Controller, which "
+                         "cannot be compiled")
+    own, takes_memory = law_class.law, len(signature(law_class.law).parameters) > 4
+
+    class FilteredParameters(law_class.Parameters, SafetyParameters):  # type: ignore[misc, name-defined]
+        """Parameters of the law and of its filter."""
+
+        def __reduce__(self) -> Any:
+            values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+            return _parameters_of, (law_class, values)
+
+    class Filtered(law_class):  # type: ignore[misc, valid-type]
+        __doc__ = f"`{law_class.__name__}` within the limits of the robot, see `robodyn_ros.control.safety_filter`."
+        Parameters = dataclass(frozen=True, eq=False)(FilteredParameters)
+
+        def initial_memory(self, state: State) -> Filtering:
+            m, n = len(limit_names(self.robot, self.parameters)), self.robot.n
+            return Filtering(super().initial_memory(state), np.zeros(m + n), np.zeros(1), np.zeros(1), np.zeros(n))
+
+        def activate(self, state: State) -> None:
+            check_start(self.robot, self.parameters, state)
+            super().activate(state)
+
+        def memory_names(self) -> tuple[str, ...]:
+            first = initial_memory(self, State(0.0, 0.0, np.zeros(self.robot.n), np.zeros(self.robot.n)))
+            count = 0 if first.law is None else memory_numbers(first.law).size
+            inner = super().memory_names() or tuple(f"memory{place}" for place in range(count))
+            joints = self.robot.joint_names
+            limits = (*limit_names(self.robot, self.parameters), *(f"{joint}.effort" for joint in joints))
+            return (*inner, *(f"safety.{limit}" for limit in limits), "safety.status", "safety.violation",
+                    *(f"safety.{joint}.correction" for joint in joints))
+
+        @staticmethod
+        def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: Filtering) -> Any:
+            if takes_memory:
+                effort, after = own(dynamics, parameters, state, reference,
+                                    np.zeros(0) if memory.law is None else memory.law)
+                after = None if memory.law is None else after
+            else:
+                effort, after = own(dynamics, parameters, state, reference), None
+            effort = np.asarray(effort)
+            found = filtered_effort(dynamics, parameters, state, effort, memory.multipliers)
+            return effort + found.x, Filtering(after, found.multipliers, np.stack([found.status]),
+                                               np.stack([found.violation]), found.x)
+
+    FilteredParameters.__module__, Filtered.__module__ = law_class.Parameters.__module__, law_class.__module__
+    FilteredParameters.__qualname__ = f"{law_class.Parameters.__qualname__}{SUFFIX}"
+    Filtered.__qualname__ = f"{law_class.__qualname__}{SUFFIX}"
+    Filtered.__name__ = f"{law_class.__name__}{SUFFIX}"
+    return Filtered
+
+
+def _parameters_of(law_class: type[Law[Any, Any, Any]], values: dict[str, Any]) -> Parameters:
+    """Parameters of a filtered law that were pickled."""
+    make: Callable[..., Parameters] = filtered(law_class).Parameters
+    return make(**values)
