@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.current_loop import CurrentLoops, CurrentLoopSettings
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -63,6 +64,8 @@ class ActuatorSettings:
                                            "limits of current and torque, linearly; none: never")
     derating_end: float | None = declare(None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0,
                                          description="Temperature of the winding at which these limits are 0")
+    current_loop: Any = declare(None, kind=object, description="Current loop of the drive, a section; none: efforts "
+                                "are converted to voltages")
     cogging: Any = declare(None, kind=object, description="Cogging torque at the motor's shaft; a list of harmonics")
     torque_ripple: Any = declare(None, kind=object, description="Change of the torque constant with the angle of the "
                                  "motor; a list of harmonics")
@@ -164,7 +167,24 @@ class HardwareSettings:
         motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
                                                          "inductance", "back_emf_constant")))
         gear = GearTrain(columns.pop("gear_ratio"), output_shares(couplings, model.joint_names), model.motor_zero)
-        return JointActuators(Actuators(motor, gear), **columns, cogging=cogging, torque_ripple=ripple)
+        return JointActuators(Actuators(motor, gear), **columns, cogging=cogging, torque_ripple=ripple,
+                              current_loops=self._current_loops(model, motor))
+
+    def _current_loops(self, model: RobotModel, motor: DCMotor) -> CurrentLoops:
+        """Return the current loops of the motors that have one."""
+        rows = []
+        for index, joint in enumerate(model.joint_names):
+            given = self.actuators.get(joint)
+            if given is None or given.current_loop is None:
+                continue
+            place = f"{self.where}: joint '{joint}': actuator: current_loop"
+            found = section(CurrentLoopSettings, place, given.current_loop)
+            gains = found.gains(float(motor.resistance[index]), float(motor.inductance[index]), place)
+            rows.append((index, *gains, found.period, found.delay))
+        if not rows:
+            return CurrentLoops.none()
+        joints, proportional, integral, period, delay = np.array(rows).T
+        return CurrentLoops(joints.astype(int), proportional, integral, period, delay.astype(int))
 
     def _harmonics(self, model: RobotModel, name: str) -> Harmonics:
         """Return the harmonics of the motors by the name of their setting."""

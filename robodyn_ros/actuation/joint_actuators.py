@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.current_loop import CurrentLoops, LoopRun, LoopState
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
@@ -51,7 +52,7 @@ _RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LI
            "derating_end": Range(or_infinite=True), "derating": Range(0.0, 1.0)}
 
 
-_NOT_PER_JOINT = ("motors", "cogging", "torque_ripple", "rated")
+_NOT_PER_JOINT = ("motors", "cogging", "torque_ripple", "current_loops", "rated")
 
 
 class EffortLine(NamedTuple):
@@ -66,6 +67,24 @@ class EffortLine(NamedTuple):
 
     effort: NDArray[Any]
     damping: NDArray[Any]
+
+
+class LoopDemand(NamedTuple):
+    """What current loops are to do in a step, and their state; each array has shape (m,) of `CurrentLoops`.
+
+    Attributes:
+        target: Commanded currents [A].
+        is_open: 1 where the voltage is commanded instead, else 0.
+        voltage: Commanded there, within its limit [V].
+        current: At the beginning of the step [A].
+        state: Likewise.
+    """
+
+    target: NDArray[Any]
+    is_open: NDArray[Any]
+    voltage: NDArray[Any]
+    current: NDArray[Any]
+    state: LoopState
 
 
 class Electrical(NamedTuple):
@@ -114,6 +133,7 @@ class JointActuators:
         derating: Share of the limits that is left.
         cogging: Torque of the motors' shafts by their angles [N m].
         torque_ripple: Share by which torque and back-EMF constants change with the angle, below 1 in sum.
+        current_loops: Of the drives; joints without one have their efforts converted to voltages.
         rated: The motors that the amplifier takes for real when it converts efforts to voltages; None: ``motors``.
 
     Raises:
@@ -138,6 +158,7 @@ class JointActuators:
     derating: Array = 1.0  # type: ignore[assignment]
     cogging: Harmonics = field(default_factory=Harmonics.none)
     torque_ripple: Harmonics = field(default_factory=Harmonics.none)
+    current_loops: CurrentLoops = field(default_factory=CurrentLoops.none)
     rated: Actuators | None = None
 
     def __post_init__(self) -> None:
@@ -404,6 +425,81 @@ class JointActuators:
         return Electrical(*(np.where(self.is_motor, value, 0.0)
                             for value in (end, mean, heat, heat + stored + step * back_emf * mean)))
 
+    def wanted_current(self, effort: NDArray[Any]) -> NDArray[Any]:
+        """Return the currents of joint efforts, within their limit, for the joints with current loops, shape (m,) [A].
+
+        Args:
+            effort: Joint efforts, shape (n,) [N m or N].
+        """
+        gear, motor = self.motors.gear, (self.motors if self.rated is None else self.rated).motor
+        wanted = gear.output_effort(effort) / (gear.ratio * motor.torque_constant)
+        return within(wanted, self.greatest_current)[self.current_loops.joints]
+
+    @property
+    def loop_bandwidth(self) -> Array:
+        """k_I / (2 pi R_M) of the current loops, 0 where there is none, shape (n,) [Hz]."""
+        bandwidth, joints = np.zeros(self.n), self.current_loops.joints
+        bandwidth[joints] = self.current_loops.integral / (2.0 * np.pi * self.motors.motor.resistance[joints])
+        return bandwidth
+
+    def regulated_line(self, line: EffortLine, asked: LoopDemand, v: NDArray[Any], step: float) -> EffortLine:
+        """Return the line of `effort_line`, with that of current loops where they act.
+
+        Args:
+            line: Without them.
+            asked: Of the loops, and their state.
+            v: Joint velocities about which they are linear, shape (n,) [rad/s or m/s].
+            step: h [s].
+        """
+        loops = self.current_loops
+        if not len(loops.joints):
+            return line
+        speed = self.motors.gear.motor_motion(v)[loops.joints]
+        run = self._run_loops(asked, speed, step)
+        factor, ratio = self.effort_per_current[loops.joints], self.motors.gear.ratio[loops.joints]
+        ours = (factor * (run.mean - run.mean_slope * speed), -factor * ratio * run.mean_slope)
+        return EffortLine(*(_where_closed(loops, asked, every, own) for every, own in zip(line, ours, strict=True)))
+
+    def regulated_step(self, without: Electrical, asked: LoopDemand, before: NDArray[Any], v: NDArray[Any],
+                       saturation: NDArray[Any], step: float) -> tuple[Electrical, LoopState]:
+        """Return what `electrical_step` does, with current loops where they act, and the state of these.
+
+        Args:
+            without: Without them.
+            asked: Of the loops, and their state.
+            before: Joint velocities of :meth:`regulated_line`, shape (n,) [rad/s or m/s].
+            v: Joint velocities, held, shape (n,) [rad/s or m/s].
+            saturation: 1 or -1 where the effort is at its limit of that sign, 0 elsewhere, shape (n,).
+            step: h [s].
+        """
+        joints = self.current_loops.joints
+        if not len(joints):
+            return without, asked.state
+        gear, motor = self.motors.gear, self.motors.motor
+        first, speed = gear.motor_motion(before)[joints], gear.motor_motion(v)[joints]
+        line, run = self._run_loops(asked, first, step), self._run_loops(asked, speed, step)
+        mean, end, square = line.mean + line.mean_slope * (speed - first), run.current, run.mean_square
+        greatest = self.greatest_current[joints]
+        at_limit = saturation[joints] * sign(gear.ratio[joints]) * np.where(is_limit(greatest), greatest, 0.0)
+        capped = np.where(is_limit(greatest), saturation[joints] * saturation[joints], 0.0)
+        mean, end = where(capped, at_limit, mean), where(capped, at_limit, end)
+        square = where(capped, at_limit * at_limit, square)
+        heat = step * motor.resistance[joints] * square
+        stored = 0.5 * motor.inductance[joints] * (end * end - asked.current * asked.current)
+        work = heat + stored + step * motor.back_emf_constant[joints] * speed * mean
+        columns = [_where_closed(self.current_loops, asked, every, own)
+                   for every, own in zip(without, (end, mean, heat, work), strict=True)]
+        state = LoopState(where(asked.is_open, 0.0, run.state.integral),
+                          where(asked.is_open, asked.voltage, run.state.voltage),
+                          where(asked.is_open, asked.voltage, run.state.pending))
+        return Electrical(*columns), state
+
+    def _run_loops(self, asked: LoopDemand, speed: NDArray[Any], step: float) -> LoopRun:
+        joints = self.current_loops.joints
+        motor = DCMotor(*(figure[joints] for figure in vars(self.motors.motor).values()))
+        return self.current_loops.run(motor, asked.target, asked.current, speed, asked.state,
+                                      self.voltage_limit[joints], step)
+
     def gear_friction(self, effort: NDArray[Any]) -> NDArray[Any]:
         """Return the dry friction of the gears under load, (1 - eta) |gamma tau_M|, and of the motors' shafts.
 
@@ -500,6 +596,13 @@ class JointActuators:
         outward = where(less_equal(limit, current), 1.0, where(less_equal(current, -limit), -1.0, 0.0))
         held = where(less(0.0, outward * rate), 0.0, rate)
         return np.where(states, np.where(is_limit(limit), held, rate), 0.0)
+
+
+def _where_closed(loops: CurrentLoops, asked: LoopDemand, values: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+    """Return values of all joints, shape (n,), with other ones where a current loop is closed, shape (m,)."""
+    result = values.astype(np.result_type(values, own, asked.is_open))
+    result[loops.joints] = where(asked.is_open, values[loops.joints], own)
+    return result
 
 
 def within(value: NDArray[Any], limit: Array) -> NDArray[Any]:

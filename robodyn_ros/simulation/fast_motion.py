@@ -83,7 +83,9 @@ def greatest_speed(plant: PlantModel) -> float:
 
 def divided(plant: PlantModel) -> PlantModel:
     """Return the plant with the steps of :func:`divided_step_program`."""
-    return replace(plant, step=plant.step / PARTS)
+    step = plant.step / PARTS
+    loops = plant.actuators.current_loops.within_step(step)
+    return replace(plant, step=step, actuators=replace(plant.actuators, current_loops=loops))
 
 
 def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **options: Any) -> StepProgram:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.simulation.motion import demand, viscous
+from robodyn_ros.simulation.motion import demand, loop_demand, viscous
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
 
@@ -56,6 +56,7 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     v, actuators = state.v, plant.actuators
     asked = demand(plant, command, v)
     line = actuators.effort_line(asked.voltage, state.current, plant.step)
+    line = actuators.regulated_line(line, loop_demand(plant, state, command), v, plant.step)
     at_start = actuators.limited_effort(line.effort - line.damping * plant.limits.of_motors(v))
     cogging = actuators.cogging_effort(state.q, plant.step * v)
     losses = actuators.gear_friction(at_start + cogging)

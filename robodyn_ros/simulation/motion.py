@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.joint_actuators import within
+from robodyn_ros.actuation.joint_actuators import LoopDemand, within
 from robodyn_ros.compile import greater, where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
@@ -72,6 +72,14 @@ def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
     effort = within(command.effort, plant.model.effort_limit)
     wanted = where(command.by_voltage, command.voltage, actuators.wanted_voltage(effort, v))
     return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0))
+
+
+def loop_demand(plant: PlantModel, state: PlantState, command: PlantCommand) -> LoopDemand:
+    """Return what current loops are to do in a step that begins in a state."""
+    joints = plant.actuators.current_loops.joints
+    return LoopDemand(
+        plant.actuators.wanted_current(within(command.effort, plant.model.effort_limit)), command.by_voltage[joints],
+        plant.actuators.limited_voltage(command.voltage)[joints], state.current[joints], state.loops)
 
 
 def ideal_effort(plant: PlantModel, command: PlantCommand) -> NDArray[Any]:

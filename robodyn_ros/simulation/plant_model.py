@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.current_loop import LoopState
 from robodyn_ros.actuation.driver_profile import load_driver
 from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
@@ -72,6 +73,7 @@ class PlantState(NamedTuple):
         saturation: Likewise of the motors: 1 or -1 at the limit of their current, else 0.
         energies: Sums since the start.
         presliding: Bristles of the dry friction.
+        loops: Current loops of the drives.
     """
 
     q: NDArray[Any]
@@ -82,6 +84,7 @@ class PlantState(NamedTuple):
     saturation: NDArray[Any]
     energies: EnergySums
     presliding: Presliding
+    loops: LoopState
 
     def without_energies(self) -> Self:
         """The state with energies that start from zero."""
@@ -199,6 +202,11 @@ class PlantModel:
             raise InputError(f"integrator {self.integrator}: expected motors without torque_ripple; use "
                              f"{Integrator.SEMI_IMPLICIT_EULER}, or leave it out")
         self._check_cogging()
+        loops = self.actuators.current_loops
+        if len(loops.joints) and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+            raise InputError(f"integrator {self.integrator}: expected motors without current_loop; use "
+                             f"{Integrator.SEMI_IMPLICIT_EULER}, or leave it out")
+        loops.check(self.actuators.motors.motor, self.step, self.model.joint_names)
         if len(self.bristles.joints) and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
             raise InputError(f"integrator {self.integrator}: expected friction without presliding, received stiffness "
                              f"of friction model '{self.friction.name}'; use {Integrator.SEMI_IMPLICIT_EULER}, or "
@@ -376,7 +384,7 @@ class PlantModel:
         return PlantState(np.array(q, dtype=np.float64), np.array(v, dtype=np.float64), none,
                           np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
                           np.full(self.n, float(STICKING)), none, EnergySums(*np.zeros((6, self.n))),
-                          at_rest(self.bristles))
+                          at_rest(self.bristles), self.actuators.current_loops.at_rest())
 
     def report_at_rest(self) -> PlantReport:
         """Return the report of a robot on which nothing acts."""

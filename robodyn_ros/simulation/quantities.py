@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.configuration import ActuatorSettings
+from robodyn_ros.actuation.current_loop import CurrentLoopSettings
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
 from robodyn_ros.actuation.motor_catalogue import MotorFigures
@@ -50,6 +51,8 @@ NOISES = ("sensing.position_noise", "sensing.velocity_noise")
 """Standard deviations of the scenario's noise: a program takes both or none."""
 
 RESOLUTION, DELAY = "sensing.position_resolution", "sensing.delay"
+
+LOOP_BANDWIDTH = "motor.current_loop_bandwidth"
 
 HARMONICS = {"motor.cogging", "motor.torque_ripple"}
 """Factors on what motors do periodically with their angles."""
@@ -152,6 +155,8 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _motor(ActuatorSettings, "current_limit", "motor.current_limit", "current_limit", or_infinite=True),
     _motor(ActuatorSettings, "gear_efficiency", "gear.efficiency", "efficiency"),
     _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
+    _quantity_of(declared(CurrentLoopSettings)["bandwidth"], LOOP_BANDWIDTH, (JOINT,), "actuators.loop_bandwidth",
+                 of_motors=True, description="Bandwidth of the current loop, of joints that have one"),
     Quantity("motor.cogging", None, "Factor on the cogging of the motor", minimum=0.0, maximum=100.0, axes=(JOINT,),
              nominal=1.0, of_motors=True),
     Quantity("motor.torque_ripple", None, "Factor on the torque ripple of the motor", minimum=0.0, axes=(JOINT,),
@@ -202,7 +207,7 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
     fields = {}
     for name, value in values.items():
         quantity, path = QUANTITIES[name], QUANTITIES[name].nominal
-        if isinstance(path, str):
+        if isinstance(path, str) and name != LOOP_BANDWIDTH:
             own = attrgetter(path)(plant)
             fields[path] = np.where(plant.actuators.is_motor, value, own) if quantity.of_motors else value
     if "friction.stiffness" in fields:
@@ -218,6 +223,9 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
     model = varied_model(varied.model, values)
     friction = varied.friction.scaled(values["friction.scale"]) if "friction.scale" in values else varied.friction
     actuators = varied.actuators
+    if LOOP_BANDWIDTH in values:
+        loops = plant.actuators.current_loops.with_bandwidth(values[LOOP_BANDWIDTH], motor)
+        actuators = replace(actuators, current_loops=loops)
     for name in HARMONICS & values.keys():
         field = name.removeprefix("motor.")
         actuators = replace(actuators, **{field: getattr(actuators, field).scaled(values[name])})
@@ -265,6 +273,9 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         if name in HARMONICS and not len(getattr(plant.actuators, name.removeprefix("motor.")).order):
             raise InputError(f"varied: '{name}' has no effect, because no motor of '{plant.model.name}' has any; give "
                              f"the actuators {name.removeprefix('motor.')}")
+        if name == LOOP_BANDWIDTH and not len(plant.actuators.current_loops.joints):
+            raise InputError(f"varied: '{name}' has no effect, because no motor of '{plant.model.name}' has a "
+                             "current loop; give the actuators current_loop")
         if name in ("friction.coulomb", "friction.static") and not isinstance(plant.friction, Friction):
             raise InputError(f"varied: '{name}': expected the friction model '{Friction.name}', received "
                              f"'{plant.friction.name}'; vary friction.viscous or friction.scale")

@@ -100,6 +100,8 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
     damping = passive(plant, command, v)
     regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(v))
     dry = clip(impulse, -friction, friction)
+    voltage = voltage.astype(np.result_type(voltage, state.loops.voltage))
+    voltage[actuators.current_loops.joints] = state.loops.voltage
     bent = 0.0 if bristle_impulse is None else on_joints(plant.bristles, bristle_impulse, plant.n) / step
     return PlantReport(
         voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),

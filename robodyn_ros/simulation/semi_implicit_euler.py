@@ -26,7 +26,15 @@ from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
-from robodyn_ros.simulation.motion import ideal_effort, inertia, rotor_momentum, shaft_damping, shaft_losses, viscous
+from robodyn_ros.simulation.motion import (
+    ideal_effort,
+    inertia,
+    loop_demand,
+    rotor_momentum,
+    shaft_damping,
+    shaft_losses,
+    viscous,
+)
 from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
 
@@ -83,6 +91,8 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
     step, actuators, before, velocity = plant.step, plant.actuators, state.energies, solution.velocity
     middle = 0.5 * (state.v + velocity)
     electrical = actuators.electrical_step(voltage, state.current, velocity, solution.saturation, step)
+    electrical, loops = actuators.regulated_step(electrical, loop_demand(plant, state, command), state.v, velocity,
+                                                 solution.saturation, step)
     dry = solution.friction_part
     presliding, losses = state.presliding, -dry * middle
     if bent is not None and len(plant.bristles.joints):
@@ -105,4 +115,5 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
             winding_heat=before.winding_heat + electrical.heat,
             friction_loss=before.friction_loss + losses - plant.friction_work(solution.motor_impulse, middle),
             stop_loss=before.stop_loss - (solution.impulse - dry) * middle),
-        presliding=presliding)
+        presliding=presliding,
+        loops=loops)

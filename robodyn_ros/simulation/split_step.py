@@ -137,4 +137,5 @@ def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, volt
             friction_loss=(state.energies.friction_loss - dry * middle
                            - plant.friction_work(solution.motor_impulse, middle)),
             stop_loss=state.energies.stop_loss - (solution.impulse - dry) * middle),
-        presliding=state.presliding)
+        presliding=state.presliding,
+        loops=state.loops)

@@ -1,0 +1,255 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The current loop of a servo drive: a sampled PI controller between the commanded current and the motor's voltage.
+
+    v = k_P (i* - i) + integral of k_I (i* - i),    within the voltage limit
+
+once per period of the loop, held until the next one, and applied some periods later (dead time). Where the limit holds,
+the integral takes the error that the voltage within the limit stands for (back-calculation, [HarneforsNee]). By a
+bandwidth omega, k_P = omega L_M and k_I = omega R_M cancel the pole of the armature, and the current follows as
+1 / (1 + s / omega) (internal model control, [HarneforsNee]).
+
+A step of the plant holds the motor's speed, and runs through the periods in it with the exact solution of (6.1) for
+each constant voltage. The mean current is then a line over the speed, as without a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.checks import constants
+from robodyn_ros.compile import clip, less, maximum, where
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.fields import declare
+
+MOST_DELAY = 8
+"""Greatest dead time [periods of the loop]."""
+
+MOST_PERIODS = 100
+"""Most periods of a loop in a step."""
+
+_GREATEST_LAG = np.pi / 6.0  # of the phase by dead time at the bandwidth: 60 degrees of margin are left
+
+
+@dataclass(frozen=True)
+class CurrentLoopSettings:
+    """A current loop, by its bandwidth or by its gains."""
+
+    bandwidth: float | None = declare(None, unit="Hz", minimum=0.0, above=True, description="Bandwidth, from which the "
+                                      "gains follow; none: `proportional` and `integral` are the gains")
+    proportional: float | None = declare(None, unit="V/A", minimum=0.0, description="Gain k_P")
+    integral: float | None = declare(None, unit="V/(A s)", minimum=0.0, description="Gain k_I")
+    period: float = declare(1e-4, unit="s", minimum=1e-6, maximum=0.1, description="Period; a step of the plant is a "
+                            "whole number of them")
+    delay: int = declare(0, unit="periods", minimum=0, maximum=MOST_DELAY, description="Dead time, from the measured "
+                         "current to the voltage")
+
+    def gains(self, resistance: float, inductance: float, where_: str) -> tuple[float, float]:
+        """Return k_P [V/A] and k_I [V/(A s)] for a motor.
+
+        Raises:
+            InputError: There are both a bandwidth and gains, or neither.
+        """
+        given = (self.proportional, self.integral)
+        if self.bandwidth is not None and given == (None, None):
+            rate = 2.0 * np.pi * self.bandwidth
+            return rate * inductance, rate * resistance
+        if self.bandwidth is None and (self.proportional or self.integral):
+            return self.proportional or 0.0, self.integral or 0.0
+        found = [name for name in ("bandwidth", "proportional", "integral") if getattr(self, name) is not None]
+        raise InputError(f"{where_}: expected bandwidth, or else proportional and integral, received "
+                         f"{' and '.join(found) or 'none of them'}")
+
+
+class LoopState(NamedTuple):
+    """State of the current loops, of m joints that have one; may be traced.
+
+    Attributes:
+        integral: Shape (m,) [V].
+        voltage: That is applied, shape (m,) [V].
+        pending: Voltages that are computed but not yet applied, the newest first, shape (D, m) [V].
+    """
+
+    integral: NDArray[Any]
+    voltage: NDArray[Any]
+    pending: NDArray[Any]
+
+
+class LoopRun(NamedTuple):
+    """A step of current loops, at a speed of their motors; each array has shape (m,).
+
+    Attributes:
+        current: At the end [A].
+        mean: Of the current [A].
+        mean_slope: Derivative of the mean by the speed, not positive [A s/rad].
+        mean_square: Of the current [A^2].
+        state: At the end.
+    """
+
+    current: NDArray[Any]
+    mean: NDArray[Any]
+    mean_slope: NDArray[Any]
+    mean_square: NDArray[Any]
+    state: LoopState
+
+
+@dataclass(frozen=True, eq=False)
+class CurrentLoops:
+    """Current loops of m motors.
+
+    Attributes:
+        joints: Indices of the joints whose motors have one, shape (m,).
+        proportional: k_P, shape (m,) [V/A].
+        integral: k_I, shape (m,) [V/(A s)].
+        period: Shape (m,) [s].
+        delay: Whole numbers, shape (m,) [periods].
+    """
+
+    joints: NDArray[np.intp]
+    proportional: Array
+    integral: Array
+    period: Array
+    delay: NDArray[np.intp]
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return no loops."""
+        nothing, nowhere = np.zeros(0), np.zeros(0, dtype=np.intp)
+        return cls(nowhere, nothing, nothing, nothing, nowhere)
+
+    def check(self, motor: DCMotor, step: float, joint_names: Sequence[str]) -> None:
+        """Check that loops fit a step of the plant, and are stable with motors at rest.
+
+        Args:
+            motor: Of all joints.
+            step: h [s].
+            joint_names: Of all joints.
+
+        Raises:
+            InputError: A period is longer than the step, does not divide it, or divides it into too many; or a loop is
+                unstable.
+        """
+        figures = (constants(each, traced=np.nan) for each in (
+            self.proportional, self.integral, motor.resistance[self.joints], motor.inductance[self.joints]))
+        for joint, period, delay, gain, rate, resistance, inductance in zip(
+                self.joints, self.period, self.delay, *figures, strict=True):
+            place = f"current_loop of joint '{joint_names[joint]}'"
+            count = step / period
+            if abs(count - round(count)) > 1e-6 * count or not 1 <= round(count) <= MOST_PERIODS:
+                whole = min(max(round(count), 1), MOST_PERIODS)
+                raise InputError(f"{place}: expected a step of the plant of 1 to {MOST_PERIODS} whole periods of the "
+                                 f"loop, received a step of {step:g} s and a period of {period:g} s; a period of "
+                                 f"{step / whole:.6g} s or a step of {whole * period:.6g} s would do")
+            size = _spectral_radius(gain, rate, period, int(delay), resistance, inductance)
+            if size >= 1.0:
+                bandwidth = _GREATEST_LAG / (2.0 * np.pi * period * (delay + 0.5))
+                raise InputError(f"{place}: expected gains that are stable with its period and delay, received "
+                                 f"proportional {gain:g} V/A and integral {rate:g} V/(A s), with which errors of the "
+                                 f"current grow {size:.3g} times in a period; a bandwidth of {bandwidth:.4g} Hz would "
+                                 "do, or a shorter period")
+
+    def within_step(self, step: float) -> Self:
+        """Return the loops with as many whole periods in a step as they need, each no longer than now."""
+        return replace(self, period=step / np.ceil(step / self.period - 1e-6)) if len(self.joints) else self
+
+    def with_bandwidth(self, bandwidth: NDArray[Any], motor: DCMotor) -> Self:
+        """Return the loops with the gains of bandwidths, shape (n,), may be traced [Hz], for n motors."""
+        rate = 2.0 * np.pi * bandwidth[self.joints]
+        return replace(self, proportional=rate * motor.inductance[self.joints],
+                       integral=rate * motor.resistance[self.joints])
+
+    def at_rest(self) -> LoopState:
+        """Return the state without voltage."""
+        none = np.zeros(len(self.joints))
+        return LoopState(none, none, np.zeros((int(np.max(self.delay, initial=0)), len(none))))
+
+    def run(self, motor: DCMotor, target: NDArray[Any], current: NDArray[Any], speed: NDArray[Any], state: LoopState,
+            limit: Array, step: float) -> LoopRun:
+        """Run through a step.
+
+        Args:
+            motor: Of the m joints.
+            target: Commanded currents, shape (m,) [A].
+            current: At the beginning, shape (m,) [A].
+            speed: Of the motors, held, shape (m,) [rad/s].
+            state: At the beginning.
+            limit: Of the voltages, may be infinite, shape (m,) [V].
+            step: h [s].
+        """
+        parts = [self._run_one(_one(motor, k), target[k], current[k], speed[k], state, limit[k], step, k)
+                 for k in range(len(self.joints))]
+        if not parts:
+            return LoopRun(target, target, target, target, state)
+        at_end, mean, slope, square = (np.array(column) for column in zip(*(part[:-1] for part in parts),
+                                                                            strict=True))
+        ends = [part[-1] for part in parts]
+        lines = np.array([each.pending for each in ends]).T.reshape(state.pending.shape)
+        after = LoopState(np.array([each.integral for each in ends]), np.array([each.voltage for each in ends]), lines)
+        return LoopRun(at_end, mean, slope, square, after)
+
+    def _run_one(self, motor: DCMotor, target: Any, current: Any, speed: Any, state: LoopState, limit: Any, step: float,
+                 k: int) -> tuple[Any, ...]:
+        """As :meth:`run`, for the loop of one motor, with the slopes of everything by the speed."""
+        period, gain, rate, delay = float(self.period[k]), self.proportional[k], self.integral[k], int(self.delay[k])
+        count, shares = round(step / period), motor.current_shares(period)
+        end, mean, square = shares.end[0], shares.mean[0], shares.mean_square[0]
+        resistance, back_emf = motor.resistance[0], motor.back_emf_constant[0]
+        share = where(less(period * rate, gain), period * rate / where(gain, gain, 1.0), 1.0)
+        integral, line, applied = state.integral[k], list(state.pending[:, k]), state.voltage[k]
+        none = np.float64(0.0)
+        d_current = d_integral = none
+        d_line: list[Any] = [none] * len(line)
+        total = d_total = squares = none
+        bounded = np.isfinite(constants(np.asarray(limit), traced=0.0))
+        for _ in range(count):
+            error = target - current
+            wanted, d_wanted = gain * error + integral, d_integral - gain * d_current
+            voltage = clip(wanted, -limit, limit) if bounded else wanted
+            d_voltage = where(less(abs(wanted), limit), d_wanted, 0.0) if bounded else d_wanted
+            integral = integral + period * rate * error + share * (voltage - wanted)
+            d_integral = d_integral - period * rate * d_current + share * (d_voltage - d_wanted)
+            line, d_line = [voltage, *line], [d_voltage, *d_line]
+            applied, d_applied = line[delay], d_line[delay]
+            line, d_line = line[:len(state.pending)], d_line[:len(state.pending)]
+            settled, d_settled = (applied - back_emf * speed) / resistance, (d_applied - back_emf) / resistance
+            excess, d_excess = current - settled, d_current - d_settled
+            total, d_total = total + settled + mean * excess, d_total + d_settled + mean * d_excess
+            squares = squares + settled * (settled + 2.0 * mean * excess) + square * excess * excess
+            current, d_current = settled + end * excess, d_settled + end * d_excess
+        slope = -maximum(-d_total / count, 0.0)
+        return current, total / count, slope, squares / count, LoopState(integral, applied, np.array(line))
+
+
+def _one(motor: DCMotor, k: int) -> DCMotor:
+    return DCMotor(*(np.asarray(figure)[k:k + 1] for figure in vars(motor).values()))
+
+
+def _spectral_radius(gain: float, rate: float, period: float, delay: int, resistance: float, inductance: float
+                     ) -> float:
+    """Factor by which the slowest error of current, integral and voltages under way grows in a period, at rest."""
+    if np.isnan([gain, rate, resistance, inductance]).any():  # varied: not known yet
+        return 0.0
+    end = np.exp(-period * resistance / inductance) if inductance > 0.0 else 0.0
+    matrix = np.zeros((2 + delay, 2 + delay))  # of current, integral, and voltages, the newest first
+    law = np.zeros(2 + delay)
+    law[:2] = -gain, 1.0
+    matrix[0, 0] = end
+    matrix[0] += (1.0 - end) / resistance * (np.eye(2 + delay)[-1] if delay else law)
+    matrix[1, :2] = -period * rate, 1.0
+    if delay:
+        matrix[2] = law
+        matrix[3:, 2:-1] = np.eye(delay - 1)
+    return float(np.abs(np.linalg.eigvals(matrix)).max())
