@@ -157,3 +157,31 @@ def test_steps_that_are_too_long_and_methods_without_ripple_say_so():
         wheel(integrator="runge_kutta", torque_ripple=harmonic(6, 0.1))
     with pytest.raises(InputError, match="engine mujoco: expected motors that do not depend on .* torque_ripple"):
         MujocoPlant(WHEEL, actuators=actuators(torque_ripple=harmonic(6, 0.1)))
+
+
+DCMOTOR = """<mujoco><option timestep="1e-4" gravity="0 0 0" integrator="implicitfast"/><worldbody><body>
+<joint name="j" axis="0 0 1" armature="4e-5"/><inertial mass="1" pos="0 0 0" diaginertia="1 1 0.01"/></body></worldbody>
+<actuator><dcmotor joint="j" motorconst="0.1" resistance="1" inductance="2e-3" cogging="0.05 12 0.3"/></actuator>
+</mujoco>"""
+
+
+def test_cogging_and_current_are_those_of_mujocos_dcmotor():
+    """A motor without gear that a voltage starts from rest, and that its cogging catches when it is gone."""
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(DCMOTOR)
+    data, places = mujoco.MjData(model), []
+    light = Robot.from_urdf_text(robot(link("a", ""), joint("j", "a", "b", limit=LIMIT), link(
+        "b", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>')),
+        gravity=(0.0, 0.0, 0.0))
+    motor = MOTOR | {"inductance": 2e-3}
+    given = {"joints": {"j": {"actuator": {"motor": motor, "gear_ratio": 1, "cogging": harmonic(amplitude=0.05)}}}}
+    plant = Plant(light, 1e-4, actuators=HardwareSettings.from_mapping(given).joint_actuators(light.model))
+    for step in range(8000):
+        voltage = 1.5 if step < 4000 else 0.0
+        data.ctrl[:] = voltage
+        mujoco.mj_step(model, data)
+        by_voltage(plant, voltage)
+        places.append((plant.q[0], data.qpos[0]))
+    ours, theirs = np.array(places).T
+    assert np.ptp(ours) > 4.0 * np.pi / 12
+    assert_allclose(ours, theirs, atol=0.01 * np.ptp(ours))
