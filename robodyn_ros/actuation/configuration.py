@@ -29,7 +29,7 @@ from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, shown, unknown
-from robodyn_ros.fields import Unit, declare, section
+from robodyn_ros.fields import VELOCITY, Unit, declare, section
 from robodyn_ros.resources import actuators_file
 
 
@@ -44,6 +44,10 @@ class ActuatorSettings:
         description="Motor turns per joint turn, or motor angle per metre; negative where the motor turns the other "
         "way; none: of the transmission of the robot's description; not for coupled joints")
     gear_efficiency: float = declare(1.0, minimum=0.0, above=True, maximum=1.0, description="Efficiency of the gear")
+    gear_static_loss: float = declare(0.0, minimum=0.0, maximum=1.0, description="Rise of the loss of the gear towards "
+                                      "rest, as a share of the load")
+    gear_loss_velocity: float = declare(0.1, unit=VELOCITY, minimum=0.0, above=True, description="Velocity of the "
+                                        "joint at which `gear_static_loss` has fallen to 1/e")
     motor_damping: float = declare(0.0, unit="N m s/rad", minimum=0.0,
                                    description="Viscous friction at the motor's shaft")
     motor_friction: float = declare(0.0, unit="N m", minimum=0.0, description="Coulomb friction at the motor's shaft")
@@ -279,6 +283,8 @@ class HardwareSettings:
             "gear_ratio": ratio,
             "is_motor": True,
             "efficiency": found.gear_efficiency,
+            "static_loss": found.gear_static_loss,
+            "loss_velocity": found.gear_loss_velocity,
             "motor_damping": found.motor_damping,
             "motor_friction": found.motor_friction,
             "voltage_limit": found.voltage_limit or motor.nominal_voltage,
@@ -320,7 +326,8 @@ class HardwareSettings:
 
 _IDEAL: dict[str, Any] = {
     "resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0,
-    "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "motor_damping": 0.0, "motor_friction": 0.0,
+    "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "static_loss": 0.0,
+    "loss_velocity": 1.0, "motor_damping": 0.0, "motor_friction": 0.0,
     "voltage_limit": np.inf, "current_limit": np.inf, "torque_limit": np.inf, "thermal_resistance": 0.0,
     "thermal_time_constant": 1.0, "ambient_temperature": AMBIENT_TEMPERATURE, "resistance_coefficient": 0.0,
     "torque_constant_coefficient": 0.0, "derating_start": np.inf, "derating_end": np.inf,

@@ -47,7 +47,8 @@ _LIMIT = Range(0.0, above=True, or_infinite=True)
 _RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LIMIT, "motor_damping": NOT_NEGATIVE,
            "motor_friction": NOT_NEGATIVE,
            "thermal_resistance": NOT_NEGATIVE, "thermal_time_constant": POSITIVE,
-           "efficiency": Range(0.0, 1.0, above=True), "resistance_coefficient": NOT_NEGATIVE,
+           "efficiency": Range(0.0, 1.0, above=True), "static_loss": Range(0.0, 1.0), "loss_velocity": POSITIVE,
+           "resistance_coefficient": NOT_NEGATIVE,
            "torque_constant_coefficient": Range(maximum=0.0), "derating_start": Range(or_infinite=True),
            "derating_end": Range(or_infinite=True), "derating": Range(0.0, 1.0)}
 
@@ -131,6 +132,8 @@ class JointActuators:
         derating_start: Temperature of the winding from which the limits of current and torque fall [degrees Celsius].
         derating_end: Temperature at which they are 0 [degrees Celsius].
         derating: Share of the limits that is left.
+        static_loss: Rise of the gear's loss towards rest, as a share of the load.
+        loss_velocity: Velocity of the gear's output at which this rise has fallen to 1/e [rad/s or m/s].
         cogging: Torque of the motors' shafts by their angles [N m].
         torque_ripple: Share by which torque and back-EMF constants change with the angle, below 1 in sum.
         current_loops: Of the drives; joints without one have their efforts converted to voltages.
@@ -156,6 +159,8 @@ class JointActuators:
     derating_start: Array = np.inf  # type: ignore[assignment]
     derating_end: Array = np.inf  # type: ignore[assignment]
     derating: Array = 1.0  # type: ignore[assignment]
+    static_loss: Array = 0.0  # type: ignore[assignment]
+    loss_velocity: Array = 0.1  # type: ignore[assignment]
     cogging: Harmonics = field(default_factory=Harmonics.none)
     torque_ripple: Harmonics = field(default_factory=Harmonics.none)
     current_loops: CurrentLoops = field(default_factory=CurrentLoops.none)
@@ -225,7 +230,8 @@ class JointActuators:
     @cached_property
     def has_gear_friction(self) -> NDArray[np.bool_]:
         """Whether a joint has a motor with friction or a gear with losses, shape (n,)."""
-        return self.is_motor & ((constants(self.efficiency, traced=0.0) < 1.0) | (self.motor_friction > 0.0))
+        return self.is_motor & ((constants(self.efficiency, traced=0.0) < 1.0) | (self.motor_friction > 0.0)
+                                 | (constants(self.static_loss, traced=1.0) > 0.0))
 
     @cached_property
     def is_coupled(self) -> NDArray[np.bool_]:
@@ -500,19 +506,26 @@ class JointActuators:
         return self.current_loops.run(motor, asked.target, asked.current, speed, asked.state,
                                       self.voltage_limit[joints], step)
 
-    def gear_friction(self, effort: NDArray[Any]) -> NDArray[Any]:
-        """Return the dry friction of the gears under load, (1 - eta) |gamma tau_M|, and of the motors' shafts.
+    def gear_friction(self, effort: NDArray[Any], speed: NDArray[Any]) -> NDArray[Any]:
+        """Return the dry friction of the gears under load, (1 - eta + s e^(-(w / w_s)^2)) |gamma tau_M|, and of shafts.
+
+        The second part is Stribeck's rise towards rest, which in the joints of robots grows with the load as the first
+        part does [Bittencourt]; s is ``static_loss``.
 
         A driving motor delivers eta gamma tau_M, a driven motor resists with (2 - eta) gamma tau_M, and in between the
         gear sticks.
 
         Args:
             effort: gamma tau_M, of the motors before the gears' losses, shape (n,) [N m or N].
+            speed: w of the gears' outputs, likewise [rad/s or m/s].
 
         Returns:
             The greatest friction at the gears' outputs, shape (n,) [N m or N].
         """
-        losses = (1.0 - self.efficiency) * abs(effort)
+        share = 1.0 - self.efficiency
+        if (constants(self.static_loss, traced=1.0) > 0.0).any():
+            share = share + self.static_loss * np.exp(-((speed / self.loss_velocity) ** 2))
+        losses = share * abs(effort)
         if self.motor_friction.any():
             losses = losses + abs(self.motors.gear.ratio) * self.motor_friction
         return np.where(self.has_gear_friction, losses, 0.0)
@@ -532,7 +545,7 @@ class JointActuators:
         gear = self.motors.gear
         outputs, speeds = gear.output_effort(effort.T).T, gear.output_motion(v.T).T
         kept = np.where(self.is_coupled & self.has_gear_friction, abs(gear.ratio) * self.motor_friction, 0.0)
-        losses = self.gear_friction(outputs) - kept
+        losses = self.gear_friction(outputs, speeds) - kept
         behind: NDArray[Any] = gear.effort_of_outputs((outputs - losses * np.sign(speeds)).T).T
         return behind
 

@@ -59,7 +59,7 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     line = actuators.regulated_line(line, loop_demand(plant, state, command), v, plant.step)
     at_start = actuators.limited_effort(line.effort - line.damping * plant.limits.of_motors(v))
     cogging = actuators.cogging_effort(state.q, plant.step * v)
-    losses = actuators.gear_friction(at_start + cogging)
+    losses = actuators.gear_friction(at_start + cogging, plant.limits.of_motors(v))
     dry, bending = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses), plant.bristles.joints
     rigid = dry.copy()
     rigid[bending] = 0.0

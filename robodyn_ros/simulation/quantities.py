@@ -154,6 +154,7 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _motor(ActuatorSettings, "voltage_limit", "motor.voltage_limit", "voltage_limit", or_infinite=True),
     _motor(ActuatorSettings, "current_limit", "motor.current_limit", "current_limit", or_infinite=True),
     _motor(ActuatorSettings, "gear_efficiency", "gear.efficiency", "efficiency"),
+    _motor(ActuatorSettings, "gear_static_loss", "gear.static_loss", "static_loss"),
     _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
     _quantity_of(declared(CurrentLoopSettings)["bandwidth"], LOOP_BANDWIDTH, (JOINT,), "actuators.loop_bandwidth",
                  of_motors=True, description="Bandwidth of the current loop, of joints that have one"),

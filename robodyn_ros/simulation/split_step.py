@@ -83,7 +83,8 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
     """
     v, actuators, limits = state.v, plant.actuators, plant.limits
     voltage = demand(plant, command, v).voltage
-    losses = actuators.gear_friction(actuators.output_effort_of(actuators.instant_current(voltage, state.current, v)))
+    flowing = actuators.instant_current(voltage, state.current, v)
+    losses = actuators.gear_friction(actuators.output_effort_of(flowing), limits.of_motors(v))
     level = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses) + command.brake
     mass, nothing = inertia(plant, state.q), np.zeros(plant.n)
     posed = Problem(

@@ -114,7 +114,7 @@ def test_currents_never_pass_their_limits(voltage, current, velocity, saturation
 def test_gear_that_drives_delivers_its_efficiency(efficiency, torque):
     actuators = JointActuators(MOTORS, efficiency=[efficiency, 1.0])
     effort = pair([torque, torque])
-    friction = actuators.gear_friction(effort)
+    friction = actuators.gear_friction(effort, np.ones(2))
     np.testing.assert_allclose(abs(effort[0]) - friction[0], efficiency * abs(effort[0]), rtol=1e-12, atol=1e-15)
     assert friction[1] == 0.0
 
@@ -153,6 +153,16 @@ def test_rate_of_the_current_is_6_1_and_stops_at_the_limit():
     assert actuators.current_rate(-voltage, pair([5.1, 5.1]), v)[0] < 0.0
 
 
+def test_the_loss_of_a_gear_rises_towards_rest_with_its_load():
+    """(1 - eta + s exp(-(w / w_s)^2)) |tau| by hand."""
+    actuators = JointActuators(MOTORS, efficiency=0.9, static_loss=[0.2, 0.0], loss_velocity=0.05)
+    effort = pair([-30.0, 40.0])
+    np.testing.assert_allclose(actuators.gear_friction(effort, pair([0.0, 0.0])), [9.0, 4.0])
+    np.testing.assert_allclose(actuators.gear_friction(effort, pair([0.05, 0.05])), [3.0 + 6.0 / np.e, 4.0])
+    np.testing.assert_allclose(actuators.gear_friction(effort, pair([-1.0, 1.0])), [3.0, 4.0], atol=1e-12)
+    assert JointActuators(MOTORS, static_loss=[0.1, 0.0]).has_gear_friction.tolist() == [True, False]
+
+
 def test_power_is_voltage_times_current():
     actuators = JointActuators(MOTORS)
     current, v = pair([3.0, -2.0]), pair([0.4, 0.5])
@@ -165,7 +175,7 @@ def test_power_is_voltage_times_current():
 def test_ideal_sources_add_nothing():
     actuators, some = JointActuators.ideal_sources(3), RNG.normal(size=3)
     for value in (actuators.reflected_inertia, actuators.reflected_damping, actuators.effort_of(some),
-                  actuators.gear_friction(some), *actuators.effort_line(some, some, STEP),
+                  actuators.gear_friction(some, some), *actuators.effort_line(some, some, STEP),
                   *actuators.electrical_step(some, some, some, np.zeros(3), STEP),
                   actuators.current_rate(some, some, some), actuators.power(some, some, some)):
         np.testing.assert_array_equal(value, np.zeros(3))

@@ -15,6 +15,7 @@ import pytest
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.current_loop import CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -35,7 +36,7 @@ from robodyn_ros.simulation.model_perturbations import (
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import HARMONICS, QUANTITIES
+from robodyn_ros.simulation.quantities import HARMONICS, LOOP_BANDWIDTH, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.sensing import Sensing, Sensors
 
@@ -70,6 +71,8 @@ def numbers(name, plant, count, seed=0):
         return random.uniform(0.6, 1.0, shape)
     if name == "friction.stiffness":
         return 1e4 * random.uniform(0.5, 2.0, shape)
+    if name in ("gear.static_loss", LOOP_BANDWIDTH):
+        return random.uniform(0.05, 0.2, shape) * (1e3 if name == LOOP_BANDWIDTH else 1.0)
     if quantity.of_motors:
         return quantity.nominal_value(plant) * random.uniform(0.7, 1.4, shape)
     if name == "gravity":
@@ -105,11 +108,15 @@ def rebuilt(plant, values):
     constant = values.get("motor.torque_constant", motor.torque_constant)
     motor = DCMotor(values.get("motor.resistance", motor.resistance), constant, motor.rotor_inertia, motor.inductance,
                     constant * (motor.back_emf_constant / motor.torque_constant))
+    loops = own.current_loops
+    if "motor.current_loop_bandwidth" in values:
+        loops = loops.with_bandwidth(values["motor.current_loop_bandwidth"], own.motors.motor)
     actuators = JointActuators(
         Actuators(motor, GearTrain(values.get("gear.ratio", gear.ratio))), own.is_motor,
         values.get("gear.efficiency", own.efficiency), own.motor_damping,
         values.get("motor.voltage_limit", own.voltage_limit), values.get("motor.current_limit", own.current_limit),
-        own.torque_limit, cogging=own.cogging.scaled(values.get("motor.cogging", np.ones(plant.n))),
+        own.torque_limit, static_loss=values.get("gear.static_loss", own.static_loss),
+        current_loops=loops, cogging=own.cogging.scaled(values.get("motor.cogging", np.ones(plant.n))),
         torque_ripple=own.torque_ripple.scaled(values.get("motor.torque_ripple", np.ones(plant.n))))
     return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)),
                    actuators=actuators)
@@ -130,7 +137,9 @@ BENDING = plant_of(ROBOT, friction=MaxwellSlip(np.full(N, 0.5), 0.3, 0.4, 0.01, 
                                                10.0))
 PERIODIC = {name: Harmonics(*(np.full((1, N), figure) for figure in figures)) for name, figures in
             (("cogging", (12.0, 0.01, 0.3)), ("torque_ripple", (6.0, 0.2, 0.1)))}
-MOTORS = tuple(name for name, quantity in QUANTITIES.items() if quantity.of_motors and name not in HARMONICS)
+MOTORS = tuple(name for name, quantity in QUANTITIES.items()
+               if quantity.of_motors and name not in (*HARMONICS, LOOP_BANDWIDTH))
+REGULATED = CurrentLoops(np.array([0, 2]), *np.array([[0.5, 0.4], [300.0, 200.0], [2.5e-4, 5e-4]]), np.array([1, 0]))
 LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2.0, 2.0, np.inf, np.inf]))
 
 
@@ -141,6 +150,7 @@ LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2
     (("motor.torque_constant", "motor.resistance", "gear.ratio"), driven()),
     (("gear.efficiency",), driven()),
     ((*MOTORS, *sorted(HARMONICS)), driven(voltage_limit=24.0, current_limit=8.0, **PERIODIC)),
+    ((*MOTORS, LOOP_BANDWIDTH), driven(voltage_limit=24.0, current_limit=8.0, current_loops=REGULATED)),
     (("friction.stiffness", "friction.damping", "friction.coulomb"), BENDING),
     ((*MOTORS, "gravity", "payload.mass", "friction.scale"), replace(LIMITED, friction=RUBBING.friction)),
     (("motor.torque_constant", "gear.ratio", "payload.mass", "gravity", "friction.scale"),
