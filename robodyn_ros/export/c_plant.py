@@ -88,8 +88,8 @@ def _statements(program: Program, statements: Sequence[Statement], prefix: str, 
         if isinstance(statement, Compute):
             function = _function(program, statement, f"{prefix}_part{len(written)}")
             written.append(function)
-            names = [f"plant->{identifier(name)}" for name in
-                     _filled(program, (*statement.inputs, *statement.output_names))]
+            paths = [*dict.fromkeys(_filled(program, statement.inputs)), *_filled(program, statement.output_names)]
+            names = [f"plant->{identifier(path)}" for path in paths]
             yield from folded(f"{indent}{function.name}({', '.join(names)});").split("\n")
             continue
         assert isinstance(statement, Repeat) and isinstance(statement.count, int)
@@ -104,11 +104,11 @@ def _statements(program: Program, statements: Sequence[Statement], prefix: str, 
 def _function(program: Program, statement: Compute, name: str) -> CFunction:
     shapes: dict[str, Shape] = {path: program.variables[path] for path in statement.inputs}
     outputs = {f"new_{identifier(path)}": program.variables[path] for path in _filled(program, statement.output_names)}
-    given = _filled(program, statement.inputs)
+    given = list(dict.fromkeys(_filled(program, statement.inputs)))  # a path may be an input twice
 
     def flat(*arrays: Any) -> Any:
         known = dict(zip(given, arrays, strict=True))
-        every = [known[path] if path in known else np.zeros(shape) for path, shape in shapes.items()]
+        every = [known[path] if path in known else np.zeros(shapes[path]) for path in statement.inputs]
         results = program.results(statement, statement.function(*every))
         return np.concatenate([np.ravel(array) for array in results])
 

@@ -19,6 +19,7 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
+from robodyn_ros.compile.records import form_of, to_numbers
 from robodyn_ros.export import plant_source, write_new
 from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.simulation.plant import Plant
@@ -35,6 +36,8 @@ class InC:
     """The struct of a simulated robot in C, as an array of doubles, and what lies behind it."""
 
     def __init__(self, model, folder):
+        rest = model.state(*np.zeros((2, model.n)))
+        self._size = len(to_numbers(form_of(rest), rest, "state"))
         self.n, self.name = model.n, f"{model.model.name}_plant"
         _, file = write_new(folder / "code", plant_source(model).files)
         subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", str(file), "-o", str(folder / "plant.so"), "-lm"],
@@ -52,7 +55,7 @@ class InC:
     def step(self, **command):
         names = ("effort", "voltage", "by_voltage", "damping", "brake", "external")
         for name, values in command.items():
-            first = (12 + names.index(name)) * self.n
+            first = self._size + names.index(name) * self.n
             self._numbers[first:first + self.n] = values
         self._call("step")
         assert self._numbers[-1] == 7.0
@@ -100,6 +103,20 @@ def test_motors_move_as_in_python(by_voltage, tmp_path):
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model))
     drive(robot, model, tmp_path, by_voltage=by_voltage)
+
+
+@needs_compiler
+def test_presliding_cogging_and_current_loops_move_as_in_python(tmp_path):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    joint = {"actuator": {"motor": "maxon_re40_148877", "gear_ratio": 50, "gear_static_loss": 0.1,
+                          "current_loop": {"bandwidth": 300.0, "period": 2.5e-4, "delay": 1},
+                          "cogging": [{"order": 14, "amplitude": 0.005, "phase": 0.2}],
+                          "torque_ripple": [{"order": 2, "amplitude": 0.05}]},
+             "friction": {"model": "maxwell_slip", "coulomb": 0.3, "static": 0.5, "stiffness": 1e4, "elements": 2}}
+    settings = HardwareSettings.from_mapping({"joints": dict.fromkeys(robot.joint_names, joint)})
+    model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
+                                        settings.joint_friction(robot.model))
+    assert (drive(robot, model, tmp_path, steps=600) > 0.1).all()
 
 
 def test_what_is_not_exported_is_refused(tmp_path, monkeypatch, capsys):
