@@ -68,7 +68,7 @@ class InC:
             _fields_ = [("supervisor", Supervisor), ("clock", Clock), ("time", real), ("held", Point),
                         ("resting", Point), ("rest_time", real), ("current", POINTER(Trajectory)),
                         ("next", POINTER(Trajectory)), ("has_state", c_int), ("last_q", joints),
-                        ("last_v", joints), ("behind", real)]
+                        ("last_v", joints), ("repeated", real), ("behind", real)]
 
         self.Point, self.Trajectory = Point, Trajectory
         self.motion = Motion(behind=7.0)
@@ -270,3 +270,22 @@ def test_bounds_stop_the_robot(tmp_path):
     assert watch(rest, 1000.0 * outward) == (RUNAWAY, 1)
     assert watch(rest, 1000.0 * outward, runaway_factor=0.0)[0] == 0
     assert in_c.motion_watch(motion, 0.001, rest + 1.0, rest) == JUMP
+
+
+def test_states_that_repeat_are_of_one_instant(tmp_path):
+    robot = Robot.from_urdf(robot_file("scara"))
+    in_c, n, period = InC(robot, tmp_path), robot.n, 0.001
+    motion, q, v = byref(in_c.motion), np.zeros(robot.n), np.full(robot.n, 0.9)
+
+    def watch(change, repeats):
+        in_c.motion_init(motion, q, v)
+        found = [in_c.motion_watch(motion, period, q, v) for _ in range(repeats)]
+        return {*found, in_c.motion_watch(motion, period, q + change, v)}
+
+    assert watch(0.09, 100) == {0}  # 0.9 rad/s for 0.1 s, which the driver was held up
+    assert watch(0.09, 1) == {0, JUMP}
+    assert watch(1.0, 10_000) == {0, JUMP}
+    still = np.zeros(n)
+    in_c.motion_init(motion, q, still)
+    assert {in_c.motion_watch(motion, period, q, still) for _ in range(10_000)} == {0}
+    assert in_c.motion_watch(motion, period, q + 0.1, still) == JUMP
