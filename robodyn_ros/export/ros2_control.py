@@ -143,7 +143,7 @@ def _snippets(law: Law[Any, Any, Any], name: str, robot: str, gains: list[Settab
                      for i, gain in enumerate(gains))
     n = law.robot.n
     tolerances = "\n".join(
-        f"    settings.{field}[{j}] = or_any(params.constraints.{identifier(joint)}.{given});"
+        f"    tolerances.{field}.q[{j}] = or_any(params.constraints.{identifier(joint)}.{given});"
         for j, joint in enumerate(law.robot.joint_names) for field, given in (("path", "trajectory"), ("goal", "goal")))
     sets = (f"    for (int gain = 0; gain < {len(gains)}; ++gain) {{\n"
             f"      (void){name}_set_gain(&law_, gain, settings.gains[static_cast<std::size_t>(gain)]);\n    }}")
@@ -210,7 +210,9 @@ def _put(tree: dict[str, Any], path: str, leaf: dict[str, Any]) -> None:
 
 
 _README_OF_MOTION = """\
-- It follows `~/joint_trajectory` (trajectory_msgs/JointTrajectory) by quintics through the points, and holds the last.
-  `constraints.*` are tolerances as of joint_trajectory_controller; a path tolerance that is violated ends the motion.
+- It follows `~/joint_trajectory` (trajectory_msgs/JointTrajectory) and goals of the action `~/follow_joint_trajectory`
+  (control_msgs/FollowJointTrajectory) by quintics through the points, and holds the last. It follows one motion; a new
+  one takes its place. `constraints.*` are tolerances as of joint_trajectory_controller, which goals may override; a
+  path tolerance that is violated ends the motion.
 - A controller before it may set `JOINT/position`, `JOINT/velocity` and `JOINT/acceleration` of this controller instead
   (chained mode); the topic is then refused."""

@@ -96,13 +96,10 @@ class Client:
                            strictness=self.srv.SwitchController.Request.STRICT)
 
     def move(self, controller, goal, seconds=2.0):
-        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+        from trajectory_msgs.msg import JointTrajectory
 
         publisher = self.node.create_publisher(JointTrajectory, f"/{controller}/joint_trajectory", 1)
-        message = JointTrajectory(joint_names=list(self.robot.joint_names))
-        point = JointTrajectoryPoint(positions=list(map(float, goal)))
-        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1.0))
-        message.points = [point]
+        message = self.trajectory(goal, seconds)
         answers = self._answers()
 
         def answered():
@@ -112,6 +109,36 @@ class Client:
 
         self.wait(answered, "answered")
         self.node.destroy_publisher(publisher)
+
+    def follow(self, controller, goal, seconds=2.0, cancel=False, **fields):
+        """Send a goal of the action, and return the status and the code of its result, and a feedback message."""
+        from control_msgs.action import FollowJointTrajectory
+        from rclpy.action import ActionClient
+
+        client, heard = ActionClient(self.node, FollowJointTrajectory, f"/{controller}/follow_joint_trajectory"), []
+        assert client.wait_for_server(DEADLINE)
+        request = FollowJointTrajectory.Goal(**fields)
+        request.trajectory = self.trajectory(goal, seconds)
+        sent = client.send_goal_async(request, feedback_callback=lambda message: heard.append(message.feedback))
+        self.wait(sent.done, "answered the goal")
+        if not sent.result().accepted:
+            return None, None, None
+        if cancel:
+            self.wait(lambda: heard, "sent feedback")
+            sent.result().cancel_goal_async()
+        ended = sent.result().get_result_async()
+        self.wait(ended.done, "ended the goal")
+        client.destroy()
+        return ended.result().status, ended.result().result.error_code, heard[-1] if heard else None
+
+    def trajectory(self, goal, seconds):
+        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+        message = JointTrajectory(joint_names=list(self.robot.joint_names))
+        point = JointTrajectoryPoint(positions=list(map(float, goal)))
+        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1.0))
+        message.points = [point]
+        return message
 
     def _answers(self):
         return self.log().count("following a trajectory") + self.log().count("rejected a trajectory")
@@ -199,6 +226,7 @@ def exercise(client, first, second):
     client.wait(lambda: client.rests_at(goal, 0.01), "at the goal")
     client.move(first, [0.0])
     client.wait(lambda: "rejected a trajectory: point 0: expected 2 positions" in client.log(), "refused")
+    goals(client, first, start, goal)
     assert client.set_parameter(first, "gains.joint1.p", 300.0)
     assert not client.set_parameter(first, "gains.joint1.p", -1.0)  # out of its range
 
@@ -220,3 +248,26 @@ def exercise(client, first, second):
     client.wait(lambda: client.rests_at(start, 0.05), "back")
     assert client.switch(deactivate=[second])
     assert client.manage("UnloadController", name=first)
+
+
+def goals(client, name, start, goal):
+    """Goals of the action: reached, cancelled, refused, rejected, violated, and dropped for another motion."""
+    from action_msgs.msg import GoalStatus
+    from control_msgs.action import FollowJointTrajectory
+    from control_msgs.msg import JointTolerance
+
+    Result, joint = FollowJointTrajectory.Result, client.robot.joint_names[0]
+    status, code, feedback = client.follow(name, start, goal_tolerance=[JointTolerance(name=joint, position=0.05)])
+    assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+    client.wait(lambda: client.rests_at(start, 0.05), "at the start")
+    assert list(feedback.joint_names) == list(client.robot.joint_names)
+    np.testing.assert_allclose(np.add(feedback.actual.positions, feedback.error.positions), feedback.desired.positions)
+    assert client.follow(name, goal, 20.0, cancel=True)[0] == GoalStatus.STATUS_CANCELED
+    client.wait(lambda: np.abs(client.v).max() < 0.02, "at rest after the cancellation")
+    tight = [JointTolerance(name=joint, position=1e-9)]
+    assert client.follow(name, goal, 1.0, path_tolerance=tight)[1] == Result.PATH_TOLERANCE_VIOLATED
+    for wrong in (JointTolerance(name="elbow"), JointTolerance(name=joint, position=-2.0)):
+        assert client.follow(name, goal, path_tolerance=[wrong])[1] == Result.INVALID_GOAL
+    assert client.follow(name, [*goal, 0.0])[1] == Result.INVALID_GOAL
+    client.move(name, goal)
+    client.wait(lambda: client.rests_at(goal, 0.05), "back at the goal")
