@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A control law in C beside our compiled call and code that CasADi generates."""
+"""A control law in C beside our compiled call, Pinocchio in C++ and code that CasADi generates."""
 
 from __future__ import annotations
 
@@ -32,6 +32,37 @@ from robodyn_ros.export import law_source, write_new
 LAW = "computed_torque"
 FLAGS = ("-O3", "-march=native")
 LOOPED, TICKS = 1_000, 10_000_000
+
+EIGEN = Path("/usr/include/eigen3")
+
+PINOCCHIO = """
+#include <pinocchio/multibody.hpp>
+#include <pinocchio/algorithm/rnea.hpp>
+
+static pinocchio::Model make()
+{{
+    pinocchio::Model model;
+    pinocchio::JointIndex joint = 0;
+    {joints}
+    model.gravity.linear() << {gravity};
+    return model;
+}}
+
+static const pinocchio::Model model = make();
+static pinocchio::Data data(model);
+typedef Eigen::Matrix<double, {n}, 1> Vector;
+static const Vector p = (Vector() << {p}).finished(), d = (Vector() << {d}).finished();
+static const Vector friction = (Vector() << {friction}).finished();
+
+extern "C" void law(const double *row, double *effort)
+{{
+    const Eigen::Map<const Vector> q(row), v(row + {n}), q_d(row + 2 * {n}), v_d(row + 3 * {n}), a_d(row + 4 * {n});
+    const Vector a = a_d + d.cwiseProduct(v_d - v) + p.cwiseProduct(q_d - q);
+    Eigen::Map<Vector> result(effort);
+    result = pinocchio::rnea(model, data, q, v, a) + friction.cwiseProduct(v);
+}}
+"""
+"""The law over Pinocchio's templates, instantiated here: the library of the wheel is compiled for another processor."""
 
 LOOP = """
 #include <stddef.h>
@@ -152,6 +183,44 @@ def generated(pair: Pair, law: Any, folder: Path) -> InC:
     return InC(folder / "law.so", n)
 
 
+def over_pinocchio(pair: Pair, law: Any, folder: Path) -> InC:
+    """The same law over Pinocchio's recursive Newton-Euler algorithm in C++."""
+    import pinocchio
+
+    n, model, gains = pair.robot.n, pair.model, law.parameters
+    if list(pair.to_pin) != list(range(n)):
+        raise ValueError("expected a robot whose joints are in Pinocchio's order")
+    joints = []
+    for index in range(1, n + 1):
+        placement, inertia = model.jointPlacements[index], model.inertias[index]
+        if model.parents[index] != index - 1:
+            raise ValueError("expected a serial robot")
+        rows = ", ".join(map(repr, placement.rotation.ravel().tolist()))
+        moments = ", ".join(map(repr, inertia.inertia.ravel().tolist()))
+        joints.append(
+            f"joint = model.addJoint(joint, pinocchio::{model.joints[index].shortname()}(), pinocchio::SE3("
+            f"(Eigen::Matrix3d() << {rows}).finished(), {_vector(placement.translation)}), \"{index}\");\n"
+            f"    model.appendBodyToJoint(joint, pinocchio::Inertia({inertia.mass!r}, {_vector(inertia.lever)}, "
+            f"(Eigen::Matrix3d() << {moments}).finished()), pinocchio::SE3::Identity());")
+    folder = folder / "pinocchio"
+    folder.mkdir()
+    numbers = {name: ", ".join(map(repr, np.broadcast_to(array, n).tolist())) for name, array in (
+        ("p", gains.p), ("d", gains.d), ("friction", gains.friction))}
+    (folder / "law.cpp").write_text(PINOCCHIO.format(
+        n=n, joints="\n    ".join(joints), gravity=", ".join(map(repr, model.gravity.linear.tolist())), **numbers))
+    (folder / "loop.c").write_text(LOOP.format(
+        declared="void law(const double *row, double *effort);", n=n, tick="law(row, effort);"))
+    include = next(parent / "include" for parent in Path(pinocchio.__file__).parents if (parent / "include").is_dir())
+    _compile(["g++", *FLAGS, "-std=c++17", "-DNDEBUG", "-fPIC", f"-I{include}", f"-I{EIGEN}", "-c", "law.cpp"], folder)
+    _compile(["gcc", *FLAGS, "-std=gnu11", "-fPIC", "-c", "loop.c"], folder)
+    _compile(["g++", "-shared", "law.o", "loop.o", "-o", "law.so"], folder)
+    return InC(folder / "law.so", n)
+
+
+def _vector(values: np.ndarray) -> str:
+    return f"Eigen::Vector3d({', '.join(map(repr, values.tolist()))})"
+
+
 def _compile(command: list[str], folder: Path) -> None:
     subprocess.run(command, cwd=folder, check=True)
 
@@ -162,8 +231,8 @@ def rows(ticks: int = TICKS, repetitions: int = 31) -> Iterator[list[str]]:
     robot = pair.robot
     law = make_controller(LAW, robot)
     inputs = np.random.default_rng(6).uniform(-1.0, 1.0, (LOOPED, 5 * robot.n))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         ours, size, stack = exported(law, folder)
         efforts = np.zeros((LOOPED, robot.n))
         loop = ours.loop(inputs, efforts)
@@ -183,14 +252,17 @@ def rows(ticks: int = TICKS, repetitions: int = 31) -> Iterator[list[str]]:
             return [name, *time_cells(result, 1e9, 0), *ratio_cells(result, 1.0)]
 
         yield row("our compiled call from Python", python_call, 1)
-        if available():
-            other, found = generated(pair, law, folder), np.zeros_like(efforts)
-            theirs = other.loop(inputs, found)
-            theirs()
-            np.testing.assert_allclose(found, efforts, rtol=0.0, atol=1e-9 * np.abs(efforts).max(), err_msg="CasADi")
-            yield row("CasADi, generated C", theirs, LOOPED)
-        else:
-            yield ["CasADi, generated C", f"not measured: `{INSTALL}`", *[""] * (len(EXPORTED_LAW.head) - 2)]
+        peers = [("CasADi, generated C", generated, available(), INSTALL),
+                 ("Pinocchio, C++", over_pinocchio, EIGEN.is_dir(), "apt-get install g++ libeigen3-dev")]
+        for name, make, there, install in peers:
+            if not there:
+                yield [name, f"not measured: `{install}`", *[""] * (len(EXPORTED_LAW.head) - 2)]
+                continue
+            theirs, found = make(pair, law, folder), np.zeros_like(efforts)
+            call = theirs.loop(inputs, found)
+            call()
+            np.testing.assert_allclose(found, efforts, rtol=0.0, atol=1e-9 * np.abs(efforts).max(), err_msg=name)
+            yield row(name, call, LOOPED)
         median, high, worst = ours.watched(inputs, ticks)
         yield [f"{ticks:.0e} ticks, a clock reading in each: median {median:.0f} ns, 99.99 % {high:.0f} ns, worst "
                f"{worst / 1e3:.0f} us; object code {size / 1024:.1f} kB, stack {stack} bytes",
