@@ -18,6 +18,8 @@ STEP = Field("step", 0.001, "Time step of the integrator, a whole number of nano
              maximum=0.1)
 CUTOFF = Field("cutoff", 20.0, "Cutoff frequency of the filter on positions", unit="Hz", minimum=0.0, above=True)
 PORT = Field("port", 8080, "TCP port of the page; 0: any that is free", structural=True, minimum=0, maximum=65535)
+DELAY = Field("delay", 0, "Time from a measurement to the effect of its command that default gains are for",
+              unit="control periods", minimum=0, maximum=1000)
 SEED = Field("seed", 0, "Seed of the sensors' noise", minimum=0, maximum=10**9)
 
 POSITION_NOISE = Field("position_noise", 1e-4, "Standard deviation of the noise of measured positions", unit=POSITION,

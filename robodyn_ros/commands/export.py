@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import os.path
 from argparse import Namespace
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
-from robodyn_ros.common_fields import PERIOD, STEP
+from robodyn_ros.common_fields import DELAY, PERIOD, STEP
 from robodyn_ros.fields import Field
 
 TARGETS = ("c", "ros2_control")
@@ -39,7 +38,9 @@ def add_commands(commands: Subparsers) -> None:
                         "controller_interface (default: %(default)s)")
     export.add_argument("--set", nargs="+", default=[], metavar="GAIN=VALUE", help="gains that the law begins with, "
                         "such as gains.elbow_joint.p=80, or the file of a policy, file=reach.yaml")
-    add_options(export, replace(PERIOD, description="Control period for which default gains are derived"))
+    add_options(export, *(replace(field, default=None, description=f"{text} (default: {field.default})")
+                          for field, text in ((PERIOD, f"{PERIOD.description} that default gains are for"),
+                                              (DELAY, DELAY.description))))
     export.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
                         "config/: of the plant; or adds the command interface voltage to a package of ros2_control")
     export.add_argument("--function", nargs="+", metavar="NAME", help="methods of robot.dynamics(), such as "
@@ -86,6 +87,8 @@ def _files(options: Namespace) -> dict[str, str]:
             ("--set", options.set, "a law", options.law),
             ("--to ros2_control", to_ros2_control, "a law", options.law),
             ("--actuators", options.actuators, "--plant or --to ros2_control", takes_actuators),
+            ("--period", options.period is not None, "a law", options.law),
+            ("--delay", options.delay is not None, "a law", options.law),
             ("--step", options.step is not None, "--plant", options.plant),
             ("--flash", options.flash is not None, "--to c", not to_ros2_control),
             ("--precision float", options.precision == "float", "--to c", not to_ros2_control)):
@@ -112,7 +115,7 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
     if options.plant:
         step = STEP.default if options.step is None else options.step
         return [plant_source(simulated_plant(robot.model, step, options.actuators), options.precision)]
-    law = _law(options.law, robot.with_timing(options.period), options.set)
+    law = _law(options, robot)
     return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision)]
 
 
@@ -121,11 +124,11 @@ def _package(options: Namespace, robot: Any) -> dict[str, str]:
     from robodyn_ros.actuation.configuration import HardwareSettings
     from robodyn_ros.export import ros2_control_package
 
-    law = _law(options.law, robot.with_timing(options.period), options.set)
+    law = _law(options, robot)
     actuators = None
     if options.actuators:
         actuators = HardwareSettings.named(options.actuators).joint_actuators(robot.model)
-    return ros2_control_package(law, _name(options.law), options.period, actuators)
+    return ros2_control_package(law, _name(options.law), actuators)
 
 
 def _name(law: str) -> str:
@@ -133,15 +136,16 @@ def _name(law: str) -> str:
     return law.rpartition(":")[2]
 
 
-def _law(name: str, robot: Any, assignments: Sequence[str]) -> Any:
-    """A law with some gains set anew."""
+def _law(options: Namespace, robot: Any) -> Any:
+    """The law with the gains for the timing, and some set anew."""
     from robodyn_ros.commands.quantities import parse_quantity
     from robodyn_ros.control.registry import load_controller, make_controller
     from robodyn_ros.errors import InputError
 
-    own, values = load_controller(name).Parameters(), {}
+    robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)
+    own, values = load_controller(options.law).Parameters(), {}
     declared = own.declarations()
-    for assignment in assignments:
+    for assignment in options.set:
         gain, equals, text = assignment.partition("=")
         if not (gain and equals):
             raise InputError(f"export: --set: expected GAIN=VALUE, received '{assignment}'")
@@ -149,4 +153,4 @@ def _law(name: str, robot: Any, assignments: Sequence[str]) -> Any:
             raise InputError(f"export: --set: expected each gain once, received '{gain}' twice")
         is_text = gain in declared and declared[gain].value_type is str
         values[gain] = text if is_text else parse_quantity(text, {}, f"--set {gain}")
-    return make_controller(name, robot, own.with_flat_values(robot, values) if values else own)
+    return make_controller(options.law, robot, own.with_flat_values(robot, values) if values else own)

@@ -48,14 +48,14 @@ _DESCRIPTIONS = {"runaway_factor": "Speed at which a joint ran away and the robo
 """Where parameters have another effect than in the controller node: there is no other law to drop this one for."""
 
 
-def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
-                         actuators: JointActuators | None = None) -> dict[str, str]:
+def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointActuators | None = None
+                         ) -> dict[str, str]:
     """Write a law as an ament_cmake package for ros2_control.
 
     Args:
-        law: The law, with the gains that the controller begins with.
+        law: The law, with the gains that the controller begins with; the period of its robot's timing is that of the
+            controller manager.
         name: Of the law, in names of the package and of C.
-        period: Control period for which its defaults hold [s].
         actuators: Motors, for the command interface ``voltage``; None: ``effort`` alone.
 
     Returns:
@@ -89,7 +89,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, period: float,
         "robot_name": escape(" ".join(robot.name.split())),
         "law_name": name, "law_class": f"{type(law).__module__}.{type(law).__name__}",
         "joints": joints, "references": "0" if law.follows is None else "3", "gains": str(len(gains)),
-        "most_points": str(MOST_POINTS), "period": f"{period:g}", "rate": f"{round(1.0 / period)}",
+        "most_points": str(MOST_POINTS), "timing": str(robot.timing), "rate": f"{round(1.0 / robot.timing.period)}",
         "includes": "\n".join(f'#include "{each.name}.h"' for each in sources),
         "c_files": "\n  ".join(f"src/{each.name}.c" for each in sources),
         "joint_list": ", ".join(f"`{joint}`" for joint in robot.joint_names),

@@ -183,7 +183,7 @@ def test_robots_and_joints_may_have_any_name(tmp_path):
         if name.endswith(".c"):
             for compiler in COMPILERS:
                 subprocess.run([compiler, *STRICT, "-c", name, "-o", "x.o"], cwd=tmp_path / "code", check=True)
-    package = ros2_control_package(law, "computed_torque", 0.002)
+    package = ros2_control_package(law, "computed_torque")
     top = next(iter(package)).partition("/")[0]
     assert top == "int_computed_torque_controller"
     controller = package[f"{top}/src/controller.cpp"]

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 import yaml
@@ -31,7 +32,7 @@ HAS_ROS2_CONTROL = any(os.path.isdir(os.path.join(prefix, "share", "controller_i
 
 def package(name, robot="scara", **options):
     robot = Robot.from_urdf(robot_file(robot))
-    return ros2_control_package(make_controller(name, robot), name, 0.002, **options)
+    return ros2_control_package(make_controller(name, robot), name, **options)
 
 
 @pytest.mark.parametrize("name", ["computed_torque", "force", "gravity_compensation", "damping"])
@@ -78,6 +79,8 @@ def test_voltage_needs_motors(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for words, message in ((["--function", "gravity", "--to", "ros2_control"], "--to ros2_control has no effect"),
                            (["pd", "--actuators", "hardware_dc_motors"], "no effect without --plant or --to"),
+                           (["--plant", "--delay", "2"], "--delay has no effect without a law"),
+                           (["--plant", "--period", "0.001"], "--period has no effect without a law"),
                            (["pd", "--to", "ros2_control", "--precision", "float"], "--precision float has no effect"),
                            (["pd", "--to", "ros2_control", "--output", "."], "'.' exists")):
         assert main(["export", *words, "--robot", "planar_2r"]) != 0
@@ -99,3 +102,15 @@ def test_it_builds_without_warnings_and_updates_without_allocation(name, tmp_pat
     tested = subprocess.run([*colcon, "test", "--return-code-on-test-failure"], cwd=tmp_path, capture_output=True,
                             text=True)
     assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_gains_are_those_for_the_delay(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for output, words in (("prompt", ()), ("late", ("--delay", "3"))):
+        assert main(["export", "pd", "--robot", "planar_2r", "--to", "ros2_control", "--output", output, *words]) == 0
+    top = "planar_2r_pd_controller"
+    for code in (f"{top}/src/planar_2r_pd.c", f"{top}/src/planar_2r_damping.c"):
+        robot, late = Robot.from_urdf(robot_file("planar_2r")), Path("late", code).read_text()
+        gains = make_controller(code[len(f"{top}/src/planar_2r_"):-2], robot.with_timing(0.002, 3)).parameters.d
+        assert all(repr(float(gain)) in late for gain in gains) and late != Path("prompt", code).read_text()
+    assert "a delay of 3 periods" in Path("late", top, "README.md").read_text()

@@ -165,7 +165,7 @@ def build(robot, folder):
     """Export and build the packages; returns the folders in which they are installed."""
     names = [f"{robot.name}_{name}_controller" for name in LAWS]
     for name in LAWS:
-        write_new(folder / "src" / name, ros2_control_package(make_controller(name, robot), name, 1.0 / RATE))
+        write_new(folder / "src" / name, ros2_control_package(make_controller(name, robot), name))
     built = subprocess.run([*COLCON, "build", "--cmake-args", "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=None"],
                            cwd=folder, capture_output=True, text=True)
     assert built.returncode == 0 and "warning:" not in built.stderr, built.stdout + built.stderr

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.common_fields import DELAY
 from robodyn_ros.control.age_monitor import FOREIGN_CLOCK
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
@@ -35,9 +36,8 @@ PARAMETERS = (
     Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: "
           f"{round(1.0 / DEFAULT_PERIOD)}, or as few as are measured", unit="Hz", structural=True, minimum=0,
           maximum=10000),
-    Field("state_delay", 0, "Time from a measurement to the effect of its command that default gains are for; "
-          "sensing.delay of a simulation and ages that are measured count too", unit="control periods",
-          structural=True, minimum=0, maximum=1000),
+    DELAY.renamed("state_delay", structural=True, description=f"{DELAY.description}; sensing.delay of a simulation and "
+                  "ages that are measured count too"),
 )
 
 SLOWER = 1.2
