@@ -62,7 +62,8 @@ extern "C" void law(const double *row, double *effort)
     result = pinocchio::rnea(model, data, q, v, a) + friction.cwiseProduct(v);
 }}
 """
-"""The law over Pinocchio's templates, instantiated here: the library of the wheel is compiled for another processor."""
+"""The law over Pinocchio's templates, instantiated here: the library of the wheel is compiled for another processor.
+The macros that enlarge Boost's lists are those that Pinocchio's CMake targets define."""
 
 LOOP = """
 #include <stddef.h>
@@ -211,7 +212,8 @@ def over_pinocchio(pair: Pair, law: Any, folder: Path) -> InC:
     (folder / "loop.c").write_text(LOOP.format(
         declared="void law(const double *row, double *effort);", n=n, tick="law(row, effort);"))
     include = next(parent / "include" for parent in Path(pinocchio.__file__).parents if (parent / "include").is_dir())
-    _compile(["g++", *FLAGS, "-std=c++17", "-DNDEBUG", "-fPIC", f"-I{include}", f"-I{EIGEN}", "-c", "law.cpp"], folder)
+    defined = ("-DNDEBUG", "-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS")
+    _compile(["g++", *FLAGS, "-std=c++17", *defined, "-fPIC", f"-I{include}", f"-I{EIGEN}", "-c", "law.cpp"], folder)
     _compile(["gcc", *FLAGS, "-std=gnu11", "-fPIC", "-c", "loop.c"], folder)
     _compile(["g++", "-shared", "law.o", "loop.o", "-o", "law.so"], folder)
     return InC(folder / "law.so", n)

@@ -31,7 +31,6 @@ from robodyn_ros.export.c_function import PRECISIONS, CFunction, identifier, lit
 from robodyn_ros.export.c_source import CSource, assembled
 from robodyn_ros.robot import Robot
 
-
 LONGEST_REPEAT = 0.5
 """Time for which a state may repeat and still be told from a jump by its velocities [s]: hardware interfaces have no
 stamps, and their states repeat where a driver is slower than its controller manager, or held up."""
@@ -85,7 +84,8 @@ def _constants() -> dict[str, float]:
             "AT_ONCE": joint_trajectory.AT_ONCE, "ROUNDING": trajectory_limits.ROUNDING,
             "SPEED_TOLERANCE": trajectory_limits.SPEED_TOLERANCE, "FULL_CHANGE": trajectory_clock.FULL_CHANGE,
             "OUTWARD_SPEED": supervisor.OUTWARD_SPEED, "RUNAWAY_FACTOR": supervisor.RUNAWAY_FACTOR,
-            "JUMP": supervisor.JUMP, "LONGEST_REPEAT": LONGEST_REPEAT, "TWO_PI": math.tau, "HALF_TURN": math.pi + 1e-6, "LARGEST": 1e30}
+            "JUMP": supervisor.JUMP, "LONGEST_REPEAT": LONGEST_REPEAT,
+            "TWO_PI": math.tau, "HALF_TURN": math.pi + 1e-6, "LARGEST": 1e30}
 
 
 def _formulas(robot: Robot, prefix: str) -> list[CFunction]:
