@@ -113,6 +113,7 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
     if options.function:
         return [dynamics_source(robot, options.function, options.precision)]
     if options.plant:
+        robot.model.check_inertia()  # before actuators are made for no joints
         step = STEP.default if options.step is None else options.step
         return [plant_source(simulated_plant(robot.model, step, options.actuators), options.precision)]
     law = _law(options, robot)

@@ -57,10 +57,12 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
     Raises:
         InputError: It is no `Law`, the precision is unknown, or two gains have the same name in C.
         CompileError: The law cannot be traced; the message names its line, and what to write instead.
+        DescriptionError: The robot has no inertia, or nothing moves.
     """
     if not isinstance(law, Law):
         raise InputError(f"export: expected a Law, which is a function of arrays, received {type(law).__name__}")
     robot, n = law.robot, law.robot.n
+    robot.check_accelerations()
     prefix = f"{identifier(robot.name)}_{identifier(name)}"
     packed = PackedParameters(law.parameters)
     function, shapes = law_of_arrays(law, packed)

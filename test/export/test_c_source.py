@@ -193,6 +193,20 @@ def test_robots_and_joints_may_have_any_name(tmp_path):
     assert "params.gains.n_class.p" in controller
 
 
+@pytest.mark.parametrize(("joint", "reason"), [("fixed", "nothing moves"), ("revolute", "no moving link has")])
+def test_robots_without_dynamics_are_refused_in_one_line(joint, reason, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("robot.urdf").write_text(
+        f'<robot name="none"><link name="b"/><link name="l"/><joint name="j" type="{joint}"><parent link="b"/>'
+        '<child link="l"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>')
+    for words in (["computed_torque"], ["damping"], ["computed_torque", "--to", "ros2_control"], ["--plant"],
+                  ["--function", "inverse_dynamics"]):
+        assert main(["export", *words, "--robot", "robot.urdf"]) != 0
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error.startswith("robodyn: error: ") and reason in error and "IndexError" not in error, error
+    assert not Path("export").exists()
+
+
 def test_names_that_are_the_same_in_c_are_refused(tmp_path, monkeypatch, capsys):
     robot = Robot.from_urdf_text(ODD.replace('"while"', '"a-b"').replace('"class"', '"a_b"'))
     with pytest.raises(InputError, match="gains 'gains.a-b.p' and 'gains.a_b.p' have the same name in C"):

@@ -257,17 +257,35 @@ def goals(client, name, start, goal):
     from control_msgs.msg import JointTolerance
 
     Result, joint = FollowJointTrajectory.Result, client.robot.joint_names[0]
-    status, code, feedback = client.follow(name, start, goal_tolerance=[JointTolerance(name=joint, position=0.05)])
-    assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+    feedback = ended(client, name, start, GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL,
+                     goal_tolerance=[JointTolerance(name=joint, position=0.05)])
     client.wait(lambda: client.rests_at(start, 0.05), "at the start")
     assert list(feedback.joint_names) == list(client.robot.joint_names)
     np.testing.assert_allclose(np.add(feedback.actual.positions, feedback.error.positions), feedback.desired.positions)
-    assert client.follow(name, goal, 20.0, cancel=True)[0] == GoalStatus.STATUS_CANCELED
+    ended(client, name, goal, GoalStatus.STATUS_CANCELED, Result.SUCCESSFUL, seconds=20.0, cancel=True)
     client.wait(lambda: np.abs(client.v).max() < 0.02, "at rest after the cancellation")
     tight = [JointTolerance(name=joint, position=1e-9)]
-    assert client.follow(name, goal, 1.0, path_tolerance=tight)[1] == Result.PATH_TOLERANCE_VIOLATED
+    ended(client, name, goal, GoalStatus.STATUS_ABORTED, Result.PATH_TOLERANCE_VIOLATED, seconds=1.0,
+          path_tolerance=tight)
     for wrong in (JointTolerance(name="elbow"), JointTolerance(name=joint, position=-2.0)):
         assert client.follow(name, goal, path_tolerance=[wrong])[1] == Result.INVALID_GOAL
     assert client.follow(name, [*goal, 0.0])[1] == Result.INVALID_GOAL
     client.move(name, goal)
     client.wait(lambda: client.rests_at(goal, 0.05), "back at the goal")
+
+
+def ended(client, name, goal, status, code, **fields):
+    """Send a goal until it ends as it should, and return a feedback message.
+
+    On a busy machine the simulated robot may be held up, and jump: the goal is then dropped.
+    """
+    results = []
+
+    def as_it_should():
+        before = client.log().count("new start")
+        results.append(client.follow(name, goal, **fields))
+        assert results[-1][:2] == (status, code) or client.log().count("new start") > before, results[-1][:2]
+        return results[-1][:2] == (status, code)
+
+    client.wait(as_it_should, "ended as it should")
+    return results[-1][2]
