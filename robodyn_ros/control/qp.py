@@ -102,6 +102,10 @@ def solve(h: Any, g: Any, a: Any = None, lower: Any = None, upper: Any = None, x
     return ProgramSolution(np.array(found[:n]), np.array(found[n : 2 * n + m]), *found[2 * n + m :])
 
 
+_new = tuple.__new__
+"""Makes a named tuple in half of the time of its class: a tenth of a call of `Solver`."""
+
+
 class Solver:
     """`solve` for programs of one size, as machine code called from Python; it begins where the last call ended.
 
@@ -119,7 +123,8 @@ class Solver:
             found = solve(h, g, a, lower, upper, x_lower, x_upper, softness=softness, warm=warm)
             return np.concatenate([found.x, found.multipliers, found[2:]])
 
-        self._n, self._warm, self._softness = n, np.zeros(n + m), np.zeros(m)
+        self._warm, self._softness = np.zeros(n + m), np.zeros(m)
+        self._x, self._multipliers, self._told = slice(n), slice(n, -3), slice(-3, None)
         self._none = np.full(n, -np.inf), np.full(n, np.inf)
         self._call = compile_function(flat, {"h": (n, n), "g": (n,), "a": (m, n), "lower": (m,), "upper": (m,),
                                              "x_lower": (n,), "x_upper": (n,), "softness": (m,), "warm": (n + m,)},
@@ -131,8 +136,8 @@ class Solver:
         found = self._call(h, g, a, lower, upper, self._none[0] if x_lower is None else x_lower,
                            self._none[1] if x_upper is None else x_upper,
                            self._softness if softness is None else softness, self._warm)
-        self._warm = found[self._n : -3]
-        return ProgramSolution(found[: self._n], self._warm, *found[-3:].tolist())
+        self._warm = warm = found[self._multipliers]
+        return _new(ProgramSolution, (found[self._x], warm, *found[self._told].tolist()))
 
     def reset(self) -> None:
         """Begin the next call from scratch."""

@@ -50,7 +50,7 @@ def free():
     return rollout(ROBOT, "computed_torque", excursion(ROBOT))
 
 
-@pytest.mark.parametrize("law", ["computed_torque", "pid"])
+@pytest.mark.parametrize("law", ["computed_torque", pytest.param("pid", marks=pytest.mark.long)])
 def test_a_motion_far_from_all_limits_is_the_same_bit_for_bit(law):
     plain, safe = (rollout(ROBOT, name, excursion(ROBOT), 0.5) for name in (law, f"{law}+safety"))
     assert not safe.note
@@ -94,6 +94,7 @@ def test_efforts_hold():
             > ROBOT.effort_limit).any()
 
 
+@pytest.mark.long
 def test_the_tip_stays_before_planes_in_the_box_and_out_of_spheres(free):
     places, _ = tip(free)
     low, high = places.min(axis=0), places.max(axis=0)
@@ -109,6 +110,7 @@ def test_the_tip_stays_before_planes_in_the_box_and_out_of_spheres(free):
     assert 0.1 < np.linalg.norm(found - middle, axis=1).min() < 0.15
 
 
+@pytest.mark.long
 def test_the_tip_keeps_its_speed(free):
     most = 0.4 * tip(free)[1].max()
     assert tip(with_filter(safety_tip_speed=most))[1].max() < most
