@@ -35,6 +35,7 @@ NAMES = ROOT / "robodyn_ros" / "nodes" / "common" / "unknown_parameters.py"
 NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
 SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
             "current_loop": "robodyn_ros.actuation.current_loop:CurrentLoopSettings",
+            "drive": "robodyn_ros.actuation.current_loop:DriveFigures",
             "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
             "harmonic": "robodyn_ros.actuation.harmonics:HarmonicSettings",

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.actuation.current_loop import CurrentLoops, CurrentLoopSettings
+from robodyn_ros.actuation.current_loop import PERIOD, CurrentLoops, CurrentLoopSettings, load_drive
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -183,8 +183,9 @@ class HardwareSettings:
                 continue
             place = f"{self.where}: joint '{joint}': actuator: current_loop"
             found = section(CurrentLoopSettings, place, given.current_loop)
+            period = load_drive(found.drive, f"{place}: drive").period if found.drive else PERIOD
             gains = found.gains(float(motor.resistance[index]), float(motor.inductance[index]), place)
-            rows.append((index, *gains, found.period, found.delay))
+            rows.append((index, *gains, found.period or period, found.delay))
         if not rows:
             return CurrentLoops.none()
         joints, proportional, integral, period, delay = np.array(rows).T
@@ -288,7 +289,7 @@ class HardwareSettings:
             "motor_damping": found.motor_damping,
             "motor_friction": found.motor_friction,
             "voltage_limit": found.voltage_limit or motor.nominal_voltage,
-            "current_limit": found.current_limit or np.inf,
+            "current_limit": found.current_limit or self._peak_current(place, found) or np.inf,
             "torque_limit": found.torque_limit or np.inf,
             "thermal_resistance": motor.thermal_resistance if warms else 0.0,
             "thermal_time_constant": motor.thermal_time_constant if warms else 1.0,
@@ -298,6 +299,14 @@ class HardwareSettings:
             "derating_start": np.inf if found.derating_start is None else found.derating_start,
             "derating_end": np.inf if found.derating_end is None else found.derating_end,
         }
+
+    @staticmethod
+    def _peak_current(place: str, found: ActuatorSettings) -> float | None:
+        """Return the greatest current of the drive of a current loop; None without one."""
+        if found.current_loop is None:
+            return None
+        drive = section(CurrentLoopSettings, f"{place}: current_loop", found.current_loop).drive
+        return load_drive(drive, f"{place}: current_loop: drive").peak_current if drive else None
 
     @staticmethod
     def _check_temperatures(place: str, found: ActuatorSettings, motor: MotorFigures, warms: bool) -> None:

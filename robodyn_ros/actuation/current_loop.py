@@ -29,11 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.checks import constants
 from robodyn_ros.compile import clip, less, maximum, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.fields import declare
+from robodyn_ros.fields import declare, section
+from robodyn_ros.resources import catalogue, catalogue_file
 
 MOST_DELAY = 8
 """Greatest dead time [periods of the loop]."""
@@ -44,16 +46,52 @@ MOST_PERIODS = 100
 _GREATEST_LAG = np.pi / 6.0  # of the phase by dead time at the bandwidth: 60 degrees of margin are left
 
 
+PERIOD = 1e-4
+"""Period of a loop for which none is given [s]."""
+
+
+@dataclass(frozen=True)
+class DriveFigures:
+    """Data of a servo drive."""
+
+    name: str = declare(kind=str, description="Manufacturer and type")
+    source: str = declare(kind=str, description="Source of the data")
+    period: float = declare(unit="s", minimum=1e-6, maximum=0.1, description="Period of the current loop")
+    peak_current: float | None = declare(None, unit="A", minimum=0.0, above=True, description="Greatest current, which "
+                                         "is the limit where the actuator gives none")
+
+
+def drive_names() -> tuple[str, ...]:
+    """Return the sorted names of the drives in the catalogue."""
+    return tuple(catalogue("drives"))
+
+
+def load_drive(name: str, where_: str = "drive") -> DriveFigures:
+    """Load the data of a drive.
+
+    Args:
+        name: Name in the catalogue, or path of a file like those in config/drives/.
+        where_: Place of the name, for messages.
+
+    Raises:
+        InputError: There is no such drive, or its file is not valid.
+    """
+    path = catalogue_file("drives", "drive", name, where_)
+    return section(DriveFigures, str(path), read_yaml(path))
+
+
 @dataclass(frozen=True)
 class CurrentLoopSettings:
     """A current loop, by its bandwidth or by its gains."""
 
+    drive: str | None = declare(None, kind=str, description="Name of a drive in config/drives/, or path of a file like "
+                                "those; none: no drive of the catalogue")
     bandwidth: float | None = declare(None, unit="Hz", minimum=0.0, above=True, description="Bandwidth, from which the "
                                       "gains follow; none: `proportional` and `integral` are the gains")
     proportional: float | None = declare(None, unit="V/A", minimum=0.0, description="Gain k_P")
     integral: float | None = declare(None, unit="V/(A s)", minimum=0.0, description="Gain k_I")
-    period: float = declare(1e-4, unit="s", minimum=1e-6, maximum=0.1, description="Period; a step of the plant is a "
-                            "whole number of them")
+    period: float | None = declare(None, unit="s", minimum=1e-6, maximum=0.1, description="Period, of which a step of "
+                                   "the plant is a whole number; none: of the drive, or else 0.0001 s")
     delay: int = declare(0, unit="periods", minimum=0, maximum=MOST_DELAY, description="Dead time, from the measured "
                          "current to the voltage")
 

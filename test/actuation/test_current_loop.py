@@ -15,6 +15,7 @@ from urdf_parts import joint, link, robot
 
 from robodyn_ros import InputError, PlantModel, Robot, rollout_scores
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.current_loop import drive_names, load_drive
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
@@ -145,7 +146,28 @@ def test_bandwidths_of_studies_are_those_of_drives_made_so():
                        plant=PlantModel.from_description(WHEEL.model, actuators=actuators()))
 
 
+@pytest.mark.parametrize("name", drive_names())
+def test_drives_of_the_catalogue_fit_steps_of_1_ms(name):
+    drive = load_drive(name)
+    assert drive.name and drive.source and 1e-5 < drive.period < 2e-4
+    found = actuators({"drive": name, "bandwidth": 500.0, "delay": 1})
+    assert found.current_loops.period == drive.period
+    assert found.current_limit == (drive.peak_current or np.inf)
+    assert actuators({"drive": name, "bandwidth": 500.0}, current_limit=3.0).current_limit == 3.0
+    currents = held_currents(wheel({"drive": name, "bandwidth": 500.0, "delay": 1}), 10)
+    assert_allclose(currents[-1], CURRENT, rtol=1e-3)
+
+
+def test_a_drive_of_ones_own_is_a_file(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("{name: mine, source: measured, period: 5.0e-5, peak_current: 7}")
+    found = actuators({"drive": str(path), "bandwidth": 500.0})
+    assert found.current_loops.period == 5e-5 and found.current_limit == 7.0
+    assert actuators({"drive": str(path), "bandwidth": 500.0, "period": 1e-4}).current_loops.period == 1e-4
+
+
 @pytest.mark.parametrize(("loop", "words"), [
+    ({"drive": "maxon_epos", "bandwidth": 5.0}, "drive: unknown drive 'maxon_epos'"),
     ({}, "expected bandwidth, or else proportional and integral, received none of them"),
     ({"bandwidth": 100.0, "integral": 1.0}, "expected bandwidth, or else .* received bandwidth and integral"),
     ({"bandwidth": 0.0}, "bandwidth: expected a finite number above 0"),
