@@ -85,6 +85,7 @@ setup(
             f"lqr = {NAME}.control.laws.lqr:LQR",
             f"damping = {NAME}.control.laws.damping:Damping",
             f"policy = {NAME}.control.laws.policy:Policy",
+            f"mpc = {NAME}.control.laws.mpc:MPC",
         ],
     },
     zip_safe=False,

@@ -24,6 +24,7 @@ SECTIONS = {
     "export": "bench.exported_law:EXPORTED_LAW",
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
+    "mpc": "bench.predictive_control:PREDICTIVE_CONTROL",
     "networks": "bench.networks:NETWORKS",
     "qp": "bench.quadratic_programs:QUADRATIC_PROGRAMS",
     "varied_plants": "bench.varied_plants:VARIED_PLANTS",

@@ -23,7 +23,7 @@ from robodyn_ros.control.parameters import (
     per_joint,
     scalar,
 )
-from robodyn_ros.control.registry import controller_names, default_controller_names, make_controller
+from robodyn_ros.control.registry import controller_names, law_names, make_controller
 from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
@@ -49,8 +49,8 @@ __all__ = [
     "clip",
     "controller_names",
     "declare_input",
-    "default_controller_names",
     "derived",
+    "law_names",
     "make_controller",
     "per_joint",
     "scalar",

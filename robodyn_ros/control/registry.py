@@ -46,9 +46,10 @@ def controller_names() -> tuple[str, ...]:
     return tuple(sorted(_installed(tuple(sys.path)).names))
 
 
-def default_controller_names() -> tuple[str, ...]:
-    """Names of the installed controllers that run with their default parameters, sorted: those that need no file."""
-    return tuple(name for name in controller_names() if not needs_file(load_controller(name)))
+def law_names() -> tuple[str, ...]:
+    """Names of the installed controllers that are a `Law` and run with their default parameters, sorted."""
+    classes = {name: load_controller(name) for name in controller_names()}
+    return tuple(name for name, found in classes.items() if issubclass(found, Law) and not needs_file(found))
 
 
 def needs_file(controller_class: type[Controller]) -> bool:

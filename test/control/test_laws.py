@@ -21,10 +21,10 @@ from robodyn_ros.control.compiled_law import memory_numbers
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
-from robodyn_ros.control.registry import default_controller_names, load_controller
+from robodyn_ros.control.registry import law_names, load_controller
 from robodyn_ros.resources import robot_file, shipped_robots
 
-OURS = [name for name in default_controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 
 

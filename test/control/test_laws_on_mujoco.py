@@ -15,7 +15,7 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.registry import default_controller_names, load_controller, make_controller
+from robodyn_ros.control.registry import law_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion, tip_references
@@ -25,7 +25,7 @@ from robodyn_ros.simulation.rollout import ClosedLoop
 pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant  # noqa: E402  # after the skip
 
-OURS = [name for name in default_controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 BENT = [0.3, -0.9]
 
 

@@ -22,7 +22,7 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
 from robodyn_ros.control import ForceReference, JointReference, State, TipReference
 from robodyn_ros.control.laws.task_space import AXES
-from robodyn_ros.control.registry import default_controller_names, load_controller, make_controller
+from robodyn_ros.control.registry import law_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
@@ -31,7 +31,7 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
-OURS = [name for name in default_controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 FOLLOWING = [name for name in OURS if load_controller(name).follows is not None]
 STEP = 2e-3  # of the plant, and control period [s]
 POSITION_NOISE, VELOCITY_NOISE = 2e-4, 0.02  # standard deviations [rad or m, rad/s or m/s]

@@ -17,7 +17,7 @@ from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.dry_run import rehearse
 from robodyn_ros.control.laws.damping import Damping
-from robodyn_ros.control.registry import default_controller_names, load_controller, make_controller
+from robodyn_ros.control.registry import law_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
@@ -25,7 +25,7 @@ from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 
-OURS = [name for name in default_controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 WITHOUT_GRAVITY = {"pd", "pid", "damping"}
 
 

@@ -21,7 +21,7 @@ from robodyn_ros.compile.records import array_shapes
 from robodyn_ros.control import JointReference, qp
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import Controller, Law
-from robodyn_ros.control.registry import default_controller_names, make_controller
+from robodyn_ros.control.registry import law_names, make_controller
 from robodyn_ros.control.state import State
 from robodyn_ros.export.c_law import law_source, settable
 from robodyn_ros.export.c_source import write_new
@@ -120,7 +120,7 @@ def test_a_law_in_c_gives_the_efforts_of_python(name, tmp_path):
 @needs_compiler
 @pytest.mark.long
 @pytest.mark.parametrize("shipped", ["arm6", "arm7", "planar_2r", "scara"])
-@pytest.mark.parametrize("name", default_controller_names())
+@pytest.mark.parametrize("name", law_names())
 def test_every_law_on_every_shipped_robot(name, shipped, tmp_path):
     compare(name, shipped, tmp_path)
 

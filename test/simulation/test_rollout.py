@@ -25,7 +25,7 @@ from robodyn_ros.control import Controller, JointReference, Law, State, TipRefer
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.pd import PDParameters
-from robodyn_ros.control.registry import default_controller_names, make_controller
+from robodyn_ros.control.registry import law_names, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
@@ -99,7 +99,7 @@ def test_laws_compute_with_the_textbooks_formulas_too():
     np.testing.assert_allclose(ours.effort, theirs.effort, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", default_controller_names())
+@pytest.mark.parametrize("name", law_names())
 def test_every_law_that_is_installed(name):
     robot, rest = robot_called("arm6"), np.zeros(6)
     law, q, v = make_controller(name, robot), default_position(robot) + 0.4, np.full(6, 0.2)

@@ -19,13 +19,13 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros import Robot
 from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.registry import default_controller_names, load_controller
+from robodyn_ros.control.registry import law_names, load_controller
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_pose
 from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
-FOLLOWS = {name: load_controller(name).follows for name in default_controller_names()}
+FOLLOWS = {name: load_controller(name).follows for name in law_names()}
 TURNING_POINTS = np.array([[0.9, -1.6], [0.3, -0.9]])
 TURNING_POSES = ROBOT.dynamics().batch.forward_kinematics(TURNING_POINTS)
 FASTEST = 20.0  # [rad/s]
