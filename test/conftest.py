@@ -31,6 +31,7 @@ settings.register_profile("robodyn", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("robodyn")
 
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of processes side by side would wait for each other
 os.environ.pop("COLUMNS", None)  # pytest-xdist gives its processes a terminal of 80 columns, for which tables break
 
 # A shell's background jobs ignore Ctrl-C, and what they start inherits that; tests stop programs by it.
