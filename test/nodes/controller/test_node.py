@@ -428,6 +428,20 @@ def test_estimates_are_shown_by_name(rig):
     assert not rig.next("no memory", lambda s: s.controller == "computed_torque").memory_names
 
 
+def test_a_filtered_law_tells_which_limit_acts_and_refuses_a_start_beyond_one(rig):
+    rig.hold_at("computed_torque+safety", [0.0, 0.0])
+    at_rest = rig.next("a state of the filtered law", lambda s: s.controller == "computed_torque+safety")
+    told = dict(zip(at_rest.memory_names, at_rest.memory, strict=True))
+    assert told["safety.status"] == told["safety.joint1.motion"] == told["safety.joint1.correction"] == 0.0
+    rig.set(**{"computed_torque_safety.safety_speed": 0.001})
+    rig.publisher.publish(trajectory([0.5], [[1.0, -1.0]]))
+    place = list(at_rest.memory_names).index("safety.joint1.motion")
+    rig.next("a limit of the speed that acts", lambda s: s.memory_names and s.memory[place] != 0.0)
+    rig.set(controller="computed_torque")
+    rig.set(**{"computed_torque_safety.safety_planes": "1 0 0 50"})
+    assert "beyond the plane" in rig.refuse(controller="computed_torque+safety")
+
+
 def test_bad_trajectories_are_refused_and_the_robot_stays(rig):
     rig.hold_at("computed_torque", [0.0, 0.0])
     before = rig.next()
