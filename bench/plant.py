@@ -20,6 +20,7 @@ from bench.mujoco_peer import MujocoRobot
 from bench.report import RATIO_HEAD, Section, ratio_cells
 from bench.robots import Pair
 from bench.timing import Comparison, compare
+from robodyn_ros.actuation import MaxwellSlip
 from robodyn_ros.compile import compile_function, compile_procedure
 from robodyn_ros.compile.program import Repeat
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
@@ -77,6 +78,21 @@ def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
     return Comparison(times.ours / steps, times.peer / steps)
 
 
+def bending(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
+    """Compare seconds per step of a robot whose dry friction bends springs with those of one without dry friction."""
+    n = pair.robot.n
+    friction = MaxwellSlip(np.full(n, DAMPING), np.full(n, 1.0), 1.5, 0.02, stiffness=1e5, damping=100.0)
+    plant, peer = Plant(pair.robot, STEP, friction=friction), MujocoRobot(pair, STEP)
+    rest, effort = np.zeros(n), pair.robot.dynamics().gravity(START) + 1.0
+
+    def ours() -> None:
+        plant.set_state(START, rest)
+        plant.advance(Drive(effort, rest, rest), steps)
+
+    times = compare(ours, partial(peer.run, START, rest, effort, steps), repetitions)
+    return Comparison(times.ours / steps, times.peer / steps)
+
+
 def many(pair: Pair, threads: int, robots: int = ROBOTS, steps: int = 500, repetitions: int = 5) -> Comparison:
     """Compare seconds per robot and step of a batch with those of one robot in MuJoCo."""
     batch, peer = Batch(pair.robot, steps), MujocoRobot(pair, STEP)
@@ -125,6 +141,7 @@ def rows() -> Iterator[list[str]]:
     single = "`mj_step(nstep=…)`, one robot"
     for what, peer, result, aim in (
             ("one robot", single, one(pair), 1 / 5),
+            ("one robot, presliding with four springs a joint", f"{single} without dry friction", bending(pair), 1 / 2),
             (f"{ROBOTS:,} robots, one core", single, many(pair, 1), 1 / 100),
             (f"{ROBOTS:,} robots, two cores", single, many(pair, 2), 1 / 100),
             ("1,000 robots, two cores", "`mujoco.rollout`, 1,000 robots, two threads", rollout(pair, 2), 1 / 5)):
