@@ -18,6 +18,7 @@ from bench.wrong_arm import WrongArm, described_arm, trajectory
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.identification.excitation import Task, excite
 from robodyn_ros.identification.identified_files import urdf_with_inertias
+from robodyn_ros.resources import config_file
 
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed: make setup")
 
@@ -73,6 +74,19 @@ def test_the_shipped_tx40_moves_as_it_was_recorded(tmp_path, capsys):
                     "--motor-positions", "position_*", "--motor-efforts", "torque_*", "--cutoff", "25", "--output",
                     tmp_path / "replay.png")
     assert (found < [0.03, 0.03, 0.08, 0.08, 0.13, 0.15]).all()
+
+
+def test_presliding_brings_the_tx40_little_nearer(tmp_path, capsys):
+    """3.5 % for joint 2, at most 1 % for the others, as the page of measured arms says."""
+    pytest.importorskip("pyarrow")
+    text = config_file("tx40.yaml").read_text()
+    (tmp_path / "bends.yaml").write_text(text.replace("friction: {",
+                                                      "friction: {model: maxwell_slip, stiffness: 1.0e+5, "))
+    rigid, bends = (compare(capsys, FOLDER / "tx40.parquet", "--robot", "tx40", "--actuators", file, "--rate", "500",
+                            "--motor-positions", "position_*", "--motor-efforts", "torque_*", "--cutoff", "25",
+                            "--output", tmp_path / "replay.png") for file in ("tx40", tmp_path / "bends.yaml"))
+    assert 0.02 < 1.0 - bends[1] / rigid[1] < 0.05
+    np.testing.assert_allclose(np.delete(bends, 1), np.delete(rigid, 1), rtol=0.011)
 
 
 WRONG = [
