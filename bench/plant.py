@@ -81,7 +81,8 @@ def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
 def bending(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
     """Compare seconds per step of a robot whose dry friction bends springs with those of one without dry friction."""
     n = pair.robot.n
-    friction = MaxwellSlip(np.full(n, DAMPING), np.full(n, 1.0), 1.5, 0.02, stiffness=1e5, damping=100.0)
+    viscous, coulomb, static, stribeck, stiffness, damping = np.outer((DAMPING, 1.0, 1.5, 0.02, 1e5, 100.0), np.ones(n))
+    friction = MaxwellSlip(viscous, coulomb, static, stribeck, stiffness, damping)
     plant, peer = Plant(pair.robot, STEP, friction=friction), MujocoRobot(pair, STEP)
     rest, effort = np.zeros(n), pair.robot.dynamics().gravity(START) + 1.0
 
