@@ -49,6 +49,7 @@ class LawTopics:
         self._names, self._reader = joints, JointStateReader(joints, node.diagnostics, topic_names.MOTOR_STATES)
         self._subscriptions: dict[Input, Any] = {}
         self._motors: LatestMessage[Any] | None = None
+        self._unused_motors: LatestMessage[Any] | None = None  # until the control path has surely left it
         self._nothing = (np.full(len(joints), np.nan),) * len(MOTOR_SIDE)
         self._last_arrival = -np.inf
         node.diagnostics.checks.append(self._close_unused)
@@ -95,6 +96,12 @@ class LawTopics:
         for declared in set(self._subscriptions) - used:
             self._node.destroy_subscription(self._subscriptions.pop(declared))
             loop.inputs.pop(declared, None)
+        if self._unused_motors is not None:
+            self._unused_motors.destroy(self._node)
+            self._unused_motors = None
+        if self._motors is not None and not any(form.senses for form in forms):
+            self._unused_motors, self._motors = self._motors, None
+            loop.motor_side = self._nothing
 
     def _on_message(self, declared: Input, where: str, message: Any) -> None:
         loop = self._loop()
@@ -121,10 +128,11 @@ class LawTopics:
 
     def update(self) -> None:
         """Take the newest state of the motors' side, if a controller reads it; before each tick."""
-        if self._motors is None:
+        motors = self._motors
+        if motors is None:
             return
         now, loop = time.monotonic(), self._loop()
-        if (data := self._motors.take_serialized()) is not None:
+        if (data := motors.take_serialized()) is not None:
             try:
                 state = self._reader.read(data)
             except MessageError as error:

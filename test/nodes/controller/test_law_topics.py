@@ -65,7 +65,8 @@ def test_a_law_waits_for_its_inputs_reads_them_and_waits_again_when_they_stop(ro
     rig.next("a tick that waits again", lambda s: s.controller == "damping" and "input 'gain'" in s.intervention)
     rig.set(controller="pd")
     rig.next("the next law", lambda s: s.controller == "pd" and not s.intervention)
-    ros.wait_for(lambda: not gain.get_subscription_count(), "the end of the subscription")
+    ros.wait_for(lambda: not gain.get_subscription_count() and not ros.node.count_subscribers("/sees/motor_states"),
+                 "the end of the subscriptions")
 
 
 def test_a_field_that_the_message_lacks_refuses_the_law(rig):
