@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -27,9 +27,9 @@ from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActu
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
 from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.description.coupling import Coupling, output_shares
-from robodyn_ros.description.model import RobotModel
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, shown, unknown
-from robodyn_ros.fields import VELOCITY, Unit, declare, section
+from robodyn_ros.fields import DAMPING, POSITION, STIFFNESS, VELOCITY, Unit, declare, section
 from robodyn_ros.resources import actuators_file
 
 
@@ -77,10 +77,30 @@ class ActuatorSettings:
                                          description="Temperature of the surroundings")
 
 
+INERTIA = Unit("kg m^2", "kg")
+
+
+@dataclass(frozen=True)
+class TransmissionSettings:
+    """The spring between the drive of an elastic joint and its link; docs/hardware.md has the model."""
+
+    stiffness: float = declare(unit=STIFFNESS, minimum=0.0, above=True, maximum=1e12,
+                               description="Stiffness between the output of the gear and the link")
+    damping: float = declare(0.0, unit=DAMPING, minimum=0.0, description="Damping of this spring")
+    backlash: float = declare(0.0, unit=POSITION, minimum=0.0, maximum=1.0,
+                              description="Total width of the dead zone, at the link")
+    encoder: str = declare("link", choices=("link", "motor"), description="Side of the spring that the joint's encoder "
+                           "measures: link; or motor, by its position divided by the gear ratio")
+    inertia: float | None = declare(None, unit=INERTIA, minimum=0.0, above=True, description="Inertia on the motor's "
+                                    "side, at the output of the gear, of a joint without an actuator; none: `armature` "
+                                    "of the robot's description")
+
+
 @dataclass(frozen=True)
 class _JointSection:
     actuator: Any = None
     friction: Any = None
+    transmission: Any = None
 
 
 @dataclass(frozen=True)
@@ -96,12 +116,14 @@ class HardwareSettings:
     Attributes:
         actuators: By name of a joint.
         friction: Settings of a friction model, the same one for all joints, by name of a joint.
+        transmissions: Of elastic joints, by name; all others are rigid.
         couplings: Joints that several motors drive together, besides those of the robot's description.
         where: Source of the settings, for messages.
     """
 
     actuators: Mapping[str, ActuatorSettings] = field(default_factory=dict)
     friction: Mapping[str, Any] = field(default_factory=dict)
+    transmissions: Mapping[str, TransmissionSettings] = field(default_factory=dict)
     couplings: tuple[Coupling, ...] = ()
     where: str = "hardware"
 
@@ -110,8 +132,8 @@ class HardwareSettings:
         """Read the settings in a file.
 
         Args:
-            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator`` and ``friction``;
-                and perhaps ``couplings``, a list of ``joints`` and ``matrix``, see `Coupling`.
+            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator``, ``friction`` and
+                ``transmission``; and perhaps ``couplings``, a list of ``joints`` and ``matrix``, see `Coupling`.
 
         Raises:
             InputError: The file cannot be read, or its content is not valid.
@@ -142,7 +164,7 @@ class HardwareSettings:
                 or not isinstance(content["joints"], Mapping)):
             raise InputError(f"{where}: expected the key 'joints' with a section for each joint, "
                              f"received {shown(content)}")
-        actuators, friction = {}, {}
+        actuators, friction, transmissions = {}, {}, {}
         for joint, values in content["joints"].items():
             place = f"{where}: joint '{joint}'"
             found = section(_JointSection, place, values)
@@ -150,7 +172,10 @@ class HardwareSettings:
                 actuators[joint] = section(ActuatorSettings, f"{place}: actuator", found.actuator)
             if found.friction is not None:
                 friction[joint] = _friction(f"{place}: friction", found.friction)
-        return cls(actuators, friction, _couplings(f"{where}: couplings", content.get("couplings")), where)
+            if found.transmission is not None:
+                transmissions[joint] = section(TransmissionSettings, f"{place}: transmission", found.transmission)
+        couplings = _couplings(f"{where}: couplings", content.get("couplings"))
+        return cls(actuators, friction, transmissions, couplings, where)
 
     def joint_actuators(self, model: RobotModel) -> JointActuators:
         """The actuators of a robot's joints.
@@ -171,7 +196,8 @@ class HardwareSettings:
         motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
                                                          "inductance", "back_emf_constant")))
         gear = GearTrain(columns.pop("gear_ratio"), output_shares(couplings, model.joint_names), model.motor_zero)
-        return JointActuators(Actuators(motor, gear), **columns, cogging=cogging, torque_ripple=ripple,
+        springs = self._springs(model, coupled, columns["is_motor"] * motor.rotor_inertia)
+        return JointActuators(Actuators(motor, gear), **columns, **springs, cogging=cogging, torque_ripple=ripple,
                               current_loops=self._current_loops(model, motor))
 
     def _current_loops(self, model: RobotModel, motor: DCMotor) -> CurrentLoops:
@@ -201,6 +227,39 @@ class HardwareSettings:
                 raise InputError(f"{place}: expected amplitudes below 1 in sum, as shares of the torque constant, "
                                  f"received {total:g}")
         return Harmonics.from_settings(found)
+
+    def _springs(self, model: RobotModel, coupled: Container[str], rotor_inertia: Array) -> dict[str, Any]:
+        """Return the values of `JointActuators` for elastic joints, none for a rigid robot.
+
+        Raises:
+            InputError: A joint is not known, is driven together with others, or has no inertia behind its spring.
+        """
+        self._check_joints(model, self.transmissions)
+        if not self.transmissions:
+            return {}
+        springs: dict[str, Any] = {"stiffness": np.full(model.n, np.inf)}
+        springs |= {name: np.zeros(model.n) for name in ("spring_damping", "backlash", "motor_encoder",
+                                                         "source_inertia")}
+        for joint, found in self.transmissions.items():
+            index, place = model.joint_index(joint), f"{self.where}: joint '{joint}': transmission"
+            own = model.armature[index] if found.inertia is None else found.inertia
+            if joint in coupled:
+                raise InputError(f"{place}: expected a motor that drives this joint alone, received one of a coupling; "
+                                 "leave out the transmission, or the coupling")
+            if joint in self.actuators and found.inertia is not None:
+                raise InputError(f"{place}: inertia: expected none beside an actuator, whose motor has a rotor, "
+                                 f"received {found.inertia:g}; leave it out")
+            if joint in self.actuators and rotor_inertia[index] == 0.0:
+                raise InputError(f"{place}: expected a motor with a rotor inertia behind the spring, received 0; give "
+                                 "the motor its rotor_inertia, or leave out the transmission")
+            if joint not in self.actuators and own == 0.0:
+                raise InputError(f"{place}: expected an inertia behind the spring, received none; give it an actuator, "
+                                 f'`inertia`, or <dynamics armature="..."/> in the robot\'s description')
+            for name, value in (("stiffness", found.stiffness), ("spring_damping", found.damping),
+                                ("backlash", found.backlash), ("motor_encoder", found.encoder == "motor"),
+                                ("source_inertia", 0.0 if joint in self.actuators else own)):
+                springs[name][index] = value
+        return springs
 
     def _couplings(self, model: RobotModel) -> tuple[Coupling, ...]:
         """Return the couplings of joints with motors: of the settings, or else of the description.

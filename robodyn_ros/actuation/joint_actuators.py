@@ -50,7 +50,8 @@ _RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LI
            "efficiency": Range(0.0, 1.0, above=True), "static_loss": Range(0.0, 1.0), "loss_velocity": POSITIVE,
            "resistance_coefficient": NOT_NEGATIVE,
            "torque_constant_coefficient": Range(maximum=0.0), "derating_start": Range(or_infinite=True),
-           "derating_end": Range(or_infinite=True), "derating": Range(0.0, 1.0)}
+           "derating_end": Range(or_infinite=True), "derating": Range(0.0, 1.0), "stiffness": _LIMIT,
+           "spring_damping": NOT_NEGATIVE, "backlash": NOT_NEGATIVE, "source_inertia": NOT_NEGATIVE}
 
 
 _NOT_PER_JOINT = ("motors", "cogging", "torque_ripple", "current_loops", "rated")
@@ -138,9 +139,15 @@ class JointActuators:
         torque_ripple: Share by which torque and back-EMF constants change with the angle, below 1 in sum.
         current_loops: Of the drives; joints without one have their efforts converted to voltages.
         rated: The motors that the amplifier takes for real when it converts efforts to voltages; None: ``motors``.
+        stiffness: Of the spring between drive and link, infinite for a rigid joint [N m/rad or N/m].
+        spring_damping: Of this spring [N m s/rad or N s/m].
+        backlash: Total width of its dead zone [rad or m].
+        motor_encoder: Which joints are measured on the motor's side of this spring, at the output of the gear.
+        source_inertia: On the motor's side of the spring of an ideal source, at its output [kg m^2 or kg].
 
     Raises:
-        InputError: A value is out of its range, or the lengths differ.
+        InputError: A value is out of its range, the lengths differ, no inertia is behind a spring, or a joint that
+            motors drive together has one.
     """
 
     motors: Actuators
@@ -165,6 +172,11 @@ class JointActuators:
     torque_ripple: Harmonics = field(default_factory=Harmonics.none)
     current_loops: CurrentLoops = field(default_factory=CurrentLoops.none)
     rated: Actuators | None = None
+    stiffness: Array = np.inf  # type: ignore[assignment]
+    spring_damping: Array = 0.0  # type: ignore[assignment]
+    backlash: Array = 0.0  # type: ignore[assignment]
+    motor_encoder: NDArray[np.bool_] = False  # type: ignore[assignment]
+    source_inertia: Array = 0.0  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         """Check the values and give all of them one shape."""
@@ -173,7 +185,7 @@ class JointActuators:
         arrays = as_joint_arrays("JointActuators", values | {"motors": every_motor}, _RANGES)
         del arrays["motors"]
         for name, array in arrays.items():
-            object.__setattr__(self, name, array != 0.0 if name == "is_motor" else array)
+            object.__setattr__(self, name, array != 0.0 if name in ("is_motor", "motor_encoder") else array)
         if len(self.efficiency) != self.motors.n:
             raise InputError(f"JointActuators: expected figures of {self.motors.n} actuators, received "
                              f"{len(self.efficiency)}")
@@ -185,6 +197,10 @@ class JointActuators:
         if apart[~self.is_motor].any() or apart[:, ~self.is_motor].any():
             raise InputError("JointActuators: expected a motor for each of the joints that motors drive together, "
                              "received ideal sources among them")
+        if (wrong := np.flatnonzero(self.is_elastic & (self.is_coupled | (constants(self.reflected_inertia, traced=1.0)
+                                                                          == 0.0)))).size:
+            raise InputError(f"JointActuators: joint {wrong[0]}, counted from 0: expected a motor of its own with "
+                             "rotor inertia behind the spring of an elastic joint")
 
     @classmethod
     def ideal_sources(cls, n: int) -> Self:
@@ -239,6 +255,16 @@ class JointActuators:
         coupling = self.motors.gear.coupling
         apart = False if coupling is None else (coupling != np.eye(self.n)).any(axis=1)
         return self.is_motor & apart
+
+    @cached_property
+    def is_elastic(self) -> NDArray[np.bool_]:
+        """Whether there is a spring between the drive of a joint and its link, shape (n,)."""
+        return is_limit(self.stiffness)
+
+    @cached_property
+    def has_backlash(self) -> NDArray[np.bool_]:
+        """Whether this spring has a dead zone, shape (n,)."""
+        return self.is_elastic & (constants(self.backlash, traced=1.0) > 0.0)
 
     @cached_property
     def has_heat(self) -> NDArray[np.bool_]:
@@ -318,12 +344,18 @@ class JointActuators:
     @cached_property
     def reflected_inertia(self) -> Array:
         """Gamma^T J_M Gamma, the inertia of the rotors at their gears' outputs, (6.17), shape (n,) [kg m^2 or kg]."""
-        return np.where(self.is_motor, self.motors.reflected_inertia, 0.0)
+        of_sources = np.where(self.is_elastic, self.source_inertia, 0.0)
+        return np.where(self.is_motor, self.motors.reflected_inertia, of_sources)
+
+    @cached_property
+    def rigid_inertia(self) -> Array:
+        """The part of `reflected_inertia` that moves with the links: not behind a spring, shape (n,) [kg m^2 or kg]."""
+        return np.where(self.is_elastic, 0.0, self.reflected_inertia)
 
     @cached_property
     def rotor_inertia(self) -> Array:
-        """B^T Gamma^T J_M Gamma B, the part of the rotors in the mass matrix, (6.17), shape (n, n)."""
-        return self.motors.gear.joint_matrix(self.reflected_inertia)
+        """B^T Gamma^T J_M Gamma B, the part of the rotors in the links' mass matrix, (6.17), shape (n, n)."""
+        return self.motors.gear.joint_matrix(self.rigid_inertia)
 
     @cached_property
     def reflected_damping(self) -> Array:

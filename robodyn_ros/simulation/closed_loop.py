@@ -36,7 +36,7 @@ from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import period_program, turning
-from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
 from robodyn_ros.simulation.quantities import (
     DELAY,
     MODEL,
@@ -47,7 +47,7 @@ from robodyn_ros.simulation.quantities import (
     of_plant,
     varied_model,
 )
-from robodyn_ros.simulation.readings import motor_side
+from robodyn_ros.simulation.readings import encoder_motion, motor_side
 from robodyn_ros.simulation.score import Sums
 from robodyn_ros.simulation.sensing import delayed, encoded
 
@@ -103,8 +103,8 @@ def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArra
 
     Args:
         given: Of the tick.
-        q: True positions, shape (n,) [rad or m].
-        v: True velocities, shape (n,) [rad/s or m/s].
+        q: True positions, at the encoders, shape (n,) [rad or m].
+        v: True velocities, likewise, shape (n,) [rad/s or m/s].
         wrench_tip: As in `State`.
         sensors: Values of quantities of the sensors, by name.
         carry: Of the tick before.
@@ -251,12 +251,15 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
                   "carry": carry, "motion": TickMotion(np.zeros(n), np.zeros(n), np.zeros(n), carry.sums.first_error),
                   "parameters": packed.values, "wrench_tip": (6,)}
 
-    def tick(given: TickInput, q: NDArray[Any], v: NDArray[Any], before: Carry, parameters: NDArray[Any],
-             wrench_tip: NDArray[Any], *values: Any) -> tuple[Carry, TickMotion, NDArray[Any]]:
-        motors, values = motor_side(plant, *values[:len(moved)]) if moved else (), values[len(moved):]
+    def tick(given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, before: Carry,
+             parameters: NDArray[Any], wrench_tip: NDArray[Any], *values: Any
+             ) -> tuple[Carry, TickMotion, NDArray[Any]]:
+        sides, values = motor_side(plant, *values[:len(moved)]) if moved else (), values[len(moved):]
         sensors = dict(zip(sensing, values, strict=False))
         own = dict(zip((name.removeprefix(MODEL) for name in of_law), values[len(sensing):], strict=True))
-        measured, after = sense(given, q, v, UNMEASURED if world is None else wrench_tip, sensors, before, motors)
+        position, velocity = encoder_motion(plant, q, v, motors)
+        measured, after = sense(given, position, velocity, UNMEASURED if world is None else wrench_tip, sensors, before,
+                                sides)
         with np.errstate(invalid="ignore"):  # the wrench can be NaN
             asked, memory = answer.function(parameters, measured, given.reference, after.memory,
                                             model=varied_model(law.robot.model, own) if own else None)
@@ -268,7 +271,8 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
     statements: list[Statement] = [
         *([] if world is None else [
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
-        Compute(tick, ("given", "state.q", "state.v", "carry", "parameters", "wrench_tip", *moved, *sensing,
+        Compute(tick, ("given", "state.q", "state.v", "state.motor_side", "carry", "parameters", "wrench_tip", *moved,
+                       *sensing,
                        *of_law),
                 ("carry", "motion", "command.effort")),
         *period.statements,

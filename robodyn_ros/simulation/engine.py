@@ -23,7 +23,13 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant_model import PlantModel, PlantReport, PlantState
-from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state
+from robodyn_ros.simulation.readings import (
+    ActuatorState,
+    Energy,
+    actuator_state,
+    at_motors,
+    encoder_motion,
+)
 
 
 class Engine(StrEnum):
@@ -76,9 +82,14 @@ class SimulatedRobot(ABC):
         return self._report.effort.copy()
 
     @property
+    def encoder_motion(self) -> tuple[Array, Array]:
+        """Positions and velocities at the encoders, shape (n,) each [rad or m, rad/s or m/s]."""
+        return encoder_motion(self.model, self.q, self.v, self._state.motor_side)
+
+    @property
     def motor_side(self) -> tuple[Array, Array, Array]:
         """`State.motor_q`, `motor_v` and `joint_torque`; rigid joints are where their motors are."""
-        return self.q, self.v, self.effort
+        return at_motors(self.model, self._state, self._report.effort)
 
     @property
     def actuator_state(self) -> ActuatorState:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import Compute, Repeat, clip, greater, less_equal, maximum, where
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.dynamics.energy import potential_energy
+from robodyn_ros.simulation.elastic_joints import spring_energy
 from robodyn_ros.simulation.motion import inertia
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
 from robodyn_ros.simulation.plant_step import StepProgram, plant_computation, step_program
@@ -99,7 +100,8 @@ def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **option
     def balance(varied_part: PlantModel, before: PlantState, after: PlantState) -> PlantState:
         is_fast = greater(turning(part, before.v), 0.9 * resolved_speed(plant))  # near rest, its error is not small
         balanced = in_balance(varied_part, before, after)
-        return after._replace(v=where(is_fast, balanced.v, after.v))
+        return after._replace(v=where(is_fast, balanced.v, after.v), motor_side=after.motor_side._replace(
+            v=where(is_fast, balanced.motor_side.v, after.motor_side.v)))
 
     statements = [Compute(lambda state: state, "state", "before"), *program.statements,
                   Compute(lambda v, peak: maximum(peak, turning(part, v)), ("state.v", "peak"), "peak"),
@@ -150,17 +152,22 @@ def in_balance(plant: PlantModel, before: PlantState, after: PlantState) -> Plan
     kinetic, stored = _kinetic_energy(plant, after), _stored_energy(plant, after) - _stored_energy(plant, before)
     right = _kinetic_energy(plant, before) + _supplied_energy(after) - _supplied_energy(before) - stored
     share = where(greater(kinetic, 0.0), right / where(greater(kinetic, 0.0), kinetic, 1.0), 1.0)
-    return after._replace(v=np.sqrt(clip(share, 0.0, MOST_GAIN)) * after.v)
+    factor = np.sqrt(clip(share, 0.0, MOST_GAIN))
+    side = after.motor_side
+    return after._replace(v=factor * after.v, motor_side=side._replace(v=factor * side.v))
 
 
 def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:
-    return 0.5 * state.v @ (inertia(plant, state.q) @ state.v)
+    motion = plant.joined(state.v, state.motor_side.v)
+    return 0.5 * motion @ (inertia(plant, state.q) @ motion)
 
 
 def _stored_energy(plant: PlantModel, state: PlantState) -> Any:
-    """Of the links' weights, the motors' inductances and magnets, and bent bristles."""
-    stored = [*plant.actuators.magnetic_energy(state.current), *plant.actuators.cogging_energy(state.q),
-              *bristle_energy(plant.bristles, state.presliding, plant.n)[plant.bristles.joints]]
+    """Of the links' weights, the motors' inductances and magnets, bent bristles, and springs behind motors."""
+    at_motors = plant.seen_by_motors(plant.joined(state.q, state.motor_side.q))
+    stored = [*plant.actuators.magnetic_energy(state.current), *plant.actuators.cogging_energy(at_motors),
+              *bristle_energy(plant.bristles, state.presliding, plant.n)[plant.bristles.joints],
+              *spring_energy(plant, state)]
     return potential_energy(plant.model, state.q) + sum(stored, np.float64(0.0))
 
 

@@ -45,7 +45,7 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import period_program, turning
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
-from robodyn_ros.simulation.readings import motor_side
+from robodyn_ros.simulation.readings import encoder_motion, motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Sums
 
@@ -182,8 +182,9 @@ class InterpretedLoop:
             engine.reset()
             engine.set_state(scenario.q, scenario.v)
         senses = self._controller.senses
-        motors = (q, v, np.zeros(plant.n))
-        at_start = State(0.0, 0.0, scenario.q, scenario.v, UNMEASURED, *(motors if senses else ()))
+        motors: tuple[Any, ...] = motor_side(plant, bound["state"], np.zeros(plant.n))
+        at_start = State(0.0, 0.0, *encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"]), UNMEASURED,
+                         *(motors if senses else ()))
         if scenario.signals is not None:
             at_start = at_start._replace(inputs=next(scenario.inputs(noisy=False)).inputs)
         self._call(0.0, activate, self._controller, at_start)
@@ -196,7 +197,9 @@ class InterpretedLoop:
             if senses:
                 motors = engine.motor_side if engine is not None else tuple(
                     array.copy() for array in motor_side(plant, bound["state"], bound["command.effort"]))
-            measured, carry = sense(tick, q.copy(), v.copy(), sensed, sensors, carry, motors if senses else ())
+            position, velocity = (encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"])
+                                  if engine is None else engine.encoder_motion)
+            measured, carry = sense(tick, position, velocity, sensed, sensors, carry, motors if senses else ())
             measured = measured._replace(time=float(measured.time), period=float(measured.period))
             asked = self._call(measured.time, self._efforts, measured, tick.reference)
             bound["asked"] = commanded(plant, self._controller.robot.dynamics(), measured.q, asked)

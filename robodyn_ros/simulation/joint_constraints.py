@@ -62,7 +62,8 @@ class Problem(NamedTuple):
     """matrix v' = momentum + impulses of friction and stops + impulse of the motors.
 
     Attributes:
-        matrix: Inertia, and damping times step where it is taken implicitly, shape (n, n).
+        matrix: Inertia, and damping times step where it is taken implicitly, shape (n, n). Behind the joints stand the
+            motors of elastic joints, which are further joints here and have no stops.
         momentum: Shape (n,) [N m s or N s].
         friction: Greatest impulse of dry friction, infinite for a brake that always holds, shape (n,) [N m s or N s].
         slowest: Velocity of a joint that has reached its lower stop, -infinite where it cannot, shape (n,).
@@ -136,7 +137,7 @@ class ConstraintLimits(NamedTuple):
         lower: Positions of the lower stops, -infinite where there is none, shape (n,) [rad or m].
         upper: Likewise.
         drive: Greatest impulse of the motors, infinite where there is no limit, shape (n,) [N m s or N s].
-        coupling: B, velocities of the gears' outputs per joint velocity, shape (n, n); None for the unit matrix.
+        coupling: B, velocities of the gears' outputs per joint velocity, shape (n, n + m); None for the unit matrix.
         sliding: Its rows of the motors that drive several joints and have dry friction, shape (coupled, n).
     """
 
@@ -225,7 +226,7 @@ def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray
                         where(linear, beyond, where(within, 0.0, saturation))[limited],
                         where(motor_mode, where(stays, motor_mode, 0.0), slides)]), number)
     n, ends = len(contact_mode), len(contact_mode) + int(np.sum(limited))
-    next_saturation = np.zeros(n, dtype=np.result_type(change.choice, float))
+    next_saturation = np.zeros(len(limited), dtype=np.result_type(change.choice, float))
     next_saturation[limited] = change.choice[n:ends]
     return PivotStep(velocity, impulse, change.choice[:n], next_saturation, motor_impulse, change.choice[ends:],
                      change.moved)
@@ -279,7 +280,7 @@ def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
     nothing = np.zeros(len(velocity))
     modes = np.full(len(velocity), float(NEGATIVE))
     none = np.zeros(len(limits.sliding))
-    return PivotStep(velocity, nothing, modes, nothing, none, none, sum(hindered, np.float64(0.0)))
+    return PivotStep(velocity, nothing, modes, np.zeros(len(limited)), none, none, sum(hindered, np.float64(0.0)))
 
 
 class _ContactModes(NamedTuple):

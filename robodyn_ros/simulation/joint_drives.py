@@ -20,7 +20,10 @@ from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantSt
 
 
 class JointDrives(NamedTuple):
-    """Efforts in one step, as far as they do not depend on the rigid bodies; each of shape (n,) but for the last two.
+    """Efforts in one step, as far as they do not depend on the rigid bodies.
+
+    Those of motors, voltages and the last two have shapes as told here or (n,); the others are of links, then of the
+    motors of elastic joints, shape (n + m,).
 
     Attributes:
         effort: Of ideal sources, and cogging of motors, on the joints [N m or N].
@@ -53,16 +56,20 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
         state: The state.
         command: The commands.
     """
-    v, actuators = state.v, plant.actuators
-    asked = demand(plant, command, v)
+    actuators, motion = plant.actuators, plant.joined(state.v, state.motor_side.v)
+    seen = plant.seen_by_motors(motion)
+    asked = demand(plant, command, seen)
     line = actuators.effort_line(asked.voltage, state.current, plant.step)
-    line = actuators.regulated_line(line, loop_demand(plant, state, command), v, plant.step)
-    at_start = actuators.limited_effort(line.effort - line.damping * plant.limits.of_motors(v))
-    cogging = actuators.cogging_effort(state.q, plant.step * v)
-    losses = actuators.gear_friction(at_start + cogging, plant.limits.of_motors(v))
-    dry, bending = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses), plant.bristles.joints
+    line = actuators.regulated_line(line, loop_demand(plant, state, command), seen, plant.step)
+    speed, nothing, bending = plant.limits.of_motors(motion), np.zeros(plant.n), plant.bristles.joints
+    at_start = actuators.limited_effort(line.effort - line.damping * speed)
+    at_motors = plant.seen_by_motors(plant.joined(state.q, state.motor_side.q))
+    cogging = actuators.cogging_effort(at_motors, plant.step * seen)
+    losses = actuators.gear_friction(at_start + cogging, speed)
+    dry = plant.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses))
     rigid = dry.copy()
     rigid[bending] = 0.0
-    effort = asked.effort + plant.limits.on_joints(cogging)
-    return JointDrives(effort, line.effort, line.damping, viscous(plant, command, v), rigid + command.brake,
-                       asked.voltage, losses[plant.sliding_motors], dry[bending])
+    effort = plant.split(nothing, asked.effort) + plant.limits.on_joints(cogging)
+    return JointDrives(effort, line.effort, line.damping, viscous(plant, command, seen),
+                       rigid + plant.split(nothing, command.brake), asked.voltage, losses[plant.sliding_motors],
+                       dry[bending])

@@ -24,11 +24,12 @@ from robodyn_ros.compile import greater, where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
+from robodyn_ros.simulation.elastic_joints import winding_of, winding_torque
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
 
 class SmoothState(NamedTuple):
-    """x; each array has shape (n,), units as in `PlantState`."""
+    """x; each array has shape (n,), those of elastic joints' motors (m,), units as in `PlantState`."""
 
     q: NDArray[Any]
     v: NDArray[Any]
@@ -37,11 +38,13 @@ class SmoothState(NamedTuple):
     external_work: NDArray[Any]
     viscous_loss: NDArray[Any]
     winding_heat: NDArray[Any]
+    motor_q: NDArray[Any]
+    motor_v: NDArray[Any]
 
     @classmethod
     def from_state(cls, state: PlantState) -> Self:
         """The part of the plant's state that moves smoothly."""
-        return cls(state.q, state.v, state.current, *state.energies[:4])
+        return cls(state.q, state.v, state.current, *state.energies[:4], *state.motor_side)
 
     def moved(self, rate: SmoothState, time: float) -> SmoothState:
         """x + time x', for a rate x'."""
@@ -66,7 +69,7 @@ def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
     Args:
         plant: The simulated model.
         command: The commands.
-        v: Joint velocities when the step begins, shape (n,) [rad/s or m/s].
+        v: Joint velocities when the step begins, as the motors see them, shape (n,) [rad/s or m/s].
     """
     actuators = plant.actuators
     effort = within(command.effort, plant.model.effort_limit)
@@ -88,20 +91,24 @@ def ideal_effort(plant: PlantModel, command: PlantCommand) -> NDArray[Any]:
 
 
 def viscous(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
-    """D of joints, shafts of uncoupled motors and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m].
+    """D of joints, shafts of uncoupled motors and passive drives, without back-EMF [N m s/rad or N s/m].
 
     Args:
         plant: The simulated model.
         command: The commands.
-        v: Joint velocities, shape (n,) [rad/s or m/s].
+        v: Joint velocities, as the motors see them, shape (n,) [rad/s or m/s].
+
+    Returns:
+        Of links, then of the motors of elastic joints, shape (n + m,).
     """
     shafts = np.where(plant.actuators.is_coupled, 0.0, plant.actuators.reflected_damping)
-    return plant.friction.viscous + shafts + passive(plant, command, v)
+    return plant.split(plant.friction.viscous, shafts, passive(plant, command, v))
 
 
 def shaft_damping(plant: PlantModel) -> NDArray[Any] | float:
     """B^T D B, viscous friction of coupled motors' shafts, shape (n, n) [N m s/rad or N s/m]; 0 without them."""
-    return 0.0 if plant.limits.coupling is None else plant.actuators.motors.gear.joint_matrix(plant.coupled_damping)
+    gear = plant.actuators.motors.gear
+    return 0.0 if gear.coupling is None else gear.joint_matrix(plant.coupled_damping)
 
 
 def shaft_friction(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any] | float:
@@ -111,7 +118,7 @@ def shaft_friction(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any] | float:
         plant: The simulated model.
         v: Joint velocities, shape (n,) [rad/s or m/s].
     """
-    return 0.0 if plant.limits.coupling is None else -(shaft_damping(plant) @ v)
+    return 0.0 if plant.actuators.motors.gear.coupling is None else -(shaft_damping(plant) @ v)
 
 
 def shaft_losses(plant: PlantModel, v: NDArray[Any], other: NDArray[Any]) -> NDArray[Any] | float:
@@ -122,10 +129,10 @@ def shaft_losses(plant: PlantModel, v: NDArray[Any], other: NDArray[Any]) -> NDA
         v: Joint velocities that the friction belongs to, shape (n,) [rad/s or m/s].
         other: Joint velocities during which it acts, shape (n,) [rad/s or m/s].
     """
-    limits = plant.limits
-    if limits.coupling is None:
+    gear = plant.actuators.motors.gear
+    if gear.coupling is None:
         return 0.0
-    return plant.coupled_damping * limits.of_motors(v) * limits.of_motors(other)
+    return plant.coupled_damping * gear.output_motion(v) * gear.output_motion(other)
 
 
 def passive(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
@@ -138,14 +145,25 @@ def passive(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArra
 
 
 def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
-    """M(q) + B^T Gamma^T J_M Gamma B, (6.17), shape (n, n)."""
-    return mass_matrix(plant.model, q) + plant.actuators.rotor_inertia
+    """M(q) + B^T Gamma^T J_M Gamma B, (6.17), then the motors of elastic joints, shape (n + m, n + m)."""
+    of_links: NDArray[Any] = mass_matrix(plant.model, q) + plant.actuators.rotor_inertia
+    return np.asarray(beside_motors(plant, of_links, plant.actuators.reflected_inertia[plant.elastic]))
+
+
+def beside_motors(plant: PlantModel, of_links: NDArray[Any] | float, of_motors: NDArray[Any]) -> NDArray[Any] | float:
+    """Return a matrix of the links, shape (n, n), with the motors of elastic joints behind it on its diagonal, (m,)."""
+    n, size = plant.n, plant.n + len(of_motors)
+    if size == n or isinstance(of_links, float):
+        return of_links
+    matrix = np.zeros((size, size), dtype=np.result_type(of_links, of_motors))
+    matrix[:n, :n], matrix[range(n, size), range(n, size)] = of_links, of_motors
+    return matrix
 
 
 def rotor_momentum(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any]:
-    """B^T Gamma^T J_M Gamma B v, shape (n,) [N m s or N s]."""
+    """B^T Gamma^T J_M Gamma B v, without the motors of elastic joints, shape (n,) [N m s or N s]."""
     actuators = plant.actuators
-    return actuators.reflected_inertia * v if plant.limits.coupling is None else actuators.rotor_inertia @ v
+    return actuators.rigid_inertia * v if actuators.motors.gear.coupling is None else actuators.rotor_inertia @ v
 
 
 def derivative(plant: PlantModel, x: SmoothState, asked: Demand, command: PlantCommand) -> SmoothState:
@@ -160,13 +178,22 @@ def derivative(plant: PlantModel, x: SmoothState, asked: Demand, command: PlantC
     Returns:
         x'.
     """
-    q, v, current = x.q, x.v, x.current
-    actuators, external, damping = plant.actuators, command.external, viscous(plant, command, v)
-    flowing = actuators.instant_current(asked.voltage, current, v)
-    current_rate = actuators.current_rate(asked.voltage, current, v)
-    cogging = plant.limits.on_joints(actuators.cogging_effort(q))
-    effort = asked.effort + actuators.effort_of(flowing) + cogging + shaft_friction(plant, v)
-    a = solve_mass(inertia(plant, q), effort + external - bias(plant.model, q, v) - damping * v)
-    work = asked.effort * v + actuators.power(flowing, current_rate, v)
-    loss = damping * v * v + shaft_losses(plant, v, v)
-    return SmoothState(v, a, current_rate, work, external * v, loss, actuators.heating(flowing))
+    n, q, v, current, external = plant.n, x.q, x.v, x.current, command.external
+    motion, none = plant.joined(v, x.motor_v), np.zeros(len(plant.elastic))
+    seen = plant.seen_by_motors(motion)
+    actuators, damping = plant.actuators, viscous(plant, command, seen)
+    flowing = actuators.instant_current(asked.voltage, current, seen)
+    current_rate = actuators.current_rate(asked.voltage, current, seen)
+    cogging = plant.limits.on_joints(actuators.cogging_effort(plant.seen_by_motors(plant.joined(q, x.motor_q))))
+    spring = winding_torque(plant, winding_of(plant, q, x.motor_q, v, x.motor_v))
+    shafts = shaft_friction(plant, v)
+    if len(none):
+        shafts = plant.joined(shafts + plant.at_elastic(spring.whole), -spring.whole)
+    effort = plant.split(np.zeros(n), asked.effort + actuators.effort_of(flowing)) + cogging + shafts
+    forces = effort + plant.joined(external, none) - plant.joined(bias(plant.model, q, v), none) - damping * motion
+    a = solve_mass(inertia(plant, q), forces)
+    work = asked.effort * seen + actuators.power(flowing, current_rate, seen)
+    loss = plant.per_joint(damping * motion * motion) + shaft_losses(plant, v, v)
+    if len(none):
+        loss = loss + plant.at_elastic(spring.loss)
+    return SmoothState(v, a[:n], current_rate, work, external * v, loss, actuators.heating(flowing), x.motor_v, a[n:])

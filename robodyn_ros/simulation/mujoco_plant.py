@@ -84,6 +84,10 @@ class MujocoPlant(SimulatedRobot):
         if len(model.bristles.joints):
             raise InputError(f"engine mujoco: expected friction without presliding, received stiffness of friction "
                              f"model '{model.friction.name}'; use engine robodyn, or leave out the stiffness")
+        if len(model.elastic):
+            raise InputError(f"engine mujoco: expected rigid joints of '{robot.name}', received elastic ones at "
+                             f"{', '.join(robot.joint_names[joint] for joint in model.elastic)}; use engine robodyn, "
+                             "or leave out their transmissions")
         self.step, self.steps = step, 0
         self.joint_names = robot.joint_names
         self._file, self._scene = scene, load_scene(model, scene)

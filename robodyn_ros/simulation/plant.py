@@ -148,7 +148,7 @@ class Plant(SimulatedRobot):
 
     def joint_inertia(self) -> Array:
         """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
-        return self._dynamics.mass_matrix(self.q).diagonal() + self.model.actuators.rotor_inertia.diagonal()
+        return self._dynamics.mass_matrix(self.q).diagonal() + self.model.rotor_shares
 
     def reset(self) -> None:
         """Return to the initial position at rest, without current, at ambient temperature; time continues."""

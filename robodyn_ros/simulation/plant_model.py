@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -22,16 +23,21 @@ from robodyn_ros.actuation.current_loop import LoopState
 from robodyn_ros.actuation.driver_profile import load_driver
 from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.checks import Range, as_number, constants
+from robodyn_ros.checks import Range, as_number, constants, is_traced
+from robodyn_ros.compile import compile_function
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.simulation.presliding import Presliding, at_rest
 from robodyn_ros.timing import DEFAULT_STEP
+
+_STABLE_ANGLE = 2.785
+"""h omega up to which the Runge-Kutta method is stable for a swing, [HairerLubichWanner]."""
 
 
 class Integrator(StrEnum):
@@ -58,6 +64,18 @@ class EnergySums(NamedTuple):
     stop_loss: NDArray[Any]
 
 
+class MotorSide(NamedTuple):
+    """Motors of elastic joints at the outputs of their gears, shape (m,) each, in the order of `PlantModel.elastic`.
+
+    Attributes:
+        q: Positions, joint positions where the spring is relaxed [rad or m].
+        v: Velocities [rad/s or m/s].
+    """
+
+    q: NDArray[Any]
+    v: NDArray[Any]
+
+
 class PlantState(NamedTuple):
     """State of the simulated robot; each array has shape (n,), and may be traced.
 
@@ -69,11 +87,13 @@ class PlantState(NamedTuple):
         v: Joint velocities [rad/s or m/s].
         current: Of the motors' armatures [A].
         temperature: Of their windings [degrees Celsius].
-        contact_mode: Mode of friction and stops that the next step tries first, see `joint_constraints`.
+        contact_mode: Mode of friction and stops that the next step tries first, see `joint_constraints`; of the joints,
+            then of the motors of elastic ones, shape (n + m,).
         saturation: Likewise of the motors: 1 or -1 at the limit of their current, else 0.
         energies: Sums since the start.
         presliding: Bristles of the dry friction.
         loops: Current loops of the drives.
+        motor_side: Of elastic joints.
     """
 
     q: NDArray[Any]
@@ -85,6 +105,7 @@ class PlantState(NamedTuple):
     energies: EnergySums
     presliding: Presliding
     loops: LoopState
+    motor_side: MotorSide
 
     def without_energies(self) -> Self:
         """The state with energies that start from zero."""
@@ -179,8 +200,9 @@ class PlantModel:
                 raise InputError(f"plant: expected {kind.__name__}, received {type(given).__name__} {given!r}; "
                                  "HardwareSettings of robodyn_ros.actuation.configuration reads both from YAML")
         self.actuators.check(self.model)
-        if (self.model.armature[self.actuators.is_motor] != 0.0).any():  # the motors have rotors of their own
-            kept = np.where(self.actuators.is_motor, 0.0, 1.0)
+        apart = self.actuators.is_motor | self.actuators.is_elastic
+        if (self.model.armature[apart] != 0.0).any():  # these have rotors of their own
+            kept = np.where(apart, 0.0, 1.0)
             object.__setattr__(self, "model", self.model.with_scaled_armature(kept))
         check_mass_matrix(self.model, self.actuators.rotor_inertia)
         if self.friction.n != self.model.n:
@@ -195,6 +217,7 @@ class PlantModel:
                              f"{self.integrator!r}")
         object.__setattr__(self, "integrator", Integrator(self.integrator))
         self._check_electrical_time_constants()
+        self._check_springs()
         if self.actuators.follows_temperature and self.integrator is Integrator.ADAPTIVE:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
@@ -271,24 +294,59 @@ class PlantModel:
                     f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
                     f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
 
+    def _check_springs(self) -> None:
+        """Refuse springs that are too fast for an explicit method; those of varied plants are checked before."""
+        actuators, joints = self.actuators, self.elastic
+        if (self.integrator not in (Integrator.EXPLICIT_EULER, Integrator.RUNGE_KUTTA) or not len(joints)
+                or is_traced(actuators.stiffness, actuators.reflected_inertia)):
+            return
+        names = ", ".join(self.model.joint_names[joint] for joint in joints)
+        if self.integrator is Integrator.EXPLICIT_EULER:
+            raise InputError(f"integrator {self.integrator}: expected rigid joints, since it gives energy to springs, "
+                             f"received elastic ones at {names}; use {Integrator.SEMI_IMPLICIT_EULER}")
+        frequencies, modes = self.spring_modes()
+        fastest, share = float(frequencies[-1]), np.abs(modes[:, -1])
+        if self.step * fastest > _STABLE_ANGLE:
+            joint = self.model.joint_names[joints[int(np.argmax(share))]]
+            raise InputError(f"integrator {self.integrator}: expected steps of at most {_STABLE_ANGLE / fastest:.3g} s "
+                             f"for the spring of joint '{joint}', which swings at {fastest / (2.0 * np.pi):.4g} Hz, "
+                             f"received {self.step:g} s; use {Integrator.SEMI_IMPLICIT_EULER}, or smaller steps")
+
+    def spring_modes(self) -> tuple[Array, Array]:
+        """Return angular frequencies of free swings about positions 0, rising, and the springs' shares in each.
+
+        Without damping and backlash: K (B M^-1 B^T) x = omega^2 x for the deflections x.
+
+        Returns:
+            Shape (m,) [rad/s]; and modes in the columns of shape (m, m).
+        """
+        actuators, joints = self.actuators, self.elastic
+        of_links = np.linalg.inv(mass_matrix(self.model, np.zeros(self.n)) + actuators.rotor_inertia)
+        mobility = of_links[np.ix_(joints, joints)] + np.diag(1.0 / actuators.reflected_inertia[joints])
+        root = np.sqrt(actuators.stiffness[joints])
+        squares, modes = np.linalg.eigh(root[:, None] * mobility * root)
+        return np.sqrt(np.maximum(squares, 0.0)), modes
+
     @property
     def follows_state(self) -> bool:
         """Whether the constants of motors depend on the temperature of their windings, or on their angles."""
         return self.actuators.follows_temperature or self.actuators.has_ripple
 
-    def at_state(self, temperature: NDArray[Any], q: NDArray[Any], v: NDArray[Any]) -> Self:
+    def at_state(self, temperature: NDArray[Any], q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide) -> Self:
         """Return the plant with the constants of its motors in a state.
 
         Args:
             temperature: Of the windings, shape (n,), may be traced [degrees Celsius].
             q: Joint positions, likewise [rad or m].
             v: Joint velocities, likewise [rad/s or m/s].
+            motor_side: Of elastic joints.
         """
         actuators = self.actuators
         if actuators.follows_temperature:
             actuators = actuators.at(temperature)
         if actuators.has_ripple:
-            actuators = actuators.at_angle(q, self.step * v)
+            actuators = actuators.at_angle(self.seen_by_motors(self.joined(q, motor_side.q)),
+                                           self.step * self.seen_by_motors(self.joined(v, motor_side.v)))
         return self if actuators is self.actuators else replace(self, actuators=actuators)
 
     def check_voltages(self, by_voltage: Array) -> None:
@@ -323,10 +381,75 @@ class PlantModel:
 
     @cached_property
     def limits(self) -> ConstraintLimits:
-        """Stops, the greatest impulse of the motors in a step, and the joints that they drive."""
-        drive, coupling = self.step * self.actuators.effort_limit, self.actuators.motors.gear.coupling
-        sliding = np.zeros((0, self.n)) if coupling is None else coupling[self.sliding_motors]
-        return ConstraintLimits(self.model.position_lower, self.model.position_upper, drive, coupling, sliding)
+        """Stops, the greatest impulse of the motors in a step, and the joints or motor sides that they drive."""
+        drive, gear, m = self.step * self.actuators.effort_limit, self.actuators.motors.gear, len(self.elastic)
+        coupling, nowhere = gear.coupling, np.full(m, np.inf)
+        if m:
+            coupling = np.hstack([gear.joint_rows, np.zeros((self.n, m))])
+            coupling[self.elastic, self.elastic] = 0.0
+            coupling[self.elastic, self.n + np.arange(m)] = 1.0
+        sliding = np.zeros((0, self.n + m)) if coupling is None else coupling[self.sliding_motors]
+        return ConstraintLimits(self.joined(self.model.position_lower, -nowhere),
+                                self.joined(self.model.position_upper, nowhere), drive, coupling, sliding)
+
+    @cached_property
+    def elastic(self) -> NDArray[np.intp]:
+        """The m joints with a spring between motor and link, shape (m,)."""
+        return np.flatnonzero(self.actuators.is_elastic)
+
+    @cached_property
+    def slack_springs(self) -> NDArray[np.intp]:
+        """Places in `elastic` of the springs with backlash, shape (slack,)."""
+        return np.flatnonzero(self.actuators.has_backlash[self.elastic])
+
+    def joined(self, of_joints: NDArray[Any], of_motors: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the joints' links, then of the motors of elastic joints, shape (n + m,).
+
+        Args:
+            of_joints: Shape (n,).
+            of_motors: Shape (m,).
+        """
+        return np.concatenate([of_joints, of_motors]) if len(self.elastic) else of_joints
+
+    def split(self, of_link: NDArray[Any], *of_motor: NDArray[Any]) -> NDArray[Any]:
+        """Return values that add up in rigid joints, and in elastic ones belong to link and motor, shape (n + m,).
+
+        Args:
+            of_link: Shape (n,).
+            of_motor: Shape (n,) each.
+        """
+        whole, motor = of_link, np.zeros(self.n)
+        for each in of_motor:
+            whole, motor = whole + each, motor + each
+        if not len(self.elastic):
+            return whole
+        return np.concatenate([np.where(self.actuators.is_elastic, of_link, whole), motor[self.elastic]])
+
+    def seen_by_motors(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the side at which a joint's motor is: of links and motors to one for each joint.
+
+        Args:
+            values: Shape (n + m,).
+        """
+        if not len(self.elastic):
+            return values
+        seen = values[:self.n].copy()
+        seen[self.elastic] = values[self.n:]
+        return seen
+
+    def per_joint(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums of link and motor, shape (n,); argument as for :meth:`seen_by_motors`."""
+        if not len(self.elastic):
+            return values
+        sums = values[:self.n].copy()
+        sums[self.elastic] += values[self.n:]
+        return sums
+
+    def at_elastic(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of elastic joints, shape (m,), as values of all joints, 0 for rigid ones, shape (n,)."""
+        spread = np.zeros(self.n, dtype=values.dtype)
+        spread[self.elastic] = values
+        return spread
 
     @cached_property
     def sliding_motors(self) -> NDArray[np.intp]:
@@ -343,7 +466,7 @@ class PlantModel:
 
         Args:
             motor_impulse: Shape (coupled,) [N m s or N s].
-            v: Joint velocities meanwhile, shape (n,) [rad/s or m/s].
+            v: Velocities of links and motors meanwhile, shape (n + m,) [rad/s or m/s].
         """
         if not len(self.sliding_motors):
             return 0.0
@@ -364,9 +487,16 @@ class PlantModel:
     @cached_property
     def speed_weights(self) -> Array:
         """Roots of the joints' shares in the inertia, at positions 0; 0 for prismatic joints, shape (n,)."""
-        inertias = np.diag(mass_matrix(self.model, np.zeros(self.n))) + np.diag(self.actuators.rotor_inertia)
+        inertias = np.diag(mass_matrix(self.model, np.zeros(self.n))) + self.rotor_shares
         turns = np.array([joint.kind != "prismatic" for joint in self.model.leaders])
         return np.sqrt(np.where(turns, inertias, 0.0) / max(np.max(inertias, where=turns, initial=0.0), 1e-300))
+
+    @property
+    def rotor_shares(self) -> Array:
+        """Inertia that the motors add to a joint which moves alone and slowly, shape (n,) [kg m^2 or kg]."""
+        own = np.where(self.actuators.is_elastic, self.actuators.reflected_inertia, 0.0)
+        shares: Array = np.diag(self.actuators.rotor_inertia) + own
+        return shares
 
     @property
     def surroundings(self) -> World:
@@ -376,15 +506,27 @@ class PlantModel:
     def state(self, q: Array, v: Array) -> PlantState:
         """Return the state with given positions and velocities, no current, ambient temperature and energies 0.
 
+        Motors of elastic joints begin where their springs bear the links' weights, with the links' velocities.
+
         Args:
             q: Shape (n,) [rad or m].
             v: Shape (n,) [rad/s or m/s].
         """
-        none = np.zeros(self.n)
-        return PlantState(np.array(q, dtype=np.float64), np.array(v, dtype=np.float64), none,
-                          np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
-                          np.full(self.n, float(STICKING)), none, EnergySums(*np.zeros((6, self.n))),
-                          at_rest(self.bristles), self.actuators.current_loops.at_rest())
+        none, q, v = np.zeros(self.n), np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
+        motor_side = MotorSide(np.zeros(0), np.zeros(0))
+        if len(self.elastic):
+            load = self._gravity(q)[self.elastic]
+            play = 0.5 * self.actuators.backlash[self.elastic] * np.sign(load)
+            motor_side = MotorSide(q[self.elastic] + load / self.actuators.stiffness[self.elastic] + play,
+                                   v[self.elastic].copy())
+        return PlantState(q, v, none, np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
+                          np.full(self.n + len(self.elastic), float(STICKING)), none,
+                          EnergySums(*np.zeros((6, self.n))), at_rest(self.bristles),
+                          self.actuators.current_loops.at_rest(), motor_side)
+
+    @cached_property
+    def _gravity(self) -> Callable[..., Array]:
+        return compile_function(lambda q: bias(self.model, q, np.zeros(self.n)), {"q": (self.n,)}, name="gravity").call
 
     def report_at_rest(self) -> PlantReport:
         """Return the report of a robot on which nothing acts."""

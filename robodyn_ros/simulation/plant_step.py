@@ -35,6 +35,13 @@ from robodyn_ros.simulation.contact import (
     presses,
     with_contacts,
 )
+from robodyn_ros.simulation.elastic_joints import (
+    DEAD_ZONE_ROUNDS,
+    Windup,
+    dead_zone_round,
+    windup,
+    with_springs,
+)
 from robodyn_ros.simulation.joint_constraints import (
     ConstraintSolution,
     Problem,
@@ -58,21 +65,24 @@ class Posed(NamedTuple):
         voltage: Of the motors, held during the step, shape (n,) [V].
         contacts: Where the robot touches surfaces.
         bristles: Impulses of the dry friction that bends before joints slide.
+        wound: Springs with backlash at the beginning of the step.
     """
 
     problem: Problem
     voltage: NDArray[Any]
     contacts: ContactGeometry
     bristles: BristleLines
+    wound: Windup
 
 
 class Guess(NamedTuple):
     """What a round of the solution begins with.
 
     Attributes:
-        contact_mode: Mode of friction and stops of each joint, shape (n,).
+        contact_mode: Mode of friction and stops of each joint and motor of an elastic one, shape (n + m,).
         saturation: Mode of the motor of each joint, shape (n,).
         motor_mode: Mode of the dry friction of coupled motors, shape (coupled,).
+        unwinding: Rates of springs with backlash after the step, shape (slack,).
         touching: Of the contacts.
         bristle_mode: Of the bristles, shape (N, m) of `friction.Bristles`.
         rounds: Number of rounds before this one.
@@ -81,6 +91,7 @@ class Guess(NamedTuple):
     contact_mode: NDArray[Any]
     saturation: NDArray[Any]
     motor_mode: NDArray[Any]
+    unwinding: NDArray[Any]
     touching: ContactChoice
     bristle_mode: NDArray[Any]
     rounds: Any
@@ -90,8 +101,8 @@ class Solution(NamedTuple):
     """The solution for a guess.
 
     Attributes:
-        velocity: After the step, shape (n,) [rad/s or m/s].
-        impulse: Of friction and stops, shape (n,) [N m s or N s].
+        velocity: After the step, of links and motors of elastic joints, shape (n + m,) [rad/s or m/s].
+        impulse: Of friction and stops, shape (n + m,) [N m s or N s].
         motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
         contact_force: Mean forces of surfaces on the robot in base axes, shape (pairs, 3) [N].
         contact_effort: The efforts that they cause, shape (n,) [N m or N].
@@ -121,7 +132,7 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     Returns:
         The state after the step, and what acts at its end.
     """
-    described, plant = plant, plant.at_state(state.temperature, state.q, state.v)
+    described, plant = plant, plant.at_state(state.temperature, state.q, state.v, state.motor_side)
     if _splits(plant) and smooth is None:
         smooth = split_step.smooth_step(plant, state, command)
     given = () if smooth is None else (smooth,)
@@ -130,7 +141,7 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     while solution.moved > 0.0 and guess.rounds < most_rounds(plant):
         solution, guess = solve(plant, posed, guess)
     after = integrate(plant, state, command, posed, solution, guess, *given)
-    at_end = described.at_state(after.temperature, after.q, after.v)
+    at_end = described.at_state(after.temperature, after.q, after.v, after.motor_side)
     return after, report(at_end, after, command, posed.voltage, posed.problem.friction, solution.impulse,
                          solution.motor_impulse, solution.bent.impulse)
 
@@ -142,24 +153,34 @@ def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: S
     contact_mode, saturation = method.first_modes(state, problem)
     contacts = contact_geometry(plant.surroundings, plant.model, state.q)
     touching = first_choice(plant.surroundings, contacts, state.v, plant.step)
-    guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(state.v), touching,
-                  state.presliding.mode, np.float64(0.0))
-    return Posed(problem, voltage, contacts, bristles), guess
+    motion = plant.joined(state.v, state.motor_side.v)
+    wound = windup(plant, state).at(plant.slack_springs[:0] if smooth else plant.slack_springs)
+    guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(motion), wound.rate,
+                  touching, state.presliding.mode, np.float64(0.0))
+    return Posed(problem, voltage, contacts, bristles, wound), guess
 
 
 def solve(plant: PlantModel, posed: Posed, guess: Guess) -> tuple[Solution, Guess]:
     """Solve for a guess of the modes of friction, stops, motors and contacts, and guess again."""
     world, contacts, rounds = plant.surroundings, posed.contacts, guess.rounds
-    problem = with_contacts(world, contacts, guess.touching, posed.problem, plant.step, rounds)
+    problem = posed.problem
+    if len(guess.unwinding):
+        problem = with_springs(plant, plant.slack_springs, posed.wound, guess.unwinding, problem)
+    problem = with_contacts(world, contacts, guess.touching, problem, plant.step, rounds)
     problem = with_bristles(plant.bristles, posed.bristles, guess.bristle_mode, problem)
     done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, guess.motor_mode, rounds)
-    touch = contact_round(world, contacts, guess.touching, done.velocity, plant.step, rounds)
+    touch = contact_round(world, contacts, guess.touching, done.velocity[:plant.n], plant.step, rounds)
+    unwinding, unsolved = guess.unwinding, np.float64(0.0)
+    if len(unwinding):
+        unwinding, unsolved = dead_zone_round(plant, posed.wound, unwinding, done.velocity, rounds)
     effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
                  start=np.zeros(plant.n))
     bent, moved = bristle_round(plant.bristles, posed.bristles, guess.bristle_mode, done.velocity, plant.step, rounds,
                                 done.moved)
-    return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, bent, moved + touch.moved),
-            Guess(done.contact_mode, done.saturation, done.motor_mode, touch.choice, bent.state.mode, rounds + 1.0))
+    return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, bent,
+                     moved + touch.moved + unsolved),
+            Guess(done.contact_mode, done.saturation, done.motor_mode, unwinding, touch.choice, bent.state.mode,
+                  rounds + 1.0))
 
 
 def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed: Posed, solution: Solution,
@@ -183,13 +204,13 @@ def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
     problem, voltage, _ = semi_implicit_euler.problem(plant, state, command)
     free = unhindered(plant.limits, problem)
     contacts = contact_geometry(world, plant.model, state.q)
-    touches = presses(world, contacts, free.velocity, plant.step)
+    touches = presses(world, contacts, free.velocity[:plant.n], plant.step)
     none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
     unbent = state.presliding
     solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none,
                         BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches)
-    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, _untouched(world.pairs), unbent.mode,
-                  np.float64(0.0))
+    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, np.zeros(0), _untouched(world.pairs),
+                  unbent.mode, np.float64(0.0))
     return voltage, problem.friction, solution, guess
 
 
@@ -199,8 +220,9 @@ def _untouched(pairs: int) -> ContactChoice:
 
 def most_rounds(plant: PlantModel) -> int:
     """Return more rounds than a step needs."""
-    modes = plant.n + len(plant.sliding_motors) + plant.bristles.share.size
-    return most_pivot_steps(modes) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
+    modes = plant.n + len(plant.elastic) + len(plant.sliding_motors) + plant.bristles.share.size
+    return (most_pivot_steps(modes) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
+            + (DEAD_ZONE_ROUNDS if len(plant.slack_springs) else 0))
 
 
 class StepProgram(NamedTuple):
@@ -231,12 +253,14 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
     of_motors, unbent = np.zeros(len(plant.sliding_motors)), rest.presliding
     contacts = ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n)))
+    size, slack = n + len(plant.elastic), np.zeros(0 if _splits(plant) else len(plant.slack_springs))
+    every = np.zeros(size)
     variables: dict[str, Any] = {
         "state": rest, "command": PlantCommand.of_effort(none),
-        "posed": Posed(Problem(np.zeros((n, n)), *(*np.zeros((6, n)), of_motors)), none, contacts,
-                       BristleLines(*np.zeros((4, *unbent.mode.shape)))),
-        "guess": Guess(none, none, of_motors, _untouched(pairs), unbent.mode, 0.0),
-        "solution": Solution(none, none, of_motors, forces, none, BristleRound(unbent.mode, unbent), 0.0),
+        "posed": Posed(Problem(np.zeros((size, size)), every, every, every, every, none, none, of_motors), none,
+                       contacts, BristleLines(*np.zeros((4, *unbent.mode.shape))), Windup(slack, slack)),
+        "guess": Guess(every, none, of_motors, slack, _untouched(pairs), unbent.mode, 0.0),
+        "solution": Solution(every, every, of_motors, forces, none, BristleRound(unbent.mode, unbent), 0.0),
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
     statements: list[Statement] = []
@@ -272,8 +296,9 @@ def report_statement(plant: PlantModel) -> Statement:
 
 
 def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:
-    health = sum((*state.q, *state.v, *state.current), start=np.float64(0.0))
-    return report(plant.at_state(state.temperature, state.q, state.v), state, *acting), health
+    moving = (*state.q, *state.v, *state.current, *state.motor_side.q, *state.motor_side.v)
+    at_end = plant.at_state(state.temperature, state.q, state.v, state.motor_side)
+    return report(at_end, state, *acting), sum(moving, start=np.float64(0.0))
 
 
 def _splits(plant: PlantModel) -> bool:
@@ -287,7 +312,7 @@ def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callab
 
     The varied values are further inputs, and so is the state of motors whose constants depend on it.
     """
-    followed = ("state.temperature", "state.q", "state.v") if plant.follows_state else ()
+    followed = ("state.temperature", "state.q", "state.v", "state.motor_side") if plant.follows_state else ()
     if not varied and not followed:
         return Compute(partial(function, plant), inputs, outputs)
     inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
@@ -303,11 +328,12 @@ def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callab
 
 
 def _all_slide_freely(plant: PlantModel, varied: Sequence[str]) -> bool:
-    """Whether no joint has dry friction, whatever the varied values are."""
+    """Whether no joint has dry friction or backlash, whatever the varied values are."""
     found = []
 
     def look(*values: NDArray[Any]) -> float:
-        found.append(not varied_plant(plant, dict(zip(varied, values, strict=True))).has_dry_friction.any())
+        varied_one = varied_plant(plant, dict(zip(varied, values, strict=True)))
+        found.append(not varied_one.has_dry_friction.any() and not len(varied_one.slack_springs))
         return 0.0
 
     trace(look, {name: QUANTITIES[name].shape(plant) for name in varied})

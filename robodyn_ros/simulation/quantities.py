@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.configuration import ActuatorSettings
+from robodyn_ros.actuation.configuration import ActuatorSettings, TransmissionSettings
 from robodyn_ros.actuation.current_loop import CurrentLoopSettings
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
@@ -74,12 +74,14 @@ class Quantity(Field):
             changes nothing; None: that of the scenario.
         needs: Quantity without which it has no effect; empty for none.
         of_motors: Whether it has an effect only on joints with motors.
+        of_springs: Likewise only on elastic joints.
     """
 
     axes: tuple[str | int, ...] = ()
     nominal: str | float | None = None
     needs: str = ""
     of_motors: bool = False
+    of_springs: bool = False
 
     def shape(self, plant: PlantModel) -> tuple[int, ...]:
         """Return the shape of a value for a plant."""
@@ -115,6 +117,11 @@ def _quantity_of(own: Field, name: str, axes: tuple[str | int, ...], nominal: st
 
 def _motor(kind: type, field: str, name: str, path: str, **changes: Any) -> Quantity:
     return _quantity_of(declared(kind)[field], name, (JOINT,), f"actuators.{path}", of_motors=True, **changes)
+
+
+def _spring(field: str, path: str) -> Quantity:
+    return _quantity_of(declared(TransmissionSettings)[field], f"transmission.{field}", (JOINT,), f"actuators.{path}",
+                        of_springs=True, or_infinite=field == "stiffness")
 
 
 def _friction(field: str, kind: type = FrictionSettings, **changes: Any) -> Quantity:
@@ -162,6 +169,9 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
              nominal=1.0, of_motors=True),
     Quantity("motor.torque_ripple", None, "Factor on the torque ripple of the motor", minimum=0.0, axes=(JOINT,),
              maximum=1.0, nominal=1.0, of_motors=True),
+    _spring("stiffness", "stiffness"),
+    _spring("damping", "spring_damping"),
+    _spring("backlash", "backlash"),
     Quantity("gravity", None, "Gravitational acceleration in base axes", unit="m/s^2", axes=(3,),
              nominal="model.gravity"),
     _sensing("position_noise", None),
@@ -210,7 +220,9 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
         quantity, path = QUANTITIES[name], QUANTITIES[name].nominal
         if isinstance(path, str) and name != LOOP_BANDWIDTH:
             own = attrgetter(path)(plant)
-            fields[path] = np.where(plant.actuators.is_motor, value, own) if quantity.of_motors else value
+            only = (plant.actuators.is_motor if quantity.of_motors else
+                    plant.actuators.is_elastic if quantity.of_springs else None)
+            fields[path] = value if only is None else np.where(only, value, own)
     if "friction.stiffness" in fields:
         own = attrgetter("friction.stiffness")(plant)
         fields["friction.stiffness"] = np.where(np.isfinite(constants(own, traced=1.0)), fields["friction.stiffness"],
@@ -277,6 +289,9 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         if name == LOOP_BANDWIDTH and not len(plant.actuators.current_loops.joints):
             raise InputError(f"varied: '{name}' has no effect, because no motor of '{plant.model.name}' has a "
                              "current loop; give the actuators current_loop")
+        if QUANTITIES[name].of_springs and not plant.actuators.is_elastic.any():
+            raise InputError(f"varied: '{name}' has no effect, because all joints of '{plant.model.name}' are rigid; "
+                             "give joints a transmission")
         if name in ("friction.coulomb", "friction.static") and not isinstance(plant.friction, Friction):
             raise InputError(f"varied: '{name}': expected the friction model '{Friction.name}', received "
                              f"'{plant.friction.name}'; vary friction.viscous or friction.scale")

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
+from robodyn_ros.simulation.elastic_joints import spring_energy, winding_torque, windup
 from robodyn_ros.simulation.motion import ideal_effort, passive, shaft_friction, viscous
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.presliding import bristle_energy, on_joints
 
 
@@ -52,14 +53,15 @@ class ActuatorState(NamedTuple):
 class Energy(NamedTuple):
     """Stored energy, and work and losses since the last reset or new state [J].
 
-    kinetic + potential + magnetic + presliding changes by drive_work + external_work - viscous_loss - friction_loss -
-    stop_loss - winding_heat, except for the error of the integrator.
+    kinetic + potential + magnetic + presliding + elastic changes by drive_work + external_work - viscous_loss -
+    friction_loss - stop_loss - winding_heat, except for the error of the integrator.
 
     Attributes:
         kinetic: Of links and rotors.
         potential: Of the links; 0 where their centre of mass is as high as the base's origin.
         magnetic: Of the motors' inductances and magnets.
         presliding: Of the springs that dry friction bends.
+        elastic: Of the springs between motors and links.
         drive_work: Taken by motors from their supply, and done by ideal sources.
         external_work: Of external wrenches.
         viscous_loss: In joints, motors' shafts, and passive drives.
@@ -72,6 +74,7 @@ class Energy(NamedTuple):
     potential: float
     magnetic: float
     presliding: float
+    elastic: float
     drive_work: float
     external_work: float
     viscous_loss: float
@@ -97,28 +100,45 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
             N s]; None where there is none.
     """
     actuators, step, v, current = plant.actuators, plant.step, state.v, state.current
-    damping = passive(plant, command, v)
-    regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(v))
-    dry = clip(impulse, -friction, friction)
+    motion = plant.joined(v, state.motor_side.v)
+    seen = plant.seen_by_motors(motion)
+    damping = passive(plant, command, seen)
+    regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(seen))
+    dry, of_drive = clip(impulse, -friction, friction), plant.split(np.zeros(plant.n), damping)
     voltage = voltage.astype(np.result_type(voltage, state.loops.voltage))
     voltage[actuators.current_loops.joints] = state.loops.voltage
     bent = 0.0 if bristle_impulse is None else on_joints(plant.bristles, bristle_impulse, plant.n) / step
+    cogging = actuators.cogging_effort(plant.seen_by_motors(plant.joined(state.q, state.motor_side.q)))
     return PlantReport(
         voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),
         current=current,
-        effort=(ideal_effort(plant, command) + actuators.effort_of(current) - damping * v
-                + plant.limits.on_joints(actuators.cogging_effort(state.q))),
-        friction=(dry / step - (viscous(plant, command, v) - damping) * v
-                  + plant.limits.sliding.T @ (motor_impulse / step) + shaft_friction(plant, v) + bent),
-        stop=(impulse - dry) / step,
+        effort=(ideal_effort(plant, command) + actuators.effort_of(current) - damping * seen
+                + plant.per_joint(plant.limits.on_joints(cogging))),
+        friction=(plant.per_joint(dry / step - (viscous(plant, command, seen) - of_drive) * motion
+                                  + plant.limits.sliding.T @ (motor_impulse / step)) + shaft_friction(plant, v) + bent),
+        stop=((impulse - dry) / step)[:plant.n],
         voltage_saturated=np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
                                    greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
         current_saturated=abs(state.saturation),
         effort_saturated=where(command.by_voltage, 0.0, greater(abs(command.effort), plant.model.effort_limit)))
 
 
-def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> tuple[Any, Any, Any]:
-    """Return `State.motor_q`, `motor_v` and `joint_torque`; can be compiled. Rigid joints are where their motors are.
+class MotorReadings(NamedTuple):
+    """`State.motor_q`, `motor_v` and `joint_torque`; each array has shape (n,).
+
+    Attributes:
+        motor_q: Positions of the motors at the outputs of their gears; those of the links for rigid joints [rad or m].
+        motor_v: Their velocities, likewise [rad/s or m/s].
+        joint_torque: Of sensors between motor and link; of a rigid joint, the effort of the drive [N m or N].
+    """
+
+    motor_q: NDArray[Any]
+    motor_v: NDArray[Any]
+    joint_torque: NDArray[Any]
+
+
+def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> MotorReadings:
+    """Read the sensors of the motors' side; can be compiled.
 
     Args:
         plant: The simulated model.
@@ -126,7 +146,14 @@ def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> tu
         effort: Commanded in this step, within the limits, shape (n,) [N m or N].
     """
     torque = ideal_effort(plant, PlantCommand.of_effort(effort)) + plant.actuators.effort_of(state.current)
-    return state.q, state.v, torque
+    return at_motors(plant, state, torque)
+
+
+def at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:
+    """As :func:`motor_side`, from the efforts of the drives, shape (n,) [N m or N]."""
+    torque = winding_torque(plant, windup(plant, state)).whole
+    return MotorReadings(*_motor_motion(plant, state.q, state.v, state.motor_side),
+                         np.where(plant.actuators.is_elastic, plant.at_elastic(torque), drive))
 
 
 def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) -> ActuatorState:
@@ -137,7 +164,7 @@ def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) 
         state: At the end of the step.
         reported: Result of :func:`report`.
     """
-    actuators = plant.at_state(state.temperature, state.q, state.v).actuators
+    actuators = plant.at_state(state.temperature, state.q, state.v, state.motor_side).actuators
 
     def of_motor(values: Array) -> Array:
         return np.where(actuators.is_motor, values, np.nan)
@@ -155,6 +182,28 @@ def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) 
     )
 
 
+def encoder_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide
+                   ) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return positions and velocities at the encoders, each on the side that the actuators declare, shape (n,) each.
+
+    Args:
+        plant: The simulated model.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        motor_side: Of elastic joints.
+    """
+    at_motor = plant.actuators.motor_encoder & plant.actuators.is_elastic
+    if not at_motor.any():
+        return q, v
+    motor_q, motor_v = _motor_motion(plant, q, v, motor_side)
+    return np.where(at_motor, motor_q, q), np.where(at_motor, motor_v, v)
+
+
+def _motor_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide
+                  ) -> tuple[NDArray[Any], NDArray[Any]]:
+    return (plant.seen_by_motors(plant.joined(q, motor_side.q)), plant.seen_by_motors(plant.joined(v, motor_side.v)))
+
+
 def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
     """Compute the energies.
 
@@ -163,9 +212,10 @@ def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
         dynamics: Of its rigid bodies.
         state: The state.
     """
-    q, v = state.q, state.v
+    q, v, motor_v = state.q, state.v, state.motor_side.v
     inertia = dynamics.mass_matrix(q) + plant.actuators.rotor_inertia
-    return summed_energy(plant, state, float(0.5 * v @ inertia @ v), float(dynamics.potential_energy(q)))
+    of_motors = 0.5 * (plant.actuators.reflected_inertia[plant.elastic] * motor_v) @ motor_v
+    return summed_energy(plant, state, float(0.5 * v @ inertia @ v + of_motors), float(dynamics.potential_energy(q)))
 
 
 def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potential: float) -> Energy:
@@ -178,7 +228,7 @@ def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potentia
         potential: Of the links [J].
     """
     sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
-    actuators = plant.actuators
-    magnetic = float((actuators.magnetic_energy(state.current) + actuators.cogging_energy(state.q)).sum())
+    actuators, at_motors = plant.actuators, plant.seen_by_motors(plant.joined(state.q, state.motor_side.q))
+    magnetic = float((actuators.magnetic_energy(state.current) + actuators.cogging_energy(at_motors)).sum())
     presliding = float(bristle_energy(plant.bristles, state.presliding, plant.n).sum())
-    return Energy(kinetic, potential, magnetic, presliding, **sums)
+    return Energy(kinetic, potential, magnetic, presliding, float(spring_energy(plant, state).sum()), **sums)

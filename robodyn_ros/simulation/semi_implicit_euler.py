@@ -10,6 +10,8 @@
 
     (M(q) + h D) v' = M(q) v + h (tau - b(q, v)) + impulses of motors, friction and stops,    q' = q + h v'
 
+The velocities are those of the links, then those of the motors of elastic joints; see `elastic_joints` for the springs.
+
 The method is of order 1: the energy error of a freely swinging robot over a given time is proportional to h. For
 constant M and no damping it is the symplectic Euler method [HairerLubichWanner], whose energy error does not grow with
 time. It is stable for any damping, back-EMF and inductance.
@@ -24,9 +26,11 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
+from robodyn_ros.simulation.elastic_joints import damping_loss, windup, with_springs
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
 from robodyn_ros.simulation.motion import (
+    beside_motors,
     ideal_effort,
     inertia,
     loop_demand,
@@ -35,7 +39,7 @@ from robodyn_ros.simulation.motion import (
     shaft_losses,
     viscous,
 )
-from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import EnergySums, MotorSide, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
 
 
@@ -52,20 +56,27 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand
         The problem; the motors' voltages, shape (n,) [V]; and the impulses of bristles.
     """
     q, v, step, limits = state.q, state.v, plant.step, plant.limits
-    drives = joint_drives(plant, state, command)
+    drives, springs = joint_drives(plant, state, command), len(plant.elastic)
+    position, nothing = plant.joined(q, state.motor_side.q), np.zeros(springs)
     # M v - h b in one recursion: -h times the effort that would stop the bodies within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
-    tau = drives.effort + command.external
+    tau = drives.effort + plant.joined(command.external, nothing)
+    coupled = beside_motors(plant, shaft_damping(plant), nothing)
     posed = Problem(
-        matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * shaft_damping(plant),
-        momentum=step * (tau - efforts) + rotor_momentum(plant, v),
+        matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * coupled,
+        momentum=step * (tau - plant.joined(efforts, nothing)) + plant.joined(
+            rotor_momentum(plant, v), plant.actuators.reflected_inertia[plant.elastic] * state.motor_side.v),
         friction=step * drives.friction,
-        slowest=np.where(np.isfinite(limits.lower), (limits.lower - q) / step, -np.inf),
-        fastest=np.where(np.isfinite(limits.upper), (limits.upper - q) / step, np.inf),
+        slowest=np.where(np.isfinite(limits.lower), (limits.lower - position) / step, -np.inf),
+        fastest=np.where(np.isfinite(limits.upper), (limits.upper - position) / step, np.inf),
         drive=step * drives.motor_effort,
         drive_damping=step * drives.motor_damping,
         motor_friction=step * drives.motor_friction,
     )
+    firm = np.setdiff1d(np.arange(springs), plant.slack_springs)
+    if len(firm):
+        wound = windup(plant, state).at(firm)
+        posed = with_springs(plant, firm, wound, wound.rate, posed)
     return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction, step)
 
 
@@ -88,32 +99,39 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
         solution: Of the problem.
         bent: Bristles at the end of the step; None where there are none.
     """
-    step, actuators, before, velocity = plant.step, plant.actuators, state.energies, solution.velocity
-    middle = 0.5 * (state.v + velocity)
-    electrical = actuators.electrical_step(voltage, state.current, velocity, solution.saturation, step)
-    electrical, loops = actuators.regulated_step(electrical, loop_demand(plant, state, command), state.v, velocity,
-                                                 solution.saturation, step)
-    dry = solution.friction_part
-    presliding, losses = state.presliding, -dry * middle
+    n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
+    motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
+    middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.seen_by_motors(velocity)
+    electrical = actuators.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
+    electrical, loops = actuators.regulated_step(electrical, loop_demand(plant, state, command),
+                                                 plant.seen_by_motors(motion), at_motors, solution.saturation, step)
+    dry, effort = solution.friction_part, ideal_effort(plant, command)
+    presliding, losses = state.presliding, plant.per_joint(-dry * middle)
     if bent is not None and len(plant.bristles.joints):
         presliding = bent.state
-        gained = [bristle_energy(plant.bristles, each, plant.n) for each in (presliding, state.presliding)]
-        losses = losses - on_joints(plant.bristles, bent.impulse, plant.n) * middle - (gained[0] - gained[1])
-    work = np.where(actuators.is_motor, electrical.work, step * ideal_effort(plant, command) * middle)
+        gained = [bristle_energy(plant.bristles, each, n) for each in (presliding, state.presliding)]
+        losses = losses - on_joints(plant.bristles, bent.impulse, n) * middle[:n] - (gained[0] - gained[1])
+    work = np.where(actuators.is_motor, electrical.work, step * effort * plant.seen_by_motors(middle))
+    viscous_loss = (before.viscous_loss
+                    + plant.per_joint(step * viscous(plant, command, plant.seen_by_motors(motion)) * velocity * middle)
+                    + step * shaft_losses(plant, v, middle[:n]))
+    if len(plant.elastic):
+        viscous_loss = viscous_loss + plant.at_elastic(damping_loss(plant, state, velocity))
+    moved = clip(position + step * velocity, plant.limits.lower, plant.limits.upper)
     return PlantState(
-        q=clip(state.q + step * velocity, plant.limits.lower, plant.limits.upper),
-        v=velocity,
+        q=moved[:n],
+        v=v,
         current=electrical.current,
         temperature=actuators.next_temperature(state.temperature, electrical.heat, step),
         contact_mode=solution.contact_mode,
         saturation=solution.saturation,
         energies=EnergySums(
             drive_work=before.drive_work + work,
-            external_work=before.external_work + step * command.external * middle,
-            viscous_loss=(before.viscous_loss + step * viscous(plant, command, state.v) * velocity * middle
-                          + step * shaft_losses(plant, velocity, middle)),
+            external_work=before.external_work + step * command.external * middle[:n],
+            viscous_loss=viscous_loss,
             winding_heat=before.winding_heat + electrical.heat,
             friction_loss=before.friction_loss + losses - plant.friction_work(solution.motor_impulse, middle),
-            stop_loss=before.stop_loss - (solution.impulse - dry) * middle),
+            stop_loss=before.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
         presliding=presliding,
-        loops=loops)
+        loops=loops,
+        motor_side=MotorSide(moved[n:], velocity[n:]))

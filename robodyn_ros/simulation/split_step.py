@@ -35,7 +35,7 @@ from robodyn_ros.simulation.joint_constraints import (
     within_reach,
 )
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia
-from robodyn_ros.simulation.plant_model import EnergySums, Integrator, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import EnergySums, Integrator, MotorSide, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_lines
 
 
@@ -50,7 +50,7 @@ def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> 
     Returns:
         x at the end.
     """
-    asked = demand(plant, command, state.v)
+    asked = demand(plant, command, plant.seen_by_motors(plant.joined(state.v, state.motor_side.v)))
 
     def rate(x: SmoothState) -> SmoothState:
         return derivative(plant, x, asked, command)
@@ -81,18 +81,20 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
     Returns:
         The problem; the motors' voltages, shape (n,) [V]; and the impulses of bristles, of which there are none.
     """
-    v, actuators, limits = state.v, plant.actuators, plant.limits
-    voltage = demand(plant, command, v).voltage
-    flowing = actuators.instant_current(voltage, state.current, v)
-    losses = actuators.gear_friction(actuators.output_effort_of(flowing), limits.of_motors(v))
-    level = plant.friction.level(v) + np.where(actuators.is_coupled, 0.0, losses) + command.brake
-    mass, nothing = inertia(plant, state.q), np.zeros(plant.n)
+    actuators, limits = plant.actuators, plant.limits
+    motion = plant.joined(state.v, state.motor_side.v)
+    seen = plant.seen_by_motors(motion)
+    voltage = demand(plant, command, seen).voltage
+    flowing = actuators.instant_current(voltage, state.current, seen)
+    losses = actuators.gear_friction(actuators.output_effort_of(flowing), limits.of_motors(motion))
+    level = plant.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses), command.brake)
+    mass, nothing, position = inertia(plant, state.q), np.zeros(plant.n), plant.joined(x.q, x.motor_q)
     posed = Problem(
         matrix=mass,
-        momentum=mass @ x.v,
+        momentum=mass @ plant.joined(x.v, x.motor_v),
         friction=plant.step * level,
-        slowest=np.where(np.isfinite(limits.lower), where(less_equal(x.q, limits.lower), 0.0, -np.inf), -np.inf),
-        fastest=np.where(np.isfinite(limits.upper), where(greater_equal(x.q, limits.upper), 0.0, np.inf), np.inf),
+        slowest=np.where(np.isfinite(limits.lower), where(less_equal(position, limits.lower), 0.0, -np.inf), -np.inf),
+        fastest=np.where(np.isfinite(limits.upper), where(greater_equal(position, limits.upper), 0.0, np.inf), np.inf),
         drive=nothing,
         drive_damping=nothing,
         motor_friction=plant.step * losses[plant.sliding_motors],
@@ -118,25 +120,29 @@ def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, volt
     """
     actuators, step, velocity, mode = plant.actuators, plant.step, solution.velocity, solution.contact_mode
     share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
-    corrected = x.q + share * step * (velocity - x.v)
+    n, motion = plant.n, plant.joined(x.v, x.motor_v)
+    corrected = plant.joined(x.q, x.motor_q) + share * step * (velocity - motion)
+    before = plant.joined(state.q, state.motor_side.q)
     # A joint at a stop, or at rest, is exactly there in spite of the error of the method.
     lower, upper = plant.limits.lower, plant.limits.upper
     at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
-    resting = equal(mode, STICKING) * equal(state.v, 0.0)
-    current = actuators.instant_current(voltage, x.current, velocity)
+    resting = equal(mode, STICKING) * equal(plant.joined(state.v, state.motor_side.v), 0.0)
+    q = where(resting, before, clip(at_stop, lower, upper))
+    current = actuators.instant_current(voltage, x.current, plant.seen_by_motors(velocity))
     heat = x.winding_heat - state.energies.winding_heat
-    dry, middle, limit = solution.friction_part, 0.5 * (x.v + velocity), actuators.greatest_current
+    dry, middle, limit = solution.friction_part, 0.5 * (motion + velocity), actuators.greatest_current
     return PlantState(
-        q=where(resting, state.q, clip(at_stop, lower, upper)),
-        v=velocity,
+        q=q[:n],
+        v=velocity[:n],
         current=current,
         temperature=actuators.next_temperature(state.temperature, heat, step),
         contact_mode=mode,
         saturation=np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0),
         energies=EnergySums(
             x.drive_work, x.external_work, x.viscous_loss, x.winding_heat,
-            friction_loss=(state.energies.friction_loss - dry * middle
+            friction_loss=(state.energies.friction_loss - plant.per_joint(dry * middle)
                            - plant.friction_work(solution.motor_impulse, middle)),
-            stop_loss=state.energies.stop_loss - (solution.impulse - dry) * middle),
+            stop_loss=state.energies.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
         presliding=state.presliding,
-        loops=state.loops)
+        loops=state.loops,
+        motor_side=MotorSide(q[n:], velocity[n:]))

@@ -37,7 +37,7 @@ def command(**rows):
 @pytest.mark.parametrize("inductance", [0.0, [3e-3, 2e-3]])
 def test_derivative_is_that_of_the_book(inductance):
     model = plant(inductance)
-    x = SmoothState(*RNG.normal(size=(3, 2)), *np.zeros((4, 2)))
+    x = SmoothState(*RNG.normal(size=(3, 2)), *np.zeros((4, 2)), *np.zeros((2, 0)))
     acting = command(voltage=[11.0, -7.0], by_voltage=1.0)
     rate = derivative(model, x, demand(model, acting, x[1]), acting)
     motors = model.actuators.motors
@@ -50,7 +50,8 @@ def test_derivative_is_that_of_the_book(inductance):
                                    rtol=1e-10)
     compiled = compile_function(lambda x: derivative(model, x, demand(model, acting, x[1]), acting),
                                 {"x": x})
-    np.testing.assert_allclose(compiled(x), rate, rtol=1e-10, atol=1e-12)
+    for found, expected in zip(compiled(x), rate, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_demand_turns_efforts_into_voltages_within_limits():

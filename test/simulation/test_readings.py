@@ -60,6 +60,6 @@ def test_energies_are_the_textbooks_and_the_rotors():
     rotors = 0.5 * np.sum(60.0**2 * 1e-5 * v**2)
     assert energy.kinetic == pytest.approx(float(kinetic_energy(robot.model, plant.q, v)) + rotors, rel=1e-12)
     assert energy.potential == pytest.approx(float(potential_energy(robot.model, plant.q)), rel=1e-12)
-    assert energy[2:] == (0.0,) * 8
+    assert energy[2:] == (0.0,) * 9
     plant.advance(Drive(np.full(7, 5.0), np.zeros(7), np.zeros(7)), 5)
     assert plant.energy.magnetic == pytest.approx(0.5e-3 * np.sum(plant.actuator_state.current**2), rel=1e-12)

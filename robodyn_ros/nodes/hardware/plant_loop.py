@@ -301,13 +301,13 @@ class PlantLoop:
                     self.wrenches.advance()
                 drive = commands.drive(plant.joint_inertia, plant.v)
                 if self._driver is not None:
-                    drive = self._driver.apply(drive, plant.q, plant.v)
+                    drive = self._driver.apply(drive, *plant.encoder_motion)
                 plant.advance(drive, self._steps)
                 commands.advance()
                 if self._settings.unchanged_command_timeout:
                     commands.note_motion(plant.v)
                 if self._sensors is not None:
-                    self._seen = self._sensors.measure(plant.q, plant.v)
+                    self._seen = self._sensors.measure(*plant.encoder_motion)
                 if self.force_torque is not None:
                     self.force_torque.measure()
         except SimulationError as error:
@@ -344,7 +344,7 @@ class PlantLoop:
             self._new_start = False
         self.stamp, self._published_tick = stamp, tick
         plant = self.plant
-        position, velocity = (plant.q, plant.v) if self._sensors is None else self._seen
+        position, velocity = plant.encoder_motion if self._sensors is None else self._seen
         if self.force_torque is not None:  # before the joint state, which a controller answers
             self.force_torque.publish(stamp)
         self._outputs.publish(tick, stamp, position, velocity, self._new_start)
@@ -409,7 +409,7 @@ class PlantLoop:
 
     def _restart_sensors(self) -> None:
         if self._sensors is not None:
-            self._seen = self._sensors.restart(self.plant.q, self.plant.v)
+            self._seen = self._sensors.restart(*self.plant.encoder_motion)
 
     def _configure(self, settings: LiveSettings) -> None:
         self._settings = settings
