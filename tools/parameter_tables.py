@@ -36,6 +36,7 @@ NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher"
 SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
             "current_loop": "robodyn_ros.actuation.current_loop:CurrentLoopSettings",
             "drive": "robodyn_ros.actuation.current_loop:DriveFigures",
+            "transmission": "robodyn_ros.actuation.configuration:TransmissionSettings",
             "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
             "harmonic": "robodyn_ros.actuation.harmonics:HarmonicSettings",

@@ -44,12 +44,16 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
         C99 that allocates nothing. A struct of the caller holds state and command; ``init`` and ``step`` work on it.
 
     Raises:
-        InputError: The precision is unknown, the integrator divides steps by itself, or the robot touches surfaces.
+        InputError: The precision is unknown, the integrator divides steps by itself, the robot touches
+            surfaces, or joints are elastic.
     """
     if plant.integrator is Integrator.ADAPTIVE:
         raise InputError(f"export: integrator: expected one with fixed steps, received '{plant.integrator}'")
     if plant.world is not None:
         raise InputError("export: contacts with surfaces are not exported; leave out the world")
+    if len(plant.elastic):
+        raise InputError(f"export: elastic joints are not exported, received a transmission at "
+                         f"{', '.join(plant.model.joint_names[joint] for joint in plant.elastic)}; leave it out")
     prefix, n = f"{identifier(plant.model.name)}_plant", plant.n
     rest = plant.state(*np.zeros((2, n)))
     forms: Any = {"state": form_of(rest)}
