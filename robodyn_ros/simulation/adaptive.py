@@ -46,8 +46,7 @@ class AdaptiveMotion:
 
         self._solve = solve_ivp
         as_number(tolerance, Range(1e-13, 1e-2), "tolerance of the plant")
-        self._tolerance, self._step = tolerance, plant.step
-        self._seen = lambda state: plant.seen_by_motors(plant.joined(state.v, state.motor_side.v)).copy()
+        self._plant, self._tolerance, self._step = plant, tolerance, plant.step
         function, rest = partial(_rate, plant), plant.state(*np.zeros((2, plant.n)))
         shapes = {"x": SmoothState.from_state(rest), "v_start": rest.v, "command": PlantCommand.of_effort(rest.v)}
         self._rate = compile_function(function, shapes, "smooth_motion") if compiled else function
@@ -62,7 +61,8 @@ class AdaptiveMotion:
         Raises:
             SimulationError: The solver failed.
         """
-        start, v_start = SmoothState.from_state(state), self._seen(state)
+        plant, start = self._plant, SmoothState.from_state(state)
+        v_start = plant.seen_by_motors(plant.joined(state.v, state.motor_side.v)).copy()
         form: Any = form_of(start)
 
         evaluations = count()
