@@ -64,7 +64,7 @@ class Performance:
         work: Integral of |effort * velocity| over all joints [J].
         note: Why the controller ran as Python code, and how long a tick took; why it oscillates; empty if neither.
         kinds: Kind of each joint, such as prismatic, length n.
-        travel: How far each joint moved, over how far it should, shape (n,); NaN where it should rest.
+        travel: How far each joint moved, over how far it should, shape (n,); NaN where it should or may rest.
     """
 
     controller: str
@@ -196,6 +196,8 @@ def perform(
         notes += [stability(controller, factor, law.robot.timing)] if factor < 1.0 else []
     work = period * float(np.abs(done.effort * done.v).sum())
     wanted = np.ptp(desired, axis=0)
+    if law.follows is TipReference:  # which may go there with other joints
+        wanted[~loop.plant.friction.has_dry] = 0.0
     travel = np.ptp(done.q, axis=0) / np.where(wanted > 0.0, wanted, np.nan)
     return Performance(controller, times, np.linalg.norm(poses.position - tip, axis=1), desired - done.q,
                        done.effort / robot.model.effort_limit, work, "\n".join(notes),
