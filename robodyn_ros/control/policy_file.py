@@ -97,7 +97,7 @@ class TrainedPolicy:
         states: Number of elements of the network's memory.
 
     Raises:
-        InputError: Settings and network do not fit each other, or the robot and its control period.
+        InputError: Settings and network do not fit each other, or the robot.
     """
 
     def __init__(self, path: Path, settings: PolicySettings, robot: Robot) -> None:
@@ -112,7 +112,8 @@ class TrainedPolicy:
             raise InputError(f"{where}: the observations follow poses of the tip link, and an action of kind "
                              f"'{self.action.kind}' follows joints; choose one of them")
         self.follows: type | None = next(iter(kinds), None)
-        self.period, self.interpolates = _period(where, settings.rate, robot), settings.between == INTERPOLATE
+        self.period = 0.0 if settings.rate == 0.0 else 1.0 / settings.rate
+        self.interpolates = settings.between == INTERPOLATE
         file = _beside(path, settings.network)
         graph = read_onnx(file)
         self._memory = _memory(where, settings.memory, graph.inputs, graph.outputs)
@@ -177,7 +178,7 @@ def load_policy(path: str, robot: Robot) -> TrainedPolicy:
 
     Args:
         path: Of the YAML.
-        robot: The robot that it is for, with the timing of its control loop.
+        robot: The robot that it is for.
 
     Raises:
         InputError: A file cannot be read or is not valid, or as for `TrainedPolicy`.
@@ -279,14 +280,6 @@ def _element_order(layout: ObservationLayout, to_network: NDArray[Any]) -> NDArr
         order += [start + block + (to_network if by_joint else np.arange(size)) for block in blocks]
         start += size
     return np.concatenate(order)
-
-
-def _period(where: str, rate: float, robot: Robot) -> float:
-    period = robot.timing.period
-    if rate * period > 1.01:
-        raise InputError(f"{where}: rate: the policy decides {rate:g} times a second, and the controller has "
-                         f"{1.0 / period:g} ticks a second; raise the rate of the controller")
-    return 0.0 if rate == 0.0 else 1.0 / rate
 
 
 def _memory(where: str, given: Any, inputs: Mapping[str, Any], outputs: Sequence[str]) -> dict[str, str]:

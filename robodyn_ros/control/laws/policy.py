@@ -78,9 +78,19 @@ class Policy(Law[PolicyParameters, JointReference, PolicyMemory]):
     """
 
     def __init__(self, robot: Robot, parameters: PolicyParameters | None = None) -> None:
-        """As in `Controller`."""
+        """As in `Controller`.
+
+        Raises:
+            InputError: As in `Controller`, or the policy decides more often than the controller ticks. A loop that is
+                found to be slower later only delays decisions, and does not keep other defaults from being derived.
+        """
         super().__init__(robot, parameters)
-        self.follows = self.parameters.trained.follows
+        policy, period = self.parameters.trained, robot.timing.period
+        if 0.0 < policy.period < period / 1.01:
+            raise InputError(f"policy.file: {self.parameters.file}: rate: the policy decides {1.0 / policy.period:g} times "
+                             f"a second, and the controller has {1.0 / period:g} ticks a second; raise the rate of the "
+                             "controller")
+        self.follows = policy.follows
 
     @staticmethod
     def law(

@@ -210,13 +210,16 @@ class ControllerPlugins:
             Parameters by the plugin's name; only of plugins that change.
 
         Raises:
-            InputError: A value is not valid, or is structural while its plugin is in force.
+            InputError: A value is not valid, names a file, or is structural while its plugin is in force.
         """
         by_plugin: dict[str, dict[str, Any]] = defaultdict(dict)
         for full, value in changes.items():
             if full in self._owners:
                 name = self._owners[full]
                 row = self._declared[name].rows[full]
+                if row.file and value != self._parameters[full]:
+                    raise InputError(f"parameter '{full}': fixed from the start of the node: nobody on the graph names "
+                                     "the files that it opens; give it on the command line or in a parameter file")
                 if row.structural and name in in_force:
                     raise InputError(f"parameter '{full}': fixed while controller '{name}' is in force or the safe "
                                      f"one; swap to another one first")
@@ -304,8 +307,8 @@ class ControllerPlugins:
 def _parameter(name: str, row: FlatParameter) -> Field:
     """The ROS parameter of a plugin's; ROS may set a structural one, as long as its plugin is not in force.
 
-    One that names a file is fixed from the start: nobody on the graph makes the node open a file.
+    `changed` refuses one that names a file; ROS could not declare a read-only one anew.
     """
     fixed = ("; fixed from the start of the node" if row.file else
              "; fixed while the controller is in force" if row.structural else "")
-    return row.renamed(name, description=f"{row.description}{fixed}", structural=row.file)
+    return row.renamed(name, description=f"{row.description}{fixed}", structural=False)
