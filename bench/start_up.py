@@ -25,11 +25,11 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from bench.beside_the_nodes import CONTROLLER, processor_time, wait_for_output
+from bench.followed_states import FollowedStates
 from bench.report import Section
 from robodyn_ros.code_cache import VARIABLE
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 REPETITIONS = 7
@@ -62,7 +62,7 @@ def start(robot: str, to_the_last: bool = False) -> tuple[float, float]:
     controlled: list[float] = []
 
     def note(state: JointState) -> None:
-        if state.header.frame_id != NEW_START:
+        if followed.includes(state):
             controlled.append(time.monotonic())
 
     with ExitStack() as stack:
@@ -72,6 +72,7 @@ def start(robot: str, to_the_last: bool = False) -> tuple[float, float]:
         stack.callback(listener.destroy_node)
         stack.callback(executor.shutdown)
         executor.add_node(listener)
+        followed = FollowedStates(listener)
         listener.create_subscription(JointState, "joint_states", note, CONTROL_QOS)
         begin = time.monotonic()
         command = stack.enter_context(NodeProcess("simulate", patience=PATIENCE, command=(

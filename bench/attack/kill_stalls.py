@@ -34,9 +34,9 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from bench.attack.machine import MachineWatch
+from bench.followed_states import FollowedStates
 from bench.fork_server import ForkedNode
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp
 
 ROBOT = "planar_2r"
@@ -70,6 +70,7 @@ class JointStateGaps:
     def __init__(self, node: Node) -> None:
         self.worst, self.commanded = 0.0, False
         self._last = 0
+        self._followed = FollowedStates(node)
         node.create_subscription(JointState, "joint_states", self._on_state, QoSProfile(depth=5000))
 
     def longest(self) -> float:
@@ -84,7 +85,7 @@ class JointStateGaps:
         if self._last:
             self.worst = max(self.worst, 1e-9 * (stamp - self._last) - 1.0 / RATE)
         self._last = stamp
-        self.commanded = state.header.frame_id != NEW_START
+        self.commanded = self._followed.includes(state)
 
 
 class KillCampaign:

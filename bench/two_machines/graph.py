@@ -23,6 +23,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 
+from bench.followed_states import SETTLED, FollowedStates
 from bench.two_machines.link import Quality
 from bench.two_machines.network import ADDRESSES, Network
 from robodyn_ros.commands.demo import SWINGS
@@ -33,7 +34,6 @@ from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.robot_client import RobotClient
 from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE, THIS_MACHINE
 from robodyn_ros.nodes.common.discovery import SERVER as DISCOVERY_SERVER
-from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.resources import robot_file
@@ -121,11 +121,12 @@ class TwoMachines:
             self.start_on_desk("controller", {"robot": ROBOT, **self._controller})
             self.client = stack.enter_context(RobotClient("two_machines"))
             self.client.checks += [node.check for node in self.nodes.values()]
+            self.followed = FollowedStates(self.client.node)
             self.client.node.create_subscription(JointState, "joint_states", self.states.append, CONTROL_QOS)
             self.samples = self.client.record()
             self.client.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
             try:
-                self.next_state(follows, "joint state that follows commands")
+                self.next_state(self.followed.includes, "joint state that follows commands")
             except RobodynError as error:
                 printed = "\n".join(f"{name} printed:\n{node.output()[-1000:]}" for name, node in self.nodes.items())
                 raise RobodynError(f"{error}\n{len(self.states)} joint states came; {printed}") from None
@@ -168,15 +169,16 @@ class TwoMachines:
             Time from the cut to the first joint state of the safe behaviour, and from its end to the first one that
             follows commands [s].
         """
-        self.next_state(follows, "joint state that follows commands")
+        self.next_state(self.followed.includes, "joint state that follows commands")
         self.network.set(Quality(cut=True))
         begin, end = time.time_ns(), time.monotonic() + seconds
-        safe = self.next_state(lambda state: not follows(state), "safe joint state")
+        safe = self.next_state(lambda state: not self.followed.includes(state), "safe joint state")
         self.wait(end - time.monotonic())
         self.network.set(Quality())
         joined = time.time_ns()
-        back = self.next_state(follows, "joint state that follows commands again")
-        return to_seconds(read_stamp(safe.header.stamp) - begin), to_seconds(read_stamp(back.header.stamp) - joined)
+        back = self.next_state(self.followed.includes, "joint state that follows commands again")
+        return (to_seconds(read_stamp(safe.header.stamp) - begin),
+                to_seconds(read_stamp(back.header.stamp) - SETTLED - joined))
 
     def move(self) -> tuple[Array, float]:
         """Run the motion of the demo.
@@ -215,8 +217,3 @@ class TwoMachines:
         for status in message.status:
             if status.name == "/hardware":
                 self._values = {item.key: item.value for item in status.values}
-
-
-def follows(state: JointState) -> bool:
-    """Whether the hardware followed commands up to a joint state."""
-    return bool(state.header.frame_id != NEW_START)

@@ -18,6 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 
+from bench.followed_states import FollowedStates
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
@@ -33,6 +34,7 @@ class Peer(RosTest):
         self.namespace = namespace
         self.states = self.record(JointState, "joint_states", CONTROL_QOS)
         self.statuses = self.record(DiagnosticArray, "/diagnostics")
+        self.followed = FollowedStates(self.node)
         self.commands = self.publisher(JointState, "joint_commands", CONTROL_QOS)
         self.wait_for(lambda: self.states, "joint states")
 

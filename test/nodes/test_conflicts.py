@@ -70,7 +70,7 @@ def peer():
 @KNOWS_SENDERS
 def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_has_left(peer):
     with controller("computed_torque") as first:
-        peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
+        peer.next_state(peer.followed.includes, "a state that follows commands")
         before = senders(peer, "joint_commands")
         with controller("damping") as second:
             # The participant is named besides, if the graph shows both nodes of this name by then.
@@ -81,7 +81,7 @@ def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_
             assert senders(peer, "joint_commands") == before, "the second one is silent"
             first.kill()
             second.wait_for_output("the hardware takes the commands of this node")
-            peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
+            peer.next_state(peer.followed.includes, "a state that follows commands")
             assert not before & senders(peer, "joint_commands")
             peer.hardware.wait_for_output("no commands are refused any more")
             assert "jumped" not in second.output()
@@ -118,7 +118,7 @@ def test_the_second_hardware_node_stands_still_until_the_first_has_left(peer):
         second.wait_for_output("request rejected: this node stands still: '/conflict/hardware'")
         peer.hardware.kill()
         second.wait_for_output("no other node publishes /conflict/joint_states of the same joints")
-        peer.next_state(lambda state: state.header.frame_id != "new_start",
+        peer.next_state(peer.followed.includes,
                         "a state of the second one that follows commands")
         assert before == {b""} or not before & senders(peer, "joint_states")
         assert "Traceback" not in law.output() + second.output()

@@ -20,7 +20,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import Robot
-from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.poses import to_vector
 from robodyn_ros.resources import config_file, robot_file
 
@@ -79,9 +78,8 @@ def test_a_display_gets_what_it_subscribes_to(ros, topic, message_type, latched)
 
 def test_joint_states_and_efforts_name_the_frame_of_the_base_link(ros):
     states, efforts = ros.record(JointState, "joint_states"), ros.record(JointState, "controller/effort")
-    ros.wait_for(lambda: efforts and any(state.header.frame_id != NEW_START for state in states),
-                 "joint states of a motion, and efforts")
-    assert {state.header.frame_id for state in states} - {NEW_START} == {efforts[-1].header.frame_id} == {BASE}
+    ros.wait_for(lambda: efforts and states, "joint states and efforts")
+    assert {state.header.frame_id for state in states} == {efforts[-1].header.frame_id} == {BASE}
     assert list(efforts[-1].name) == list(ROBOT.joint_names) and len(efforts[-1].effort) == ROBOT.n
     assert efforts[-1].header.stamp.sec == 0, "RViz looks transforms up at this time; 0 is the newest one"
 

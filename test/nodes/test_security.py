@@ -36,8 +36,8 @@ OUTPUTS = ("effort", "joint_commands", "effort_group")
 AT_TIMES = {"ros_discovery_info", "rt/clock", *(f"rt/{node}/_own_*" for node in NODES)}
 """DDS topics of every process, of nodes with use_sim_time, and of the start of a node."""
 NOT_FOR_OPERATORS = {"rt/joint_commands", "rt/voltage_commands", "rt/hardware/commands", "rt/joint_states",
-                     "rt/_display_joint_states", "rt/refused_commands", "rt/driver_profile", "rt/measured_wrench",
-                     "rt/force_torque_sensor_broadcaster/wrench", "rt/clock"}
+                     "rt/_display_joint_states", "rt/new_starts", "rt/refused_commands", "rt/driver_profile",
+                     "rt/measured_wrench", "rt/force_torque_sensor_broadcaster/wrench", "rt/clock"}
 """Inputs that other nodes alone may use."""
 
 

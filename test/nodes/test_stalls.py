@@ -22,6 +22,8 @@ from controller_rig import Rig, trajectory
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
+from bench.followed_states import FollowedStates
+
 NAMES = ["shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint"]
 PLUGINS = "plugins_for_test:"
 THERE, BACK = [1.2, -0.6, 0.9, 0.4, 0.5, 0.3], [-0.6, -1.2, 1.5, -0.4, -0.5, -0.3]
@@ -34,6 +36,7 @@ class Motion(Rig):
     def __init__(self, ros):
         super().__init__(ros, "arm6", "/stalls", hardware={"time_mode": "real_time"})
         self.measured = ros.record(JointState, "/stalls/joint_states", 100)
+        self.followed = FollowedStates(ros.node, "/stalls")
 
     def move(self, goal, speed=1.0):
         """Send a motion; return once it is well under way. It is sent again if a busy machine ended it before."""
@@ -92,13 +95,12 @@ def needed(motion):
 def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
     def run():
         motion.move(THERE)
-        begin = len(motion.measured)
+        begin, asked = len(motion.measured), motion.followed.count
         motion.stall(seconds, "controller")
         after = time.time_ns()  # states of the stall itself may come later
         motion.rest()
-        marked = any(state.header.frame_id == "new_start" for state in motion.measured[begin:])
-        assert marked, "the hardware tells in its states that it follows no commands"
-        followed = motion.measured[-1].header.frame_id != "new_start"
+        assert motion.followed.count > asked, "the hardware tells that it follows no commands"
+        followed = motion.followed.includes(motion.measured[-1])
         held = motion.next()
         assert np.abs(np.array(held.feedback.positions) - THERE).max() > 0.1, "the trajectory was dropped"
         worst = motion.worst(begin, after)

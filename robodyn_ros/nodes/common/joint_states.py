@@ -45,7 +45,6 @@ class NamedState(NamedTuple):
         q: Joint positions, shape (m,) [rad or m].
         v: Joint velocities, shape (m,) [rad/s or m/s]; NaN where one is missing; None without any.
         effort: Joint efforts likewise [N m or N].
-        frame: Its ``header.frame_id``.
         complete: Whether it names every joint, in the robot's order.
     """
 
@@ -54,7 +53,6 @@ class NamedState(NamedTuple):
     q: Array
     v: Array | None
     effort: Array | None
-    frame: str
     complete: bool
 
 
@@ -109,14 +107,14 @@ class JointStateReader:
         known = self._wire.decode_within(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
         if known is not None:
             stamp, (q, v, effort) = known
-            return NamedState(stamp, self._all, q, v, effort, self._wire.frame, True)
+            return NamedState(stamp, self._all, q, v, effort, True)
         for form in self._forms:
             if (numbers := form.wire.decode(data)) is not None:
                 if not len(form.joints):
                     return None
                 values = {field: array[form.places] for field, array in zip(form.fields, numbers[1], strict=True)}
                 if hypot(*values["position"].tolist()) <= POSITION.maximum:
-                    return self._state(numbers[0], form.joints, values, form.wire.frame)
+                    return self._state(numbers[0], form.joints, values)
         return self._read_message(data)
 
     def _read_message(self, data: bytes) -> NamedState | None:
@@ -143,16 +141,15 @@ class JointStateReader:
         else:
             self.other_names = list(message.name)
         self._learn(message, places, joints)
-        return self._state(stamp, joints, values, message.header.frame_id) if names else None
+        return self._state(stamp, joints, values) if names else None
 
-    def _state(self, stamp: int, joints: Indices, values: dict[str, Array], frame: str) -> NamedState:
+    def _state(self, stamp: int, joints: Indices, values: dict[str, Array]) -> NamedState:
         """Return the state; of all joints in the robot's order."""
         complete = len(joints) == len(self._names)
         if complete and not np.array_equal(joints, self._all):
             order = np.argsort(joints)
             joints, values = self._all, {field: array[order] for field, array in values.items()}
-        return NamedState(stamp, joints, values["position"], values.get("velocity"), values.get("effort"), frame,
-                          complete)
+        return NamedState(stamp, joints, values["position"], values.get("velocity"), values.get("effort"), complete)
 
     def _learn(self, message: JointState, places: Indices, joints: Indices) -> None:
         """Read further messages of this form in place."""

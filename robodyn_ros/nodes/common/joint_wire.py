@@ -31,13 +31,6 @@ from robodyn_ros.timing import join_stamp, split_stamp
 
 FIELDS = ("position", "velocity", "effort")
 
-NEW_START = "new_start"
-"""``header.frame_id`` of a joint state that no commanded motion leads to; otherwise the field names the base link.
-
-The hardware followed no command on the way to this state (it was in its safe behaviour, or was reset), or time went on
-without it (it was paused, or the computer was busy). A controller begins anew from such a state.
-"""
-
 _STAMP = struct.Struct("=iI")
 _STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes of the encoding
 _NUMBER, _LENGTH = 8, 4  # sizes [bytes]
@@ -60,11 +53,6 @@ class JointWire:
     def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS, frame: str = "") -> None:
         self._names, self._fields, self._n = list(names), tuple(fields), len(names)
         self._lay_out(frame)
-
-    @property
-    def frame(self) -> str:
-        """``header.frame_id`` of the messages, after `decode` that of the message read."""
-        return self._frame
 
     def _lay_out(self, frame: str) -> None:
         """Find out where the stamp and the numbers of messages with this frame are."""

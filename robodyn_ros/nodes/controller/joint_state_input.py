@@ -23,7 +23,6 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_states import REJECTED_STATES, TOPIC, Indices, JointStateReader, NamedState
-from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import VELOCITY, JointOrder, MessageError
 from robodyn_ros.timing import to_nanoseconds, to_seconds
 
@@ -52,13 +51,13 @@ class MeasuredState(NamedTuple):
         stamp: Its stamp [ns].
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
-        frame: Its ``header.frame_id``.
+        new_start: Why no commanded motion leads to it; empty if one does.
     """
 
     stamp: int
     q: Array
     v: Array
-    frame: str
+    new_start: str
 
 
 class ConstantStamps:
@@ -106,6 +105,7 @@ class JointStateInput:
         estimate: Gives velocities that a message lacks: an empty field, or NaN, as joint_state_broadcaster publishes.
         patience: Longest time for which states of some joints wait for those of the others [s]; later ones are rejected
             until these come.
+        new_start: Returns why no commanded motion leads to a message of a stamp [ns] and joints; empty if one does.
 
     Attributes:
         estimated: Whether a velocity of the last state comes from positions.
@@ -114,14 +114,15 @@ class JointStateInput:
         rejection: Why the last one of them was.
     """
 
-    def __init__(self, joints: JointOrder, diagnostics: Diagnostics, estimate: VelocityEstimate, patience: float = 0.5
-                 ) -> None:
+    def __init__(self, joints: JointOrder, diagnostics: Diagnostics, estimate: VelocityEstimate, patience: float = 0.5,
+                 new_start: Callable[[int, Indices], str] = lambda stamp, joints: "") -> None:
         n = len(joints)
         self._patience, self._since = patience, 0.0
         self._joints, self._diagnostics, self._estimate = joints, diagnostics, estimate
         self._reader = JointStateReader(joints, diagnostics)
         self._q, self._v, self._stamps = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
-        self._fresh, self._new_start = np.zeros(n, bool), False
+        self._fresh, self._new_start = np.zeros(n, bool), ""
+        self._asked_anew = new_start
         self.estimated = self.merged = False
         self.rejected, self.rejection = 0, ""
         self._constant = ConstantStamps(diagnostics)
@@ -142,11 +143,13 @@ class JointStateInput:
             state = self._reader.read(data)
             if state is None or not accepts(state.joints):
                 return None
+            new_start = self._asked_anew(state.stamp, state.joints)
             state = state._replace(stamp=self._constant.stamp(state))
             if state.complete:
-                self._fresh[:] = self._new_start = self.merged = False
-                return self._complete(state.stamp, state.stamp, state.q, state.v, state.frame)
-            return self._merge(state)
+                self._fresh[:] = self.merged = False
+                self._new_start = ""
+                return self._complete(state.stamp, state.stamp, state.q, state.v, new_start)
+            return self._merge(state, new_start)
         except MessageError as error:
             self._diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
             self.rejected, self.rejection = self.rejected + 1, str(error)
@@ -162,7 +165,7 @@ class JointStateInput:
         fresh = self._fresh.tolist()
         return [name for name, new in zip(self._joints.names, fresh, strict=True) if not new] if any(fresh) else []
 
-    def _merge(self, state: NamedState) -> MeasuredState | None:
+    def _merge(self, state: NamedState, new_start: str) -> MeasuredState | None:
         """Return the state of all joints once it is complete.
 
         Raises:
@@ -173,20 +176,20 @@ class JointStateInput:
             self._since = now
         self._q[joints], self._stamps[joints], self._fresh[joints] = state.q, state.stamp, True
         self._v[joints] = np.nan if state.v is None else state.v
-        self._new_start = self._new_start or state.frame == NEW_START
+        self._new_start = self._new_start or new_start
         if not self._fresh.all():
             if now - self._since > self._patience:
                 missing = ", ".join(f"'{name}'" for name in self.missing())
                 raise MessageError("missing joint", f"{TOPIC}: no value for {missing} for {self._patience:g} s; every "
                                    "joint of the robot must be named, by one node or by several")
             return None
-        frame = NEW_START if self._new_start else state.frame
-        self._fresh[:] = self._new_start = False
+        new_start, self._new_start = self._new_start, ""
+        self._fresh[:] = False
         self.merged = True
-        return self._complete(int(self._stamps.min()), self._stamps.copy(), self._q.copy(), self._v.copy(), frame)
+        return self._complete(int(self._stamps.min()), self._stamps.copy(), self._q.copy(), self._v.copy(), new_start)
 
-    def _complete(self, stamp: int, stamps: int | NDArray[np.int64], q: Array, v: Array | None, frame: str
-                  ) -> MeasuredState:
+    def _complete(self, stamp: int, stamps: int | NDArray[np.int64], q: Array, v: Array | None,
+                  new_start: str) -> MeasuredState:
         """Fill in velocities that are missing, and check the others."""
         self.estimated = v is None or bool(np.isnan(v).any())
         if v is None or self.estimated:
@@ -194,4 +197,4 @@ class JointStateInput:
             v = estimate if v is None else np.where(np.isnan(v), estimate, v)
         if not hypot(*v.tolist()) <= VELOCITY.maximum:
             self._joints.check(self._joints.names, v.tolist(), f"{TOPIC}: velocity", VELOCITY)
-        return MeasuredState(stamp, q, v, frame)
+        return MeasuredState(stamp, q, v, new_start)

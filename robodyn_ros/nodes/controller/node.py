@@ -34,7 +34,6 @@ from robodyn_ros.errors import PluginError, RobodynError, shown
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
-from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, given_robot
@@ -54,6 +53,7 @@ from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.law_topics import LawTopics
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
+from robodyn_ros.nodes.controller.new_starts import NewStarts
 from robodyn_ros.nodes.controller.ownership import ControllerOwnership
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
 from robodyn_ros.nodes.controller.stalls import Rejections, Stalls
@@ -105,9 +105,6 @@ GOAL_PATIENCE = 5.0
 After a shorter one the stamp of the next state decides: in lockstep no time has passed, and the motion goes on.
 """
 
-NOT_FOLLOWED = ("the hardware says that it followed no commands on the way to this joint state, or that time went on "
-                "without it")
-
 DEACTIVATION_SECONDS = 0.5
 """Longest wait of a stopping node for its controllers to close what they opened [s]."""
 
@@ -158,7 +155,8 @@ class ControllerNode(RobodynNode):
         self._log_uncompiled()
         self._states_in = JointStateInput(self._joints, self.diagnostics,
                                           VelocityEstimate(self.parameters["velocity_filter"], self._timeout,
-                                                           self._robot.model.continuous), self._timeout)
+                                                           self._robot.model.continuous), self._timeout,
+                                          NewStarts(self, self._joints).reason)
         self._gravity = GravityOfDriver(self, self._robot)
         self.diagnostics.checks.append(self._gravity.look_for_friction(self._loop))
         self._output = command_output(self, self._robot, self._gravity)
@@ -236,6 +234,8 @@ class ControllerNode(RobodynNode):
                 if gid != self._answered:
                     self._answered, self._others = gid, 0
                 number = (info.get("publication_sequence_number") or 0) - self._others
+                if newest is not None and newest.new_start and not measured.new_start:
+                    measured = measured._replace(new_start=newest.new_start)
                 newest = measured
                 found = {**info, "publication_sequence_number": 0 if self._states_in.merged else number}
             elif gid and gid == self._answered:
@@ -253,9 +253,8 @@ class ControllerNode(RobodynNode):
             received: System time of its arrival [ns].
             info: When it was published, and its number.
         """
-        stamp, q, v, frame = measured
+        stamp, q, v, why = measured
         self._stalls.begin(now, stamp, info.get("publication_sequence_number") or 0)
-        why = NOT_FOLLOWED if frame == NEW_START else ""
         if self._loop.suspended or self._ownership.refused:
             if self._suspend():
                 return

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Publishers of the hardware node: joint states, /clock and actuator states, all with the same stamp."""
+"""Publishers of the hardware node: joint states, new starts, /clock and actuator states, all with the same stamp."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robodyn_interfaces.msg import ActuatorStates
+from robodyn_interfaces.msg import ActuatorStates, NewStart
 from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.joint_wire import FIELDS, NEW_START, JointWire
+from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
 from robodyn_ros.nodes.hardware.arm_driver import effort_report
@@ -54,6 +54,7 @@ class StateOutputs:
         self._joint_states = node.create_publisher(JointState, topic_names.JOINT_STATES, CONTROL_QOS)
         self._motor_states = node.create_publisher(JointState, topic_names.MOTOR_STATES, CONTROL_QOS)
         self._next_look, self._motors_heard = 0.0, False
+        self._new_starts = node.create_publisher(NewStart, topic_names.NEW_STARTS, CONTROL_QOS)
         self._actuator_states = node.create_publisher(ActuatorStates, topic_names.own(topic_names.ACTUATOR_STATES), 10)
         self._display_states = DisplayPublisher(node, JointState, topic_names.DISPLAY_JOINT_STATES, DISPLAY_STATES_RATE)
         self._display = DisplayPublisher(node, ActuatorStates, topic_names.own(topic_names.DISPLAY_ACTUATOR_STATES))
@@ -65,8 +66,8 @@ class StateOutputs:
         self._repeat_at = 0.0
         names, self._effort = list(simulated.plant.joint_names), effort_report(simulated.plant)
         fields = FIELDS if self._effort is not None else FIELDS[:2]
-        self._motor_wire = JointWire(names, FIELDS, frame)
-        self._wire, self._new_start_wire = JointWire(names, fields, frame), JointWire(names, fields, NEW_START)
+        self._motor_wire, self._wire = JointWire(names, FIELDS, frame), JointWire(names, fields, frame)
+        self._new_start = NewStart(name=names)
         self._actuators, self._now = ActuatorStates(name=names), Clock()
         self._state = b""  # the last one published
 
@@ -80,7 +81,7 @@ class StateOutputs:
         self._actuator_periods = NANOSECONDS_PER_SECOND / rate / self._period_ns if rate > 0.0 else inf
         self._next_actuators = 0.0 if rate > 0.0 else inf
 
-    def publish(self, tick: int, stamp: int, position: Array, velocity: Array, new_start: bool) -> None:
+    def publish(self, tick: int, stamp: int, position: Array, velocity: Array, new_start: str) -> None:
         """Publish the plant's state.
 
         Args:
@@ -88,15 +89,15 @@ class StateOutputs:
             stamp: Stamp of the state [ns].
             position: Measured joint positions, shape (n,) [rad or m].
             velocity: Joint velocities likewise, shape (n,) [rad/s or m/s].
-            new_start: Whether no commanded motion leads to this state; see :data:`.joint_wire.NEW_START`.
+            new_start: Why no commanded motion leads to this state; empty if one does.
         """
         set_stamp(self._now.clock, stamp)
         now = time.monotonic()
         self._publish_motors(stamp, now)  # before the joint state, which a controller answers
-        wire = self._new_start_wire if new_start else self._wire
         effort = () if self._effort is None else (self._effort(self._simulated.plant),)
-        self._state = wire.encode(stamp, position, velocity, *effort)
-        self._joint_states.publish(self._state)
+        self._state = self._wire.encode(stamp, position, velocity, *effort)
+        self._new_start.reason = new_start
+        self._publish_joint_state()
         if self._clock is not None and tick >= self._next_clock and not self.clock_yielded:
             self._next_clock = tick + self._clock_periods
             self._clock.publish(self._now)
@@ -121,7 +122,7 @@ class StateOutputs:
             return False
         self._repeat_at = now + REPEAT_SECONDS
         self._publish_motors(read_stamp(self._now.clock), now)
-        self._joint_states.publish(self._state)
+        self._publish_joint_state()
         if self._display_states.due(now):
             self._display_states.publish(self._state)
         if self._clock is not None and not self.clock_yielded:
@@ -137,6 +138,13 @@ class StateOutputs:
             self._motors_heard = self._motor_states.get_subscription_count() > 0
         if self._motors_heard:
             self._motor_states.publish(self._motor_wire.encode(stamp, *self._simulated.plant.motor_side))
+
+    def _publish_joint_state(self) -> None:
+        """Publish the last state; before it, that it is a new start, so that a controller knows it when it answers."""
+        if self._new_start.reason:
+            self._new_start.header.stamp = self._now.clock
+            self._new_starts.publish(self._new_start)
+        self._joint_states.publish(self._state)
 
     def _publish_actuators(self) -> None:
         if self._actuator_states.get_subscription_count():

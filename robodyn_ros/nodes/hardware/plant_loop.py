@@ -49,6 +49,10 @@ Repeats are counted, not the time, in which the computer may have held up this n
 """
 
 
+_NOT_FOLLOWED = "joints followed no commands on the way to this joint state"
+_TIME_WENT_ON = "time went on without the robot: it was paused, or the computer was busy"
+
+
 class PlantLoop:
     """Runs a plant in one of the time modes.
 
@@ -100,7 +104,7 @@ class PlantLoop:
         self._configure(settings)
         self._requests = StepRequests()
         self._answered = False
-        self._new_start, self._published_tick = False, 0
+        self._new_start, self._published_tick = "", 0
         self._unanswered = 0  # repeats of the last state
         self._unsafe_text = ""
         self._sped_up: NDArray[np.bool_] | None = None  # by a late command, when it was last looked at
@@ -116,7 +120,7 @@ class PlantLoop:
         self.timing.restart()
         if self.force_torque is not None:
             self.force_torque.restart()
-        self._publish_state(followed=False)
+        self._publish_state("the simulation begins")
 
     def cycle(self, path: ControlPath) -> None:
         """Wait for the next control period or message, and act on it."""
@@ -190,14 +194,14 @@ class PlantLoop:
         """Begin anew after :meth:`yield_robot`, in the state that the plant is in."""
         self.yielded = ""
         self.timing.restart()
-        self._begin_anew()
+        self._begin_anew("another node simulated the robot until now")
 
     def reset(self) -> None:
         """Return to the initial state; time continues. Requests for periods end."""
         if self._requests:
             self.pause("reset")
         self.plant.reset()
-        self._begin_anew()
+        self._begin_anew("the simulation was reset")
 
     def set_state(self, read: Callable[[Array], tuple[Array, Array]]) -> None:
         """Set the state of the plant; time continues.
@@ -206,7 +210,7 @@ class PlantLoop:
             read: Computes the new positions and velocities from the present positions.
         """
         self.plant.set_state(*read(self.plant.q))
-        self._begin_anew()
+        self._begin_anew("a request set the state of the robot")
 
     def replace_plant(self, plant: SimulatedRobot) -> None:
         """Continue in the same state with a plant that differs only in its payload, masses, friction or gravity."""
@@ -318,7 +322,7 @@ class PlantLoop:
             self._diagnostics.raise_condition("diverged", f"{error}; paused{removed}", error=True)
             return
         self.timing.tick += periods
-        self._publish_state(followed)
+        self._publish_state("" if followed else _NOT_FOLLOWED)
         self.periods += periods  # set after the stamp: other threads wait for a count of periods, then read the stamp
         if self.budget is not None:
             self.budget -= periods
@@ -329,19 +333,18 @@ class PlantLoop:
         if not commands.fresh() or self._unsafe_text:
             self._report_safety()
 
-    def _publish_state(self, followed: bool) -> None:
+    def _publish_state(self, new_start: str) -> None:
         """Publish the state.
 
         Args:
-            followed: Whether every joint followed commands all the time since the last state.
+            new_start: Why no commanded motion leads to it from the last state; empty if one does.
         """
         tick, stamp = self.timing.tick, self.timing.stamp(standing_still=self.budget == 0)
-        if not followed or stamp - self.stamp != (tick - self._published_tick) * self._period_ns:
-            if not self._new_start:  # a command that answers an earlier state continues a motion that has ended
-                self._inputs.first_stamp = stamp
-            self._new_start = True
-        else:
-            self._new_start = False
+        if not new_start and stamp - self.stamp != (tick - self._published_tick) * self._period_ns:
+            new_start = _TIME_WENT_ON
+        if new_start and not self._new_start:
+            self._inputs.first_stamp = stamp  # an answer to an earlier state continues a motion that has ended
+        self._new_start = new_start
         self.stamp, self._published_tick = stamp, tick
         plant = self.plant
         position, velocity = plant.encoder_motion if self._sensors is None else self._seen
@@ -391,7 +394,7 @@ class PlantLoop:
                     "its sender stopped computing?)")
         return f"no command for {self._settings.command_timeout} s or more"
 
-    def _begin_anew(self) -> None:
+    def _begin_anew(self, why: str) -> None:
         """After a jump of the state, forget all commands and publish the state with a new stamp."""
         self._diverged = False
         self._diagnostics.clear_condition("diverged", "the simulation is in a finite state again")
@@ -404,8 +407,8 @@ class PlantLoop:
         self._restart_sensors()
         if self.force_torque is not None:
             self.force_torque.restart()
-        self._new_start = False
-        self._publish_state(followed=False)
+        self._new_start = ""
+        self._publish_state(why)
 
     def _restart_sensors(self) -> None:
         if self._sensors is not None:

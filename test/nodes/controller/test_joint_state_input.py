@@ -29,13 +29,13 @@ NAMES = ["shoulder", "elbow"]
 class Rig:
     """An input with its reports, and how many messages had to be converted to Python objects."""
 
-    def __init__(self):
+    def __init__(self, new_start=lambda stamp, joints: ""):
         self.problems, self.conditions, self.converted = Counter(), {}, 0
         diagnostics = SimpleNamespace(problem=lambda kind, text: self.problems.update([kind]),
                                       deserialize=self.convert,
                                       raise_condition=lambda key, text: self.conditions.update({key: text}),
                                       clear_condition=lambda key, text: self.conditions.pop(key, None))
-        self.input = JointStateInput(JointOrder(NAMES), diagnostics, VelocityEstimate(0.0, 0.5))
+        self.input = JointStateInput(JointOrder(NAMES), diagnostics, VelocityEstimate(0.0, 0.5), new_start=new_start)
         self.stamp = 0
 
     def convert(self, data, message_type, topic):
@@ -130,16 +130,14 @@ def test_velocities_of_merged_states_come_from_the_times_of_each_joint():
 
 
 def test_a_new_start_in_any_of_the_messages_is_one_of_the_state():
-    rig = Rig()
-    for frame in (("new_start", ""), ("", "new_start")):
-        first = JointState(name=["shoulder"], position=[0.1], velocity=[0.0])
-        first.header.frame_id = frame[0]
-        second = JointState(name=["elbow"], position=[0.1], velocity=[0.0])
-        second.header.frame_id = frame[1]
-        assert rig.input.read(bytes(serialize_message(first))) is None
-        assert rig.input.read(bytes(serialize_message(second))).frame == "new_start"
+    asked = {}
+    rig = Rig(lambda stamp, joints: asked.pop(joints[0], ""))
+    for joint in (0, 1):
+        asked[joint] = "why"
+        assert rig.read(name=["shoulder"], position=[0.1]) is None
+        assert rig.read(name=["elbow"], position=[0.1]).new_start == "why"
     assert rig.read(name=["shoulder"], position=[0.1]) is None
-    assert rig.read(name=["elbow"], position=[0.1]).frame == ""
+    assert rig.read(name=["elbow"], position=[0.1]).new_start == ""
 
 
 def test_messages_of_other_joints_are_converted_once_for_each_publisher():

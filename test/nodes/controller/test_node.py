@@ -30,10 +30,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from bench.process_trace import ProcessSample
-from robodyn_interfaces.msg import ControllerState
+from robodyn_interfaces.msg import ControllerState, NewStart
 from robodyn_ros import Robot
 from robodyn_ros.control.registry import controller_names
-from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import DISPLAY_RATE, LATEST_QOS
 from robodyn_ros.resources import robot_file
@@ -105,18 +104,20 @@ def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros, h
     with RosProcess("controller", parameters, "/stalled") as node:
         commands = ros.record(JointState, "/stalled/joint_commands", 100)
         states = ros.publisher(JointState, "/stalled/joint_states")
+        new_starts = ros.publisher(NewStart, "/stalled/new_starts")
         ros.wait_for(lambda: ros.node.count_publishers("/stalled/joint_commands"), "the controller's commands")
         stamps = itertools.count(1_000_000_000, 2_000_000)
 
-        def publish(frame="", velocity=0.0):
+        def publish(new_start="", velocity=0.0):
             stamp = next(stamps)
             state = joint_state(stamp, NAMES, velocity=(velocity, 0.0))
-            state.header.frame_id = frame
+            if new_start:
+                new_starts.publish(NewStart(header=state.header, reason=new_start))
             states.publish(state)
             return stamp
 
-        def answered(frame):
-            publish(frame)
+        def answered(new_start):
+            publish(new_start)
             return commands
 
         ros.wait_for(lambda: answered(""), "a command")
@@ -134,10 +135,11 @@ def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros, h
                 waiting = publish()
             os.kill(node.pid, signal.SIGCONT)
             ros.wait_for(lambda: read_stamp(commands[-1].header.stamp) == waiting, "an answer to the state that waited")
-        for frame in ("", NEW_START):
+        for new_start in ("", "it stood still"):
             commands.clear()
-            ros.wait_for(lambda frame=frame: answered(frame), "a command")
+            ros.wait_for(lambda new_start=new_start: answered(new_start), "a command")
         node.wait_for_output(told)
+        assert "the hardware says: it stood still" in node.output()
         assert held_up == "hardware" or "the law took" not in node.output()
         assert node.output().count("no joint states came") == (held_up == "hardware")
         node.stop()

@@ -57,7 +57,7 @@ def run(plant, clock_rate=0.0, rate=0.0, ticks=range(1, 41)):
     outputs = outputs_module.StateOutputs(node, PlantInForce(plant), PERIOD, clock_rate)
     outputs.set_actuator_state_rate(rate)
     for tick in ticks:
-        outputs.publish(tick, tick * PERIOD, plant.q, plant.v, new_start=False)
+        outputs.publish(tick, tick * PERIOD, plant.q, plant.v, new_start="")
     return node, outputs
 
 
@@ -115,3 +115,15 @@ def test_every_field_of_actuator_states_is_filled(plant):
     fields = set(message.get_fields_and_field_types()) - {"header", "name"}
     assert fields == set(plant.actuator_state._fields)
     assert all(np.shape(values) == (2,) for values in plant.actuator_state)
+
+
+def test_a_new_start_is_told_with_the_stamp_of_its_state_and_with_each_repeat(plant, monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr(outputs_module.time, "monotonic", lambda: now[0])
+    node, outputs = run(plant, ticks=range(1, 5))
+    assert node["new_starts"] == []
+    outputs.publish(5, 5 * PERIOD, plant.q, plant.v, new_start="reset")
+    now[0] += 1.01 * outputs_module.REPEAT_SECONDS
+    assert outputs.repeat()
+    outputs.publish(6, 6 * PERIOD, plant.q, plant.v, new_start="")
+    assert node["new_starts"] == [5, 5] and node["joint_states"] == [1, 2, 3, 4, 5, 5, 6]

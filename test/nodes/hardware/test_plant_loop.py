@@ -73,7 +73,7 @@ class World:
 
     handle_further = take
 
-    def publish(self, tick: int, stamp: int, position, velocity, new_start: bool) -> None:
+    def publish(self, tick: int, stamp: int, position, velocity, new_start: str) -> None:
         """As of outputs."""
         if new_start:
             self.new_starts.append(len(self.stamps))

@@ -26,6 +26,7 @@ from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 
+from bench.followed_states import FollowedStates
 from robodyn_ros import Robot
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
@@ -52,6 +53,7 @@ class Component(RosTest):
         topics = {parameter.get("name"): parameter.text for parameter in system.iter("param")}
         assert topics["trigger_joint_command_threshold"] == "-1"  # it would not publish at every cycle
         self.states = self.record(JointState, topics["joint_states_topic"], qos_profile_sensor_data)
+        self.followed = FollowedStates(self.node, "/plant")
         self.commands = self.publisher(JointState, topics["joint_commands_topic"], QoSProfile(depth=1))
 
     def write(self, effort):
@@ -159,12 +161,13 @@ def test_zeros_that_follow_a_controller_let_the_arm_fall_unless_unchanged_comman
     assert component.set_parameters("/plant/hardware", {"unchanged_command_timeout": timeout}).successful
     component.wait_for(lambda: speed() < 0.3, "the safe behaviour")
     assert f"the same command to the bit during {timeout} s of motion" in process.output()
-    assert component.next_state().header.frame_id == "new_start"
+    asked = component.followed.count
+    component.wait_for(lambda: component.followed.count > asked, "new starts")
     pid = Pid()
 
     def follows():
         state = component.next_state()
         component.write(pid.effort(np.array(state.position), np.array(state.velocity), 0.0))
-        return state.header.frame_id != "new_start"
+        return component.followed.includes(state)
 
     component.wait_for(follows, "the end of the safe behaviour by another command")
