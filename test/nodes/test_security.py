@@ -36,8 +36,8 @@ OUTPUTS = ("effort", "joint_commands", "effort_group")
 AT_TIMES = {"ros_discovery_info", "rt/clock", *(f"rt/{node}/_own_*" for node in NODES)}
 """DDS topics of every process, of nodes with use_sim_time, and of the start of a node."""
 NOT_FOR_OPERATORS = {"rt/joint_commands", "rt/voltage_commands", "rt/hardware/commands", "rt/joint_states",
-                     "rt/_display_joint_states", "rt/new_starts", "rt/refused_commands", "rt/driver_profile",
-                     "rt/measured_wrench", "rt/force_torque_sensor_broadcaster/wrench", "rt/clock"}
+                     "rt/_display_joint_states", "rt/motor_states", "rt/new_starts", "rt/refused_commands",
+                     "rt/driver_profile", "rt/measured_wrench", "rt/force_torque_sensor_broadcaster/wrench", "rt/clock"}
 """Inputs that other nodes alone may use."""
 
 
@@ -115,9 +115,10 @@ def test_the_policy_allows_nothing_that_no_node_does(seen):
         for direction, allowed in enclaves()[node].items():
             used = {relative(topic, namespace) for (namespace, name), topics in seen.items() if name == node
                     for topic in topics[direction]}
-            # Those of other publishers: beside one hardware node alone, these nodes need none.
-            of_others = {"rt/joint_states"} if direction == "subscribe" and node != "controller" else set()
-            assert set(allowed) - used - AT_TIMES - of_others == set(), (node, direction)
+            # Joint states of other publishers, beside one hardware node alone; motors for laws that read them.
+            others = set() if direction == "publish" else {
+                "rt/motor_states" if node == "controller" else "rt/joint_states"}
+            assert set(allowed) - used - AT_TIMES - others == set(), (node, direction)
 
 
 def test_a_viewer_reads_all_topics_and_changes_nothing(seen):
