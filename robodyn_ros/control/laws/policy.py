@@ -87,9 +87,9 @@ class Policy(Law[PolicyParameters, JointReference, PolicyMemory]):
         super().__init__(robot, parameters)
         policy, period = self.parameters.trained, robot.timing.period
         if 0.0 < policy.period < period / 1.01:
-            raise InputError(f"policy.file: {self.parameters.file}: rate: the policy decides {1.0 / policy.period:g} times "
-                             f"a second, and the controller has {1.0 / period:g} ticks a second; raise the rate of the "
-                             "controller")
+            raise InputError(f"policy.file: {self.parameters.file}: rate: the policy decides {1.0 / policy.period:g} "
+                             f"times a second, and the controller has {1.0 / period:g} ticks a second; raise the rate of "
+                             "the controller")
         self.follows = policy.follows
 
     @staticmethod
