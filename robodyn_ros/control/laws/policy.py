@@ -88,8 +88,8 @@ class Policy(Law[PolicyParameters, JointReference, PolicyMemory]):
         policy, period = self.parameters.trained, robot.timing.period
         if 0.0 < policy.period < period / 1.01:
             raise InputError(f"policy.file: {self.parameters.file}: rate: the policy decides {1.0 / policy.period:g} "
-                             f"times a second, and the controller has {1.0 / period:g} ticks a second; raise the rate of "
-                             "the controller")
+                             f"times a second, and the controller has {1.0 / period:g} ticks a second; raise the rate "
+                             "of the controller")
         self.follows = policy.follows
 
     @staticmethod
