@@ -145,7 +145,7 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
     continuous[:, n : 2 * n, :n] = -inverse @ slope
     continuous[:, n : 2 * n, n : 2 * n] = -inverse * robot.model.damping
     continuous[:, n : 2 * n, 2 * n :] = inverse
-    sampled = _exponential(period * continuous)
+    sampled = matrix_exponential(period * continuous)
     return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
 
 
@@ -169,7 +169,7 @@ def _differences(function: Callable[[Array], Array], q: Array) -> Array:
     return np.stack([(function(q + step) - function(q - step)) / (2.0 * _STEP) for step in steps], axis=2)
 
 
-def _exponential(matrices: Array) -> Array:
+def matrix_exponential(matrices: Array) -> Array:
     """Exponentials of matrices, shape (S, m, m), by series after halving: SciPy takes half a second to import."""
     largest = float(np.abs(matrices).sum(axis=2).max(initial=1e-3))
     halvings = max(0, int(np.ceil(np.log2(largest))) + 2)

@@ -50,6 +50,7 @@ from robodyn_ros.simulation.quantities import (
     of_plant,
     varied_model,
 )
+from robodyn_ros.simulation.readings import motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, to_nanoseconds
@@ -425,6 +426,9 @@ class ClosedLoop:
             law = copy(law)
             law.parameters = parameters
         state = State(0.0, 0.0, scenario.q, scenario.v)
+        if law.senses:
+            motors = motor_side(self.plant, self.plant.state(scenario.q, scenario.v), np.zeros(self.robot.n))
+            state = State(*state[:5], *motors)
         if scenario.signals is not None:
             state = state._replace(inputs=next(scenario.inputs(noisy=False)).inputs)
         return initial_memory(law, state_form(type(law), self.robot.n).completed(state))
