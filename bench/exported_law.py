@@ -213,7 +213,7 @@ def over_pinocchio(pair: Pair, law: Any, folder: Path) -> InC:
         declared="void law(const double *row, double *effort);", n=n, tick="law(row, effort);"))
     include = next(parent / "include" for parent in Path(pinocchio.__file__).parents if (parent / "include").is_dir())
     defined = ("-DNDEBUG", "-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30",
-               "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12")
+               "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12", "-w")
     _compile(["g++", *FLAGS, "-std=c++17", *defined, "-fPIC", f"-I{include}", f"-I{EIGEN}", "-c", "law.cpp"], folder)
     _compile(["gcc", *FLAGS, "-std=gnu11", "-fPIC", "-c", "loop.c"], folder)
     _compile(["g++", "-shared", "law.o", "loop.o", "-o", "law.so"], folder)
