@@ -104,6 +104,19 @@ def test_first_setpoint_is_the_current_state():
     np.testing.assert_array_equal(activation.q, Q)
 
 
+def test_a_controller_that_chose_what_it_follows_when_it_was_made_gets_that():
+    """As a policy does, whose observations are in a file: its class follows joints, this one the tip link."""
+    chosen, nothing = Recorder(), Recorder()
+    chosen.follows, nothing.follows = TipReference, None
+    rig = Rig(PD(ROBOT))
+    for controller, kind in ((chosen, TipReference), (nothing, type(None))):
+        rig.tick()
+        rig.loop.swap(Plugin("policy", controller))
+        rig.tick()
+        assert type(controller.updates[-1][1]) is kind
+    assert not rig.failures
+
+
 def test_time_counts_from_the_first_state_and_is_exact_late_in_the_epoch():
     recorder = Recorder()
     rig = Rig(recorder)
