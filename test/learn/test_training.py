@@ -14,7 +14,7 @@ import yaml
 
 pytest.importorskip("gymnasium", reason="Gymnasium is not installed: pip install 'robodyn_ros[learn]'")
 
-from robodyn_ros import InputError, Robot
+from robodyn_ros import ClosedLoop, InputError, Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.learn import RobotEnv
 from robodyn_ros.learn.policy_files import write_policy
@@ -99,6 +99,38 @@ def test_the_network_in_the_file_is_the_one_that_was_given(planar, activation, t
                                        "error_q": {"scale": [2.0, 3.0]}}
     assert content["action"]["kind"] == "position_step" and content["action"]["gravity"] is True
     np.testing.assert_array_equal(content["action"]["p"], env.action.p)
+
+
+class Goal:
+    """A target that stays, as a trajectory."""
+
+    kind, start_time, end_time = JointReference, 0.0, 0.0
+
+    def sample(self, time):
+        return JointReference(np.array([0.3, -0.2]), np.zeros(2), np.zeros(2))
+
+
+@pytest.mark.parametrize(("action", "history"), [("position_step", 1), ("position", 3), ("effort", 1)])
+def test_as_a_controller_it_moves_the_robot_as_in_its_environment(planar, action, history, tmp_path):
+    """The law `policy` in a rollout, from the files: the same observations, actions and motion as in training."""
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    from robodyn_ros.control.laws.policy import Policy, PolicyParameters
+
+    env = environment(planar, num_envs=1, quantities=None, q=[0.1, 0.2], history=history, autoreset_mode="Disabled",
+                      action={"kind": action, "scale": [0.4, 0.3], "gravity": True},
+                      observations={"q": 1.0, "error_q": 2.0, "last_action": 0.5})
+    network = [(0.4 * weights, 0.2 * biases) for weights, biases in layers(6 * history, 8, 2)]
+    file, _ = write_policy(tmp_path / "reach.yaml", env, network)
+    observations, moved = env.reset(seed=0)[0], []
+    for _ in range(15):
+        hidden = np.tanh(observations @ network[0][0].T + network[0][1])
+        observations = env.step(hidden @ network[1][0].T + network[1][1])[0]
+        moved.append(observations[0, :2])
+    law = Policy(planar.with_timing(0.002), PolicyParameters(file=str(file)))
+    loop = ClosedLoop(law, period=0.002)
+    found = loop.run(loop.scenario([Goal()], 0.32, q=[0.1, 0.2]))
+    np.testing.assert_allclose(found.q[10:160:10], moved, atol=2e-5)
+    assert np.ptp(moved, axis=0).max() > 1e-2
 
 
 @pytest.mark.parametrize(("given", "activation", "message"), [
