@@ -21,6 +21,7 @@ from robodyn_ros.compile.records import array_shapes
 from robodyn_ros.control import JointReference, qp
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import Controller, Law
+from robodyn_ros.control.laws.policy import PolicyParameters
 from robodyn_ros.control.registry import law_names, make_controller
 from robodyn_ros.control.state import State
 from robodyn_ros.export.c_law import law_source, settable
@@ -89,10 +90,10 @@ def references(law, ticks):
                            for name, shape in shapes.items()}) for i in range(len(ticks))]
 
 
-def compare(name, shipped, folder, count=300):
+def compare(name, shipped, folder, count=300, parameters=None):
     """Drive both through a motion beside random states; the tick before leaves its memory to the next."""
     robot = Robot.from_urdf(robot_file(shipped))
-    law, rng = make_controller(name, robot), np.random.default_rng(5)
+    law, rng = make_controller(name, robot, parameters), np.random.default_rng(5)
     in_c = InC(law, name, folder)
     ticks = np.linspace(0.0, excursion(robot).end_time, count).tolist()
     wanted = references(law, ticks)
@@ -166,6 +167,19 @@ def test_a_law_with_a_quadratic_program_in_c(precision, tmp_path):
         limited += np.abs(law.memory).max() > 0.0
     assert not law.uncompiled_reason
     assert 10 < limited < 190, limited
+
+
+@needs_compiler
+def test_a_policy_in_c_decides_as_in_python(tmp_path):
+    """A recurrent network that decides at every tenth tick, with its memory in the caller's struct."""
+    pytest.importorskip("onnx", reason="onnx is not installed: pip install onnx")
+    from onnx_models import recurrent, written
+
+    written(tmp_path, recurrent(np.random.default_rng(0), 24, 5, 6))
+    (tmp_path / "policy.yaml").write_text(
+        "network: network.onnx\nrate: 50\nbetween: interpolate\nobservations: [q, v, error_q, last_action]\n"
+        "memory: {h_in: h_out}\naction: {default: 0.0, gravity: true}\n")
+    compare("policy", "arm6", tmp_path, 100, PolicyParameters(file=str(tmp_path / "policy.yaml")))
 
 
 @needs_compiler
