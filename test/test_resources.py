@@ -55,7 +55,8 @@ def test_actuators_by_name_and_by_path(tmp_path, monkeypatch):
     assert resources.actuators_file("own.yaml") == Path("own.yaml")
     for missing in ("other.yaml", "nowhere/other", "other", "simulation"):
         with pytest.raises(InputError, match=f"actuators: '{missing}' is neither a file .looked for "
-                           f"{tmp_path / missing}. nor one that comes with robodyn_ros .hardware_dc_motors, tx40.; "):
+                           f"{tmp_path / missing}. nor one that comes with robodyn_ros .hardware_dc_motors, "
+                           "hardware_elastic_arm7, tx40.; "):
             resources.actuators_file(missing)
 
 
