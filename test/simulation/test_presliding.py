@@ -29,6 +29,8 @@ from robodyn_ros.simulation.plant import Plant
 STIFFNESS, DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = 1e5, 316.0, 0.4, 1.0, 1.5, 0.001
 """Of the example of [CanudasDeWit], table I."""
 
+SLIDE = {"model": "maxwell_slip", "coulomb": 1.0}
+
 CART = Robot.from_urdf_text(robot(
     link("a", ""),
     joint("slide", "a", "b", "prismatic", limit='<limit lower="-9" upper="9" velocity="9" effort="99"/>'),
@@ -249,7 +251,29 @@ def test_the_losses_of_a_gear_bend_it_too():
             assert_allclose(plant.q, load / 1e5, rtol=1e-6)
 
 
-SLIDE = {"model": "maxwell_slip", "coulomb": 1.0}
+@pytest.mark.parametrize("step", [1e-3, 1e-4])
+def test_an_elastic_joint_with_everything_keeps_the_balance_of_energy(step):
+    """Presliding of the links, cogging, ripple and current loops of the motors behind springs."""
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    joint = {"transmission": {"stiffness": 1e4, "damping": 5.0},
+             "actuator": {"motor": "maxon_re65_353297", "gear_ratio": 100, "gear_efficiency": 0.8,
+                          "current_loop": {"bandwidth": 500.0, "period": 1e-4, "delay": 1},
+                          "cogging": [{"order": 14, "amplitude": 0.01}],
+                          "torque_ripple": [{"order": 2, "amplitude": 0.03}]},
+             "friction": SLIDE | {"static": 1.4, "stiffness": 2e4, "damping": 50.0}}
+    hardware = HardwareSettings.from_mapping({"joints": dict.fromkeys(robot.joint_names, joint)})
+    ends = []
+    for compiled in (True, False):
+        plant = Plant(robot, step, actuators=hardware.joint_actuators(robot.model),
+                      friction=hardware.joint_friction(robot.model), compiled=compiled)
+        first = plant.energy
+        plant.advance(Drive(np.array([60.0, -20.0]), *np.zeros((2, 2))), 60)
+        ends.append([*plant.q, *plant.v, *plant.energy])
+        energy = plant.energy
+    assert_allclose(*ends, rtol=1e-8, atol=1e-10)
+    held = [each.kinetic + each.potential + each.magnetic + each.presliding + each.elastic for each in (first, energy)]
+    lost = energy.viscous_loss + energy.friction_loss + energy.winding_heat
+    assert_allclose(held[1] - held[0], energy.drive_work - lost, atol=0.02 * energy.drive_work)
 
 
 @pytest.mark.parametrize(("friction", "words"), [
