@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import process_time
@@ -31,9 +32,10 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.code_cache import VARIABLE
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
+from robodyn_ros.errors import InputError
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES
+from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, check_varied
 from robodyn_ros.simulation.quantities import START as START_QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 
@@ -59,10 +61,13 @@ def plants() -> dict[str, PlantModel]:
 
 def everything(plant: PlantModel) -> tuple[str, ...]:
     """Return all quantities that have an effect on a plant; dry friction only where the plant has it."""
-    motors, dry = plant.actuators.is_motor.any(), plant.friction.has_dry.any()
-    return tuple(name for name, quantity in QUANTITIES.items() if name not in START_QUANTITIES
-                 and (motors or not quantity.of_motors)
-                 and (dry or name not in ("friction.coulomb", "friction.static")))
+    dry, found = plant.friction.has_dry.any(), []
+    for name, quantity in QUANTITIES.items():
+        if name not in START_QUANTITIES and (dry or name not in ("friction.coulomb", "friction.static")):
+            with suppress(InputError):  # it has no effect
+                check_varied((name, *filter(None, [quantity.needs])), plant)
+                found.append(name)
+    return tuple(found)
 
 
 def samples(plant: PlantModel, varied: tuple[str, ...], count: int, longest_delay: int = 0) -> dict[str, np.ndarray]:
