@@ -16,14 +16,14 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError
 from robodyn_ros.learn.robot_env import RobotEnv
-from robodyn_ros.optional_packages import missing
+from robodyn_ros.optional_packages import require
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
-except ImportError as error:
-    raise RobodynError(missing("stable_baselines3", error)) from None
+except ImportError:  # the class says so when it is made
+    VecEnv = object
 
 
 class StableBaselinesEnv(VecEnv):  # type: ignore[misc]  # the base class is untyped where the package is missing
@@ -37,9 +37,11 @@ class StableBaselinesEnv(VecEnv):  # type: ignore[misc]  # the base class is unt
 
     Raises:
         InputError: The environment has another ``autoreset_mode``.
+        RobodynError: Stable-Baselines3 is not installed.
     """
 
     def __init__(self, env: RobotEnv) -> None:
+        require("stable_baselines3")
         if env.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:
             raise InputError("Stable-Baselines3: expected a RobotEnv with autoreset_mode 'SameStep', received "
                              f"'{env.metadata['autoreset_mode'].value}'")

@@ -19,8 +19,6 @@ from robodyn_ros.control import JointReference
 from robodyn_ros.learn import RobotEnv
 from robodyn_ros.learn.policy_files import write_policy
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.fixture(scope="module")
 def planar():
@@ -73,7 +71,8 @@ def test_seconds_of_training_bring_the_arm_nearer(planar):
 
 
 def layers(*sizes):
-    return [(RNG.normal(size=(after, before)), RNG.normal(size=after))
+    rng = np.random.default_rng(sizes)
+    return [(rng.normal(size=(after, before)), rng.normal(size=after))
             for before, after in zip(sizes, sizes[1:], strict=False)]
 
 
@@ -84,7 +83,7 @@ def test_the_network_in_the_file_is_the_one_that_was_given(planar, activation, t
 
     env, network = environment(planar, num_envs=1), layers(6, 5, 4, 2)
     file, onnx_file = write_policy(tmp_path / "reach.yaml", env, network, activation)
-    given = RNG.normal(size=(1, 6))
+    given = np.random.default_rng(0).normal(size=(1, 6))
     functions = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0), "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
                  "elu": lambda x: np.where(x > 0.0, x, np.expm1(np.minimum(x, 0.0)))}
     expected = given
@@ -129,7 +128,7 @@ def test_as_a_controller_it_moves_the_robot_as_in_its_environment(planar, action
     law = Policy(planar.with_timing(0.002), PolicyParameters(file=str(file)))
     loop = ClosedLoop(law, period=0.002)
     found = loop.run(loop.scenario([Goal()], 0.32, q=[0.1, 0.2]))
-    np.testing.assert_allclose(found.q[10:160:10], moved, atol=2e-5)
+    np.testing.assert_allclose(found.q[10:160:10], moved, atol=1e-4)  # the network of the file is in single precision
     assert np.ptp(moved, axis=0).max() > 1e-2
 
 
