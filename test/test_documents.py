@@ -160,8 +160,8 @@ USER_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.
 
 
 def test_users_import_from_few_modules():
-    """README, tutorials and examples need four modules of this package, and those of messages."""
+    """README, tutorials and examples need five modules of this package, and those of messages."""
     found = {name for page in USER_PAGES for name in re.findall(
         r"^[ \"$]*(?:from|import) (robodyn_ros[\w.]*)", page.read_text(encoding="utf-8"), re.MULTILINE)}
-    assert found <= {"robodyn_ros", "robodyn_ros.control", "robodyn_ros.trajectories",
+    assert found <= {"robodyn_ros", "robodyn_ros.control", "robodyn_ros.trajectories", "robodyn_ros.learn",
                      "robodyn_ros.dynamics.regressor"}

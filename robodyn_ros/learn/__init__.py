@@ -8,6 +8,9 @@
 
 """Learned laws: simulated robots as environments to train them in; needs the extra ``learn``."""
 
+from robodyn_ros.learn.policy_files import copy_policy, write_policy
 from robodyn_ros.learn.robot_env import EnvStep, RobotEnv, SingleRobotEnv, distance_reward
+from robodyn_ros.learn.stable_baselines import StableBaselinesEnv, policy_layers
 
-__all__ = ["EnvStep", "RobotEnv", "SingleRobotEnv", "distance_reward"]
+__all__ = ["EnvStep", "RobotEnv", "SingleRobotEnv", "StableBaselinesEnv", "copy_policy", "distance_reward",
+           "policy_layers", "write_policy"]

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from robodyn_ros.control.observations import ObservationTerm
 from robodyn_ros.errors import InputError, unknown
 from robodyn_ros.learn.robot_env import RobotEnv
 from robodyn_ros.optional_packages import require
+from robodyn_ros.resources import config_file
 
 ACTIVATIONS = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid"}
 """Functions between the layers, and their operators in ONNX."""
@@ -65,6 +67,25 @@ def write_policy(path: str | Path, env: RobotEnv, layers: Sequence[tuple[ArrayLi
     network.write_bytes(content)
     file.write_text(yaml.safe_dump(settings(env, network.name), sort_keys=False), encoding="utf-8")
     return file, network
+
+
+def copy_policy(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
+    """Copy the files of a policy that comes with robodyn_ros.
+
+    Args:
+        name: Its name in config/policies/, such as ``arm6_reach``.
+        folder: Where to.
+
+    Returns:
+        The YAML file and the ONNX file.
+
+    Raises:
+        InputError: There is no such policy.
+        OSError: A file cannot be written.
+    """
+    files = [config_file(f"policies/{name}.{ending}") for ending in ("yaml", "onnx")]
+    made = [Path(shutil.copy(file, Path(folder) / file.name)) for file in files]
+    return made[0], made[1]
 
 
 def settings(env: RobotEnv, network: str) -> dict[str, Any]:

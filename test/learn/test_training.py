@@ -16,8 +16,7 @@ pytest.importorskip("gymnasium", reason="Gymnasium is not installed: pip install
 
 from robodyn_ros import ClosedLoop, InputError, Robot
 from robodyn_ros.control import JointReference
-from robodyn_ros.learn import RobotEnv
-from robodyn_ros.learn.policy_files import write_policy
+from robodyn_ros.learn import RobotEnv, copy_policy, write_policy
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +73,17 @@ def layers(*sizes):
     rng = np.random.default_rng(sizes)
     return [(rng.normal(size=(after, before)), rng.normal(size=after))
             for before, after in zip(sizes, sizes[1:], strict=False)]
+
+
+def test_the_shipped_policy_fits_its_arm(tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    from robodyn_ros.control.policy_file import load_policy
+
+    file, network = copy_policy("arm6_reach", tmp_path)
+    assert network.parent == tmp_path
+    assert load_policy(str(file), Robot.named("arm6").with_timing(0.002)).observations.size == 24
+    with pytest.raises(InputError, match="no file 'policies/arm5_reach.yaml'"):
+        copy_policy("arm5_reach", tmp_path)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "elu", "sigmoid"])
