@@ -15,7 +15,6 @@ from itertools import cycle
 
 import daqp
 import numpy as np
-from proxsuite import proxqp
 
 from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.timing import compare
@@ -51,6 +50,8 @@ def by_daqp(given: list[tuple[np.ndarray, ...]]) -> Callable[[], np.ndarray]:
 
 def by_proxqp(given: list[tuple[np.ndarray, ...]]) -> Callable[[], np.ndarray]:
     """One tick after the other with proxqp, which begins where the last one ended."""
+    from proxsuite import proxqp  # of bench.txt alone
+
     ticks, (h, g, a, lower, upper, x_lower, x_upper) = cycle(given), given[0]
     solver = proxqp.dense.QP(len(g), 0, len(a), True)
     solver.settings.eps_abs = 1e-8

@@ -19,8 +19,8 @@ one name space; other YAML and XML has to be well-formed.
 `text`: What the Python code of the block before prints; otherwise the programs that run on have to print it after the
 block before. Without either it is for the eye only, as `mermaid` is.
 
-`<!-- not run: REASON -->` before a block leaves it out: only for programs that the test cannot have (`NOT_HERE`), or
-if the reason names the file of the test that does the same.
+`<!-- not run: REASON -->` before a block leaves it out: only for programs that the test cannot have (`NOT_HERE`), for
+files of other repositories (`ELSEWHERE`), or if the reason names the file of the test that does the same.
 `<!-- beside -->` lets the graph before it go on.
 
     python test/pages.py docs/tutorials/1_first_run.md      # prints what each command prints
@@ -52,6 +52,8 @@ GRAPH = re.compile(r"robodyn (simulate|hardware|demo)\b")
 ROOT = Path(__file__).parents[1]
 NOT_HERE = re.compile(r"^(\$ )?(sudo|apt|pip|ros2|rviz2|make|git|docker|colcon|source|jupyter)\b", re.MULTILINE)
 """Programs that change the machine, or that ROS 2 from PyPI does not have."""
+ELSEWHERE = "of the repositories above"
+"""Beginning of the reason of a block that needs files which a block before it gets by git."""
 BLOCK = re.compile(r"(?:^<!-- (?:not run: ([^\n]*?)|(beside)) -->\n)?^```([\w{}-]*)\n(.*?)^```$",
                    re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:# |<!-- )([\w./]+\.(?:py|yaml|urdf|csv))\b")
@@ -79,7 +81,8 @@ def blocks(page: Path) -> list[Block]:
 def may_be_left_out(block: Block) -> bool:
     """Whether a block needs a program that the test cannot have, or its reason names another test."""
     tests = re.findall(r"test/[\w/]+\.py", block.reason)
-    return all((ROOT / name).is_file() for name in tests) and bool(tests or NOT_HERE.search(block.text))
+    return all((ROOT / name).is_file() for name in tests) and bool(
+        tests or NOT_HERE.search(block.text) or block.reason.startswith(ELSEWHERE))
 
 
 def commands(block: Block) -> list[tuple[str, list[str]]]:

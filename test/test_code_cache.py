@@ -76,7 +76,7 @@ def test_entry_under_another_name_is_not_used(folder):
 def compilations(monkeypatch) -> list[str]:
     """The modules that LLVM compiled."""
     texts, compiled = [], machine._object_code
-    monkeypatch.setattr(machine, "_object_code", lambda text: texts.append(text) or compiled(text))
+    monkeypatch.setattr(machine, "_object_code", lambda text, routines: texts.append(text) or compiled(text, routines))
     return texts
 
 

@@ -17,7 +17,6 @@ from contextlib import ExitStack
 import numpy as np
 
 from robodyn_ros.commands.demo import DEADLINE, START
-from robodyn_ros.commands.options import DEMO_CONTROLLERS
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.required import ros_required
@@ -50,11 +49,11 @@ def run_touch_demo(options: Namespace) -> int:
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.touch_requests import TouchRequests
 
-    for name, without in (("trajectory", None), ("actuators", None), ("tip_link", None),
-                          ("controllers", DEMO_CONTROLLERS)):
-        if getattr(options, name) != without:
-            raise InputError(f"--{name.replace('_', '-')} has no effect with --touch, which draws a circle under "
-                             "'force'; leave one of them out")
+    for name in ("trajectory", "actuators", "tip_link", "controllers", "more_controllers"):
+        if getattr(options, name):
+            option = name.removeprefix("more_").replace("_", "-")
+            raise InputError(f"--{option} has no effect with --touch, which draws a circle under 'force'; leave one of "
+                             "them out")
     file = robot_file(options.robot).resolve()
     robot = Robot.from_urdf(file)
     if robot.joint_names != tuple(START):
