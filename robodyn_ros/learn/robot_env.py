@@ -255,9 +255,9 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
             actions: Shape (N, m); numbers beyond -1 and 1 count as these.
 
         Returns:
-            Observations, shape (N, size), rewards, terminations, truncations, shape (N,) each, and information: with
-            `AutoresetMode.SAME_STEP`, ``final_obs`` and ``final_info`` of the episodes that ended; ``failed`` of
-            robots that diverged.
+            Observations, shape (N, size), rewards, terminations, truncations, shape (N,) each, and information. This
+            has ``failed`` of robots that diverged, and with `AutoresetMode.SAME_STEP` ``final_obs`` and ``final_info``
+            of the episodes that ended.
 
         Raises:
             InputError: Actions have another shape or are NaN, before any robot moves; the environment was not reset;
