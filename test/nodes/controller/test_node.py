@@ -585,5 +585,5 @@ def test_swaps_take_no_memory(rig):
         swap(210)
         return ProcessSample.of(rig.nodes["controller"].pid).memory - before
 
-    # Garbage that is not yet collected makes the memory larger once, a leak makes it larger each time.
-    assert any(grown() * 2**20 < 210 * 4096 for _ in range(4))
+    # Caches that fill and garbage that is not yet collected make the memory larger at first, a leak each time.
+    assert any(grown() * 2**20 < 210 * 4096 for _ in range(10))
