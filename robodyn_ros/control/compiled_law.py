@@ -24,7 +24,7 @@ from robodyn_ros.compile.traced_array import limited_weights
 from robodyn_ros.compile.traced_numpy import with_traced_numpy
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.state import Reference, State
+from robodyn_ros.control.state import Reference, State, example_reference
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import CompileError, InputError
@@ -108,8 +108,7 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
         first = initial_memory(law, at_rest)
     except Exception as error:  # whatever the code of a plugin raises
         raise CompileError(_reason(name, error)) from error
-    make_reference: Any = follows
-    example = None if follows is None else make_reference(*map(np.zeros, follows.shapes(n).values()))
+    example = example_reference(follows, n)
     formulas, function = law.robot.formula_module, with_traced_numpy(law.law)
     dynamics = InlineDynamics(law.robot.model, formulas)
 

@@ -69,6 +69,16 @@ class Reference(Protocol):
         """Shape of each field for a robot of n joints, in the order of the fields."""
 
 
+def example_reference(follows: Any, n: int) -> Any:
+    """A reference of zeros for a robot of n joints, to be traced; None for a law that follows none.
+
+    Args:
+        follows: Class of the references; None: the law follows none.
+        n: Number of joints.
+    """
+    return None if follows is None else follows(*map(np.zeros, follows.shapes(n).values()))
+
+
 class JointReference(NamedTuple):
     """Where the joints should be at one tick.
 

@@ -28,7 +28,7 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.compile.records import flatten, form_of
 from robodyn_ros.control.actions import ActionKind, ActionLayout
 from robodyn_ros.control.observations import History, ObservationLayout, Observed
-from robodyn_ros.control.state import UNMEASURED, State
+from robodyn_ros.control.state import UNMEASURED, State, example_reference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
@@ -38,6 +38,7 @@ from robodyn_ros.simulation.closed_loop import (
     TickInput,
     commanded,
     driven,
+    first_carry,
     sense,
     tip_wrench,
     tracking_error,
@@ -156,16 +157,12 @@ class EnvProgram:
 
     def example_task(self) -> EpisodeTask:
         """Return a task whose numbers mean nothing."""
-        follows = self.follows
-        return EpisodeTask(None if follows is None else follows(*map(np.zeros, follows.shapes(self.robot.n).values())))
+        return EpisodeTask(example_reference(self.follows, self.robot.n))
 
     def first_memory(self) -> LoopMemory:
         """Return the memory before the first measurement."""
-        n, plant = self.robot.n, self.plant
-        delay = self.longest_delay
-        line, taken = (None, None) if delay is None else (np.zeros((delay, 2, n)), np.zeros(()))
-        driver = None if plant.driver is None else plant.driver.first_memory()
-        return LoopMemory(np.zeros(n), np.zeros(n), line, taken, driver, self.observations.first_history())
+        at_rest, carry = np.zeros(self.robot.n), first_carry(self.plant, None, None, self.longest_delay)
+        return LoopMemory(at_rest, at_rest, carry.line, carry.taken, carry.driver, self.observations.first_history())
 
     def step_procedure(self) -> Procedure:
         """Compile a policy's period.

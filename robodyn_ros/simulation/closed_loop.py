@@ -272,8 +272,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         *([] if world is None else [
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
         Compute(tick, ("given", "state.q", "state.v", "state.motor_side", "carry", "parameters", "wrench_tip", *moved,
-                       *sensing,
-                       *of_law),
+                       *sensing, *of_law),
                 ("carry", "motion", "command.effort")),
         *period.statements,
     ]

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from robodyn_ros.control.controller import Controller
 from robodyn_ros.control.dry_run import activate, answer, as_efforts
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
-from robodyn_ros.control.state import UNMEASURED, State
+from robodyn_ros.control.state import UNMEASURED, State, example_reference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.closed_loop import (
@@ -97,8 +97,7 @@ class InterpretedLoop:
         plant, world, follows = self._plant, self._plant.world, self._controller.follows
         typical = {name: QUANTITIES[name].typical_value(plant) for name in self._in_plant}
         period = period_program(plant, "steps", self._in_plant, divides=divides, typical=typical)
-        make_reference, counted = cast(Any, follows), counted_errors(self._controller)
-        reference = None if follows is None else make_reference(*map(np.zeros, follows.shapes(plant.n).values()))
+        reference, counted = example_reference(follows, plant.n), counted_errors(self._controller)
         carry = first_carry(plant, follows, None, None)
         variables = period.variables | {
             "given": TickInput(np.zeros(2), reference), "carry": carry, "asked": (plant.n,), "wrench_tip": (6,),
