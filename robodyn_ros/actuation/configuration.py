@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.actuation.current_loop import PERIOD, CurrentLoops, CurrentLoopSettings, load_drive
+from robodyn_ros.actuation.current_loop import PERIOD, CurrentLoops, CurrentLoopSettings, DriveFigures, load_drive
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -208,8 +208,8 @@ class HardwareSettings:
             if given is None or given.current_loop is None:
                 continue
             place = f"{self.where}: joint '{joint}': actuator: current_loop"
-            found = section(CurrentLoopSettings, place, given.current_loop)
-            period = load_drive(found.drive, f"{place}: drive").period if found.drive else PERIOD
+            found, drive = _drive_of(place, given)
+            period = PERIOD if drive is None else drive.period
             gains = found.gains(float(motor.resistance[index]), float(motor.inductance[index]), place)
             rows.append((index, *gains, found.period or period, found.delay))
         if not rows:
@@ -348,7 +348,7 @@ class HardwareSettings:
             "motor_damping": found.motor_damping,
             "motor_friction": found.motor_friction,
             "voltage_limit": found.voltage_limit or motor.nominal_voltage,
-            "current_limit": found.current_limit or self._peak_current(place, found) or np.inf,
+            "current_limit": found.current_limit or _peak_current(place, found) or np.inf,
             "torque_limit": found.torque_limit or np.inf,
             "thermal_resistance": motor.thermal_resistance if warms else 0.0,
             "thermal_time_constant": motor.thermal_time_constant if warms else 1.0,
@@ -358,14 +358,6 @@ class HardwareSettings:
             "derating_start": np.inf if found.derating_start is None else found.derating_start,
             "derating_end": np.inf if found.derating_end is None else found.derating_end,
         }
-
-    @staticmethod
-    def _peak_current(place: str, found: ActuatorSettings) -> float | None:
-        """Return the greatest current of the drive of a current loop; None without one."""
-        if found.current_loop is None:
-            return None
-        drive = section(CurrentLoopSettings, f"{place}: current_loop", found.current_loop).drive
-        return load_drive(drive, f"{place}: current_loop: drive").peak_current if drive else None
 
     @staticmethod
     def _check_temperatures(place: str, found: ActuatorSettings, motor: MotorFigures, warms: bool) -> None:
@@ -428,3 +420,15 @@ def _friction(where: str, values: Any) -> Any:
     if not isinstance(name, str) or name not in models:
         raise InputError(f"{where}: {unknown('model', name, models)}")
     return section(models[name].Settings, where, values)
+
+
+def _drive_of(place: str, found: ActuatorSettings) -> tuple[CurrentLoopSettings, DriveFigures | None]:
+    """Return the settings of an actuator's current loop, and the drive of the catalogue that they name."""
+    loop = section(CurrentLoopSettings, place, found.current_loop)
+    return loop, load_drive(loop.drive, f"{place}: drive") if loop.drive else None
+
+
+def _peak_current(place: str, found: ActuatorSettings) -> float | None:
+    """Return the greatest current of the drive of an actuator's current loop; None without one."""
+    drive = None if found.current_loop is None else _drive_of(f"{place}: current_loop", found)[1]
+    return None if drive is None else drive.peak_current

@@ -221,19 +221,13 @@ class PlantModel:
         if self.actuators.follows_temperature and self.integrator is Integrator.ADAPTIVE:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
-        if self.actuators.has_ripple and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
-            raise InputError(f"integrator {self.integrator}: expected motors without torque_ripple; use "
-                             f"{Integrator.SEMI_IMPLICIT_EULER}, or leave it out")
+        self._check_implicit(self.actuators.has_ripple, "motors without torque_ripple")
         self._check_cogging()
         loops = self.actuators.current_loops
-        if len(loops.joints) and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
-            raise InputError(f"integrator {self.integrator}: expected motors without current_loop; use "
-                             f"{Integrator.SEMI_IMPLICIT_EULER}, or leave it out")
+        self._check_implicit(len(loops.joints) > 0, "motors without current_loop")
         loops.check(self.actuators.motors.motor, self.step, self.model.joint_names)
-        if len(self.bristles.joints) and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
-            raise InputError(f"integrator {self.integrator}: expected friction without presliding, received stiffness "
-                             f"of friction model '{self.friction.name}'; use {Integrator.SEMI_IMPLICIT_EULER}, or "
-                             "leave out the stiffness")
+        self._check_implicit(len(self.bristles.joints) > 0, "friction without presliding, received stiffness of "
+                             f"friction model '{self.friction.name}'", "leave out the stiffness")
         if self.world is not None and self.world.pairs == 0:
             object.__setattr__(self, "world", None)
         if self.world is not None:
@@ -268,6 +262,12 @@ class PlantModel:
         return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators, friction, step,
                    integrator,  # type: ignore[arg-type]  # a name will do
                    world, Driver(load_driver(driver), model, friction) if isinstance(driver, str) else driver)
+
+    def _check_implicit(self, there: bool, expected: str, remedy: str = "leave it out") -> None:
+        """Refuse what only the semi-implicit method has, if it is there."""
+        if there and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+            raise InputError(f"integrator {self.integrator}: expected {expected}; use "
+                             f"{Integrator.SEMI_IMPLICIT_EULER}, or {remedy}")
 
     def _check_cogging(self) -> None:
         """Check that the step resolves the fastest oscillation of a rotor in its cogging."""
