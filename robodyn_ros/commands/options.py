@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer, _SubParsersAction
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from robodyn_ros.common_fields import DEFAULT_ROBOT
@@ -70,9 +70,10 @@ def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequenc
                         "config/ (default: ideal sources of effort, friction of the robot's description)")
 
 
-def named_controllers(options: Namespace) -> list[str]:
-    """Return the controllers that were named with `add_task_options`, otherwise the defaults."""
-    return [*options.more_controllers, *options.controllers] or list(options.default_controllers)
+def named_controllers(options: Namespace, defaults: Iterable[str] | None = None) -> list[str]:
+    """Return the controllers that were named with `add_task_options`, otherwise ``defaults``, or those given there."""
+    named = [*options.more_controllers, *options.controllers]
+    return named or list(options.default_controllers if defaults is None else defaults)
 
 
 def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None = None) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.code_cache import digest
+from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.commands.tune import gains_table, parameter_file
@@ -50,7 +51,7 @@ def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
         OSError: The output cannot be written.
     """
     study = read_study(options.study)
-    laws = [*options.more_controllers, *options.controllers] or list(study.laws)
+    laws = named_controllers(options, study.laws)
     for law in laws:
         if law not in study.laws:
             raise InputError(f"tune: controllers: the study has no law '{law}': {suggest(law, study.laws)}")

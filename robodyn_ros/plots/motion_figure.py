@@ -100,10 +100,9 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
                 _draw_energies(figure.add_subplot(place), motions)
             elif extra == "tip_error":
                 _draw_tip_error(figure.add_subplot(place), motions)
-            elif (plane := _plane(motions)) is not None:
-                _draw_plane_path(figure.add_subplot(place), motions, plane)
             else:
-                _draw_path(figure.add_subplot(place, projection="3d"), motions)
+                shown = _axes_of_paths(motions)
+                _draw_path(figure.add_subplot(place, projection="3d" if len(shown) == 3 else None), motions, shown)
     _draw_legend(figure, motions, strips)
     return figure
 
@@ -195,43 +194,32 @@ def _draw_energies(axes: Any, motions: Sequence[MotionCurves]) -> None:
     axes.legend(fontsize="x-small")
 
 
-def _plane(motions: Sequence[MotionCurves]) -> tuple[int, int] | None:
-    """The two axes of the plane in which all paths are; None: they are in no plane of the base frame."""
+def _axes_of_paths(motions: Sequence[MotionCurves]) -> list[int]:
+    """The two axes of the plane of the base frame in which all paths are; all three where they are in none."""
     paths = [curves.values for motion in motions for curves in (motion.tip, motion.desired_tip) if curves is not None]
     extent = np.nanmax([np.nanmax(path, axis=0) for path in paths], axis=0) - np.nanmin(
         [np.nanmin(path, axis=0) for path in paths], axis=0)
-    flat = np.flatnonzero(extent < FLAT * extent.max())
-    if len(flat) != 1:
-        return None
-    first, second = (axis for axis in range(3) if axis != flat[0])
-    return first, second
+    wide = np.flatnonzero(extent >= FLAT * extent.max()).tolist()
+    return wide if len(wide) == 2 else [0, 1, 2]
 
 
-def _draw_plane_path(axes: Any, motions: Sequence[MotionCurves], plane: tuple[int, int]) -> None:
-    for motion, color in zip(motions, RUN_COLORS, strict=False):
-        for curves, style in ((motion.tip, {"color": color, "linewidth": 1.2}),
-                              (motion.desired_tip, {"color": "black", "linewidth": 0.8, "linestyle": "--"})):
-            if curves is not None:
-                axes.plot(*_thinned(curves)[1][:, plane].T, **style)
-    axes.set_title("path of the tip link [m]", fontsize="small")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.tick_params(labelsize="small")
-    axes.set_xlabel("xyz"[plane[0]], fontsize="small")
-    axes.set_ylabel("xyz"[plane[1]], fontsize="small")
-
-
-def _draw_path(axes: Any, motions: Sequence[MotionCurves]) -> None:
+def _draw_path(axes: Any, motions: Sequence[MotionCurves], shown: list[int]) -> None:
+    """Paths of the tip link along two or three axes of the base frame."""
     for motion, color in zip(motions, RUN_COLORS, strict=False):
         if motion.tip is not None:
-            axes.plot(*_thinned(motion.tip)[1].T, color=color, linewidth=1.2)
+            axes.plot(*_thinned(motion.tip)[1][:, shown].T, color=color, linewidth=1.2)
         if motion.desired_tip is not None:
-            axes.plot(*_thinned(motion.desired_tip)[1].T, color="black", linewidth=0.8, linestyle="--")
+            axes.plot(*_thinned(motion.desired_tip)[1][:, shown].T, color="black", linewidth=0.8, linestyle="--")
     axes.set_title("path of the tip link [m]", fontsize="small")
     axes.set_aspect("equal", adjustable="datalim")
-    axes.tick_params(labelsize="x-small", pad=0)
-    axes.locator_params(nbins=4)
-    for name in "xyz":
-        getattr(axes, f"set_{name}label")(name, fontsize="small", labelpad=0)
+    close = {"labelpad": 0} if len(shown) == 3 else {}
+    if close:
+        axes.tick_params(labelsize="x-small", pad=0)
+        axes.locator_params(nbins=4)
+    else:
+        axes.tick_params(labelsize="small")
+    for direction, axis in zip("xyz", shown, strict=False):
+        getattr(axes, f"set_{direction}label")("xyz"[axis], fontsize="small", **close)
 
 
 def _draw_legend(figure: Figure, motions: Sequence[MotionCurves], strips: bool) -> None:
