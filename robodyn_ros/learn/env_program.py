@@ -45,10 +45,12 @@ from robodyn_ros.simulation.closed_loop import (
 )
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import greatest_speed, period_program, turning
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.quantities import MODEL, NOISES, QUANTITIES, SENSING, START, of_plant, varied_model
+from robodyn_ros.simulation.readings import encoder_motion
 from robodyn_ros.simulation.score import Sums
 
+_MOTION = ("state.q", "state.v", "state.motor_side")
 _GREATEST_SUM = 1e300  # of the magnitudes in a state
 
 
@@ -179,10 +181,10 @@ class EnvProgram:
         saved = Saved(period.variables["state"], self.first_memory())
         variables = period.variables | self._variables() | {"saved": saved, "effort": (self.robot.n,)}
         statements: list[Statement] = [
-            Compute(self._act, ("action", "task", "state.q", "state.v", "memory", *self._of_law),
+            Compute(self._act, ("action", "task", *_MOTION, "memory", *self._of_law),
                     ("memory", "effort", "command" if by_voltage else "command.effort")),
             *period.statements,
-            Compute(self._measure, ("state.q", "state.v", "memory", *self._noise, *self._sensors), "memory")]
+            Compute(self._measure, (*_MOTION, "memory", *self._noise, *self._sensors), "memory")]
         typical = {name: QUANTITIES[name].typical_value(plant) for name in self.inputs}
         contact = () if plant.world is None else ("solution.contact_force",)
         procedure = compile_procedure(variables, [
@@ -199,17 +201,17 @@ class EnvProgram:
         return procedure
 
     def start_procedure(self) -> Procedure:
-        """Compile the first measurement of an episode, with the inputs ``state.q``, ``state.v``, ``task`` and others.
+        """Compile the first measurement of an episode.
 
-        The others are the varied quantities of the sensors and of the law's model, and, with noise, ``noise`` of shape
-        (2, n). Outputs are ``memory`` and ``outcome``.
+        Inputs are ``state.q``, ``state.v``, ``state.motor_side``, ``task``, the varied quantities of the sensors and of
+        the law's model, and, with noise, ``noise`` of shape (2, n). Outputs are ``memory`` and ``outcome``.
         """
         variables = self._variables() | {"state": self.plant.state(*np.zeros((2, self.robot.n)))}
         return compile_procedure(variables, [
             Compute(self.first_memory, (), "memory"),
-            Compute(self._measure, ("state.q", "state.v", "memory", *self._noise, *self._sensors), "memory"),
+            Compute(self._measure, (*_MOTION, "memory", *self._noise, *self._sensors), "memory"),
             Compute(self._begin, ("state.q", "memory", "task", *self._of_law), ("memory", "outcome")),
-        ], ("state.q", "state.v", "task", *self.start_inputs), ("memory", "outcome"),
+        ], (*_MOTION, "task", *self.start_inputs), ("memory", "outcome"),
             name=f"start of {self.robot.name}")
 
     @property
@@ -242,8 +244,8 @@ class EnvProgram:
         own = dict(zip((name.removeprefix(MODEL) for name in self._of_law), values, strict=True))
         return InlineDynamics(varied_model(self.robot.model, own))
 
-    def _act(self, action: NDArray[Any], task: EpisodeTask, q: NDArray[Any], v: NDArray[Any], memory: LoopMemory,
-             *values: NDArray[Any]) -> tuple[LoopMemory, Any, Any]:
+    def _act(self, action: NDArray[Any], task: EpisodeTask, q: NDArray[Any], v: NDArray[Any], motors: MotorSide,
+             memory: LoopMemory, *values: NDArray[Any]) -> tuple[LoopMemory, Any, Any]:
         """The inner law: its efforts, or voltages, and what they leave behind in the driver."""
         dynamics, measured = self._dynamics(values), State(0.0, self.period, memory.q, memory.v)
         asked = self.action.command(action, dynamics, measured, task.reference)
@@ -252,15 +254,18 @@ class EnvProgram:
             command = PlantCommand.of_effort(nothing)._replace(voltage=asked, by_voltage=np.ones(self.robot.n))
             return memory, nothing, command
         asked = commanded(self.plant, dynamics, memory.q, asked)
-        effort, driver = driven(self.plant, q, v, asked, memory.driver, self.period)
+        effort, driver = driven(self.plant, *encoder_motion(self.plant, q, v, motors), asked, memory.driver,
+                                self.period)
         return memory._replace(driver=driver), effort, effort
 
-    def _measure(self, q: NDArray[Any], v: NDArray[Any], memory: LoopMemory, *values: NDArray[Any]) -> LoopMemory:
+    def _measure(self, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, memory: LoopMemory, *values: NDArray[Any]
+                 ) -> LoopMemory:
         noise, values = (values[0], values[1:]) if self.noisy else (None, values)
         sensors = dict(zip(self._sensors, values, strict=True))
         carry = Carry(None, memory.line, memory.taken, None, Sums.zeros(0, 0), 0.0)
         given = TickInput(np.array([0.0, self.period]), None, noise)
-        measured, carry = sense(given, q, v, UNMEASURED, sensors, carry)
+        at_encoders = encoder_motion(self.plant, q, v, motors)
+        measured, carry = sense(given, *at_encoders, UNMEASURED, sensors, carry)
         return memory._replace(q=measured.q, v=measured.v, line=carry.line, taken=carry.taken)
 
     def _begin(self, q: NDArray[Any], memory: LoopMemory, task: EpisodeTask, *of_law: NDArray[Any]

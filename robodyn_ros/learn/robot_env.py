@@ -30,7 +30,7 @@ from robodyn_ros.learn.episodes import EpisodeStarts, Targets, default_targets, 
 from robodyn_ros.optional_packages import missing
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position, start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.plant_model import Integrator, MotorSide, PlantModel
 from robodyn_ros.timing import to_nanoseconds
 
 try:
@@ -341,7 +341,8 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
             given["noise"] = self.np_random.standard_normal((len(robots), 2, self.robot.n))
         form = self._starting.program.arguments
         taken: dict[str, Any] = {name: given[name] for name in form if name in given}
-        begun = self._starting.batch(**taken | {"task": self._task(given)})
+        motors = MotorSide(*(given[f"state.motor_side.{name}"] for name in MotorSide._fields))
+        begun = self._starting.batch(**taken | {"task": self._task(given), "state.motor_side": motors})
         for path, array in _paths(begun).items():
             self._bound.array(path)[robots] = array
         self._last_action[robots], self._count[robots] = 0.0, 0

@@ -129,7 +129,7 @@ def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArra
     return state if given.inputs is None else state._replace(inputs=given.inputs), carry
 
 
-def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any],
+def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide,
             asked: NDArray[Any], carry: Carry, period: float, counted: Array | float = 1.0
             ) -> tuple[Carry, TickMotion]:
     """Give the efforts that a law asks for to the driver, limit them, and add the tick to the score.
@@ -140,6 +140,7 @@ def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], 
         given: Of the tick.
         q: True positions, shape (n,) [rad or m].
         v: True velocities, shape (n,) [rad/s or m/s].
+        motors: Motors of elastic joints.
         asked: Efforts that are commanded, shape (n,) [N m or N].
         carry: Of :func:`sense`.
         period: Control period [s].
@@ -148,7 +149,7 @@ def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], 
     Returns:
         ``carry`` for the next tick; and the motion, whose effort acts until then.
     """
-    effort, memory = driven(plant, q, v, asked, carry.driver, period)
+    effort, memory = driven(plant, *encoder_motion(plant, q, v, motors), asked, carry.driver, period)
     carry, error = carry._replace(driver=memory), tracking_error(plant.model, follows, q, given.reference)
     sums = carry.sums.with_tick(equal(given.clock[1], 0.0), counted * error, effort, plant.model.effort_limit)
     after = carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v)))
@@ -167,8 +168,8 @@ def driven(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], asked: NDArray[A
 
     Args:
         plant: The simulated robot.
-        q: True positions, shape (n,) [rad or m].
-        v: True velocities, shape (n,) [rad/s or m/s].
+        q: True positions, at the encoders, shape (n,) [rad or m].
+        v: True velocities, likewise, shape (n,) [rad/s or m/s].
         asked: Efforts that are commanded, shape (n,) [N m or N].
         memory: Of the driver; None without one.
         period: Control period [s].
@@ -264,8 +265,8 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
             asked, memory = answer.function(parameters, measured, given.reference, after.memory,
                                             model=varied_model(law.robot.model, own) if own else None)
         asked = commanded(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, asked)
-        after, motion = account(plant, follows, given, q, v, asked, after._replace(memory=memory), steps * plant.step,
-                                counted)
+        after, motion = account(plant, follows, given, q, v, motors, asked, after._replace(memory=memory),
+                                steps * plant.step, counted)
         return after, motion, motion.effort
 
     statements: list[Statement] = [

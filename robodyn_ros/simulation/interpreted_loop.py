@@ -43,7 +43,7 @@ from robodyn_ros.simulation.closed_loop import (
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import period_program, turning
-from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
 from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
 from robodyn_ros.simulation.readings import encoder_motion, motor_side
 from robodyn_ros.simulation.scenario import Scenario
@@ -103,13 +103,14 @@ class InterpretedLoop:
             "given": TickInput(np.zeros(2), reference), "carry": carry, "asked": (plant.n,), "wrench_tip": (6,),
             "motion": TickMotion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error)}
 
-        def after_law(given: TickInput, q: NDArray[Any], v: NDArray[Any], asked: NDArray[Any], before: Carry
-                      ) -> tuple[Any, ...]:
-            carry, motion = account(plant, follows, given, q, v, asked, before, self._steps * plant.step, counted)
+        def after_law(given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, asked: NDArray[Any],
+                      before: Carry) -> tuple[Any, ...]:
+            carry, motion = account(plant, follows, given, q, v, motors, asked, before, self._steps * plant.step,
+                                    counted)
             return carry, motion, motion.effort
 
         program: list[Statement] = [
-            Compute(after_law, ("given", "state.q", "state.v", "asked", "carry"),
+            Compute(after_law, ("given", "state.q", "state.v", "state.motor_side", "asked", "carry"),
                     ("carry", "motion", "command.effort")),
             *period.statements]
         if world is not None:

@@ -9,6 +9,7 @@
 """Environments for learned laws: the same motion as the plant, Gymnasium's rules, bad input, robots that differ."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,13 +19,18 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from robodyn_ros import InputError, Plant, PlantModel, Robot
+from robodyn_ros.actuation import JointActuators
+from robodyn_ros.actuation.driver_profile import DriverProfile
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.commands.compare import simulated_plant
 from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.actions import ActionLayout
 from robodyn_ros.learn import RobotEnv, SingleRobotEnv
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.contact_world import ContactPoint, World
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.quantities import varied_plant
+from robodyn_ros.simulation.surfaces import Material, Plane
 
 PERIOD, LONG = 0.002, 0.01
 GOAL = np.array([0.4, -0.3])
@@ -78,6 +84,62 @@ def test_robots_move_as_plants_under_the_same_actions(planar, action, motors):
         np.testing.assert_allclose(seen[:, robot, :4], expected, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(seen[:, robot, 4:], GOAL - seen[:, robot, :2], atol=1e-6)
     assert np.ptp(seen[-1], axis=0).max() > 1e-3  # under their own actions they differ
+
+
+@pytest.fixture(scope="module")
+def elastic(planar):
+    """Soft joints, whose encoders are on the motor's side at joint1 and on the link's at joint2."""
+    springs = replace(JointActuators.ideal_sources(2), stiffness=np.full(2, 300.0), spring_damping=np.full(2, 3.0),
+                      source_inertia=np.full(2, 0.3), backlash=np.full(2, 2e-3), motor_encoder=np.array([True, False]))
+    return PlantModel.from_description(planar.model, 0.001, springs, Friction(np.full(2, 0.4), np.zeros(2)))
+
+
+@pytest.mark.parametrize("drives", [False, True], ids=["without a driver", "driver that adds gravity"])
+def test_elastic_robots_are_measured_by_their_encoders(planar, elastic, drives):
+    """As the node measures them: inner law, driver and policy see the motor's side where the encoder is there."""
+    driver = Driver(DriverProfile("mine", "none", compensates_gravity=True), planar.model, elastic.friction)
+    env = RobotEnv(planar, 2, observations=["q", "v"], action={"kind": "position", "gravity": True},
+                   plant=replace(elastic, driver=driver) if drives else elastic, period=PERIOD, action_period=LONG)
+    first, _ = env.reset(seed=3)
+    commands = actions(2, 12)
+    seen = np.array([first, *(env.step(each)[0] for each in commands)])
+    for robot in range(2):
+        simulated = Plant(planar, actuators=elastic.actuators, friction=elastic.friction)
+        expected = [np.concatenate(simulated.encoder_motion)]
+        for action in commands[:, robot]:
+            for _ in range(5):
+                asked = env.action.command(action, planar.dynamics(), State(0.0, PERIOD, *simulated.encoder_motion),
+                                           None)
+                if drives:
+                    asked = asked - planar.dynamics().gravity(simulated.encoder_motion[0]) + driver.gravity(
+                        simulated.encoder_motion[0])
+                none = np.zeros(2)
+                simulated.advance(Drive(np.clip(asked, -planar.effort_limit, planar.effort_limit), none, none), 2)
+            expected.append(np.concatenate(simulated.encoder_motion))
+        np.testing.assert_allclose(seen[:, robot], expected, rtol=1e-5, atol=1e-6)
+        bent = simulated.motor_side[0] - simulated.q
+        assert np.abs(bent).min() > 1e-3  # else both sides would measure the same
+
+
+def test_the_wrench_of_surfaces_is_that_of_the_plant(planar):
+    height = planar.dynamics().forward_kinematics(np.zeros(2))[2, 3]
+    floor = Plane("floor", Material(5e3, 0.5, 0.2), np.eye(3), np.array([0.0, 0.0, height - 0.02]))
+    world = World((floor,), (ContactPoint(planar.tip_link, np.zeros(3), 0.01),))
+    friction = Friction(np.full(2, 0.4), np.zeros(2))
+    plant = PlantModel.from_description(planar.model, 0.001, friction=friction, world=world)
+    env = RobotEnv(planar, 2, observations=["q", "v", "wrench_tip"], action={"kind": "effort", "scale": 5.0},
+                   plant=plant, period=PERIOD, action_period=LONG)
+    commands = actions(2, 30)
+    seen = np.array([env.reset(seed=3)[0], *(env.step(each)[0] for each in commands)])
+    for robot in range(2):
+        simulated = Plant(planar, friction=friction, world=world)
+        expected = [np.concatenate([simulated.q, simulated.v, np.zeros(6)])]
+        for action in commands[:, robot]:
+            none = np.zeros(2)
+            simulated.advance(Drive(5.0 * action, none, none), 10)
+            expected.append(np.concatenate([simulated.q, simulated.v, simulated.environment_wrench(planar.tip_link)]))
+        np.testing.assert_allclose(seen[:, robot], expected, rtol=1e-5, atol=1e-5)
+        assert np.abs(seen[:, robot, 6]).max() > 1.0 and seen[:, robot, 6].min() == 0.0  # it presses
 
 
 def test_quantities_are_those_of_each_robot(planar):
