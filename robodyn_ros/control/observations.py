@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import POSITIVE, Range, as_number
-from robodyn_ros.compile import clip, where
+from robodyn_ros.compile import clip, less_equal, where
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.control.trajectories.tip_reference import TipReference
@@ -94,7 +94,8 @@ def quaternion_columns(quaternion: NDArray[Any]) -> NDArray[Any]:
 
 
 def _measured_wrench(given: Observed) -> NDArray[Any]:
-    wrench: NDArray[Any] = where(np.isnan(given.state.wrench_tip), 0.0, given.state.wrench_tip)
+    is_number = less_equal(abs(given.state.wrench_tip), np.inf)  # np.isnan takes no plain arrays of traced numbers
+    wrench: NDArray[Any] = where(is_number, given.state.wrench_tip, 0.0)
     return wrench
 
 
