@@ -121,7 +121,7 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
     """
     array = check_shape(value, shape, name)
     if array.dtype == object:
-        return array
+        return value if isinstance(value, np.ndarray) else array  # a traced array stays one
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name}: expected real numbers, received elements of type {array.dtype}")
     array = array.astype(np.float64, copy=False)

@@ -185,3 +185,15 @@ def test_cogging_and_current_are_those_of_mujocos_dcmotor():
     ours, theirs = np.array(places).T
     assert np.ptp(ours) > 4.0 * np.pi / 12
     assert_allclose(ours, theirs, atol=0.01 * np.ptp(ours))
+
+
+def test_a_joint_without_a_motor_beside_one_with_cogging():
+    arm = Robot.named("planar_2r")
+    section = {"actuator": {"motor": MOTOR, "gear_ratio": GEAR, "cogging": harmonic(), "torque_ripple": harmonic()}}
+    settings = HardwareSettings.from_mapping({"joints": {"joint2": section}}, "arm").joint_actuators(arm.model)
+    plants = [Plant(arm, 1e-3, actuators=settings, compiled=compiled) for compiled in (True, False)]
+    for plant in plants:
+        plant.set_state([0.4, -0.9])
+        plant.advance(Drive(*np.zeros((3, 2)), np.array([0.0, 20.0]), np.array([0.0, 1.0])), 100)
+    assert abs(plants[0].v[1]) > 0.1
+    assert_allclose(plants[0].q, plants[1].q, rtol=1e-9)
