@@ -45,8 +45,8 @@ def add_commands(commands: Subparsers) -> None:
                         "config/: of the plant; or adds the command interface voltage to a package of ros2_control")
     export.add_argument("--function", nargs="+", metavar="NAME", help="methods of robot.dynamics(), such as "
                         "inverse_dynamics gravity mass_matrix")
-    export.add_argument("--plant", action="store_true", help="the simulated robot: a step of motors, friction, stops "
-                        "and rigid bodies, for hardware in the loop")
+    export.add_argument("--plant", action="store_true", help="the simulated robot: a step of motors, elastic joints, "
+                        "friction, stops and rigid bodies, for hardware in the loop")
     add_options(export, replace(STEP, default=None, description=f"{STEP.description}, of the plant (default: "
                                 f"{STEP.default})"))
     export.add_argument("--precision", choices=("double", "float"), default="double",

@@ -6,7 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The simulated robot in C: a step of its motors, friction, stops and rigid bodies, for hardware in the loop."""
+"""The simulated robot in C: a step of its motors, elastic joints, friction, stops and rigid bodies.
+
+For hardware in the loop.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ import numpy as np
 from robodyn_ros.compile import Compute, Repeat, trace
 from robodyn_ros.compile.program import Program, Statement
 from robodyn_ros.compile.records import Shape, flatten_all, form_of
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.export.c_function import CFunction, folded, identifier, row
 from robodyn_ros.export.c_source import CSource, assembled, comment
@@ -44,16 +49,13 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
         C99 that allocates nothing. A struct of the caller holds state and command; ``init`` and ``step`` work on it.
 
     Raises:
-        InputError: The precision is unknown, the integrator divides steps by itself, the robot touches
-            surfaces, or joints are elastic.
+        InputError: The precision is unknown, the integrator divides steps by itself, or the robot touches
+            surfaces.
     """
     if plant.integrator is Integrator.ADAPTIVE:
         raise InputError(f"export: integrator: expected one with fixed steps, received '{plant.integrator}'")
     if plant.world is not None:
         raise InputError("export: contacts with surfaces are not exported; leave out the world")
-    if len(plant.elastic):
-        raise InputError(f"export: elastic joints are not exported, received a transmission at "
-                         f"{', '.join(plant.model.joint_names[joint] for joint in plant.elastic)}; leave it out")
     prefix, n = f"{identifier(plant.model.name)}_plant", plant.n
     rest = plant.state(*np.zeros((2, n)))
     forms: Any = {"state": form_of(rest)}
@@ -61,14 +63,18 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
     program = Program(step.variables, step.statements, step.inputs, ["state"])
     written: list[CFunction] = []
     lines = list(_statements(program, program.statements, prefix, written, 1))
-    bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     initial = ", ".join(f".{identifier(path)} = {{{row(np.ravel(array), precision)}}}" for path, array in
                         flatten_all(forms, {"state": rest}, "export").items() if array.any())
+    wind = []
+    if len(plant.elastic):
+        written.append(_motors_at_rest(plant, f"{prefix}_motors_at_rest"))
+        wind = [f"    {written[-1].name}(q, v, plant->state_motor_side_q, plant->state_motor_side_v);"]
+    bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     bodies.append("\n".join([
         f"void {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}])", "{",
         folded(f"    static const {prefix} initial = {{{initial}}};"), "    int i;", "    *plant = initial;",
         f"    for (i = 0; i < {n}; i++) {{", "        plant->state_q[i] = q[i];", "        plant->state_v[i] = v[i];",
-        "    }", "}"]))
+        "    }", *wind, "}"]))
     bodies.append("\n".join([f"void {prefix}_step({prefix} *plant)", "{", *_counters(lines), *lines, "}"]))
     fields = "\n".join(f"    {precision} {identifier(path)}[{math.prod(program.variables[path])}];{_about(path)}"
                        for path in _filled(program, program.variables))
@@ -119,6 +125,16 @@ def _function(program: Program, statement: Compute, name: str) -> CFunction:
     return CFunction(name, trace(flat, {path: shapes[path] for path in given}), (), outputs)
 
 
+def _motors_at_rest(plant: PlantModel, name: str) -> CFunction:
+    """Where motors of elastic joints begin, as in `PlantModel.state`."""
+    n, m = plant.n, len(plant.elastic)
+
+    def motors_at_rest(q: Array, v: Array) -> Array:
+        return np.concatenate([plant.motors_at_rest(q, InlineDynamics(plant.model).gravity(q)), v[plant.elastic]])
+
+    return CFunction(name, trace(motors_at_rest, {"q": (n,), "v": (n,)}), (), {"motor_q": (m,), "motor_v": (m,)})
+
+
 def _filled(program: Program, paths: Iterable[str]) -> list[str]:
     """The arrays that have elements."""
     return [path for path in paths if math.prod(program.variables[path])]
@@ -133,7 +149,9 @@ def _counters(lines: Sequence[str]) -> list[str]:
 def _about(path: str) -> str:
     record, _, name = path.partition(".")
     texts = {"state": {"q": "Joint positions [rad or m].", "v": "Joint velocities [rad/s or m/s].",
-                       "current": "Of the motors [A].", "temperature": "Of their windings [degrees Celsius]."},
+                       "current": "Of the motors [A].", "temperature": "Of their windings [degrees Celsius].",
+                       "motor_side.q": "Of the motors of elastic joints, at the outputs of their gears [rad or m].",
+                       "motor_side.v": "Their velocities [rad/s or m/s]."},
              "command": _COMMAND}
     text = texts.get(record, {}).get(name, "")
     return f" /* {text} */" if text else ""

@@ -24,7 +24,7 @@ from robodyn_ros.actuation.driver_profile import load_driver
 from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants, is_traced
-from robodyn_ros.compile import compile_function
+from robodyn_ros.compile import compile_function, sign
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
@@ -513,16 +513,24 @@ class PlantModel:
             v: Shape (n,) [rad/s or m/s].
         """
         none, q, v = np.zeros(self.n), np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
-        motor_side = MotorSide(np.zeros(0), np.zeros(0))
-        if len(self.elastic):
-            load = self._gravity(q)[self.elastic]
-            play = 0.5 * self.actuators.backlash[self.elastic] * np.sign(load)
-            motor_side = MotorSide(q[self.elastic] + load / self.actuators.stiffness[self.elastic] + play,
-                                   v[self.elastic].copy())
+        motor_q = self.motors_at_rest(q, self._gravity(q)) if len(self.elastic) else np.zeros(0)
+        motor_side = MotorSide(motor_q, v[self.elastic].copy())
         return PlantState(q, v, none, np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
                           np.full(self.n + len(self.elastic), float(STICKING)), none,
                           EnergySums(*np.zeros((6, self.n))), at_rest(self.bristles),
                           self.actuators.current_loops.at_rest(), motor_side)
+
+    def motors_at_rest(self, q: NDArray[Any], gravity: NDArray[Any]) -> NDArray[Any]:
+        """Return the positions of elastic joints' motors whose springs bear the links' weights, shape (m,) [rad or m].
+
+        Args:
+            q: Joint positions, shape (n,), may be traced [rad or m].
+            gravity: Efforts against gravity there, likewise [N m or N].
+        """
+        load = gravity[self.elastic]
+        play = 0.5 * self.actuators.backlash[self.elastic] * sign(load)
+        rest: NDArray[Any] = q[self.elastic] + load / self.actuators.stiffness[self.elastic] + play
+        return rest
 
     @cached_property
     def _gravity(self) -> Callable[..., Array]:

@@ -19,7 +19,7 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.compile.records import form_of, to_numbers
+from robodyn_ros.compile.records import flatten_all, form_of, from_numbers, to_numbers
 from robodyn_ros.export import plant_source, write_new
 from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.simulation.plant import Plant
@@ -29,21 +29,20 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion"
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
 
-FIELDS = ("q", "v", "current", "temperature")
-
 
 class InC:
     """The struct of a simulated robot in C, as an array of doubles, and what lies behind it."""
 
     def __init__(self, model, folder):
         rest = model.state(*np.zeros((2, model.n)))
-        self._size = len(to_numbers(form_of(rest), rest, "state"))
+        self.form = form_of(rest)
+        self._size = len(to_numbers(self.form, rest, "state"))
         self.n, self.name = model.n, f"{model.model.name}_plant"
         _, file = write_new(folder / "code", plant_source(model).files)
         subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", str(file), "-o", str(folder / "plant.so"), "-lm"],
                        check=True)
         self._library = ctypes.CDLL(str(folder / "plant.so"))
-        self._numbers = np.full(4096, 7.0)
+        self._numbers = np.full(8192, 7.0)
 
     def _call(self, function, *arrays):
         getattr(self._library, f"{self.name}_{function}")(
@@ -62,7 +61,8 @@ class InC:
 
     @property
     def state(self):
-        return self._numbers[:4 * self.n].reshape(4, self.n)
+        """Positions, velocities, currents, temperatures, modes, energies, and what else the state has."""
+        return from_numbers(self.form, self._numbers[:self._size])
 
 
 def drive(robot, model, folder, steps=1500, by_voltage=False):
@@ -81,9 +81,10 @@ def drive(robot, model, folder, steps=1500, by_voltage=False):
         plant.advance(given)
         in_c.step(effort=given.effort, by_voltage=np.full(n, float(by_voltage)),
                   voltage=12.0 * command if by_voltage else np.zeros(n))
-        for field, found in zip(FIELDS, in_c.state, strict=True):
-            expected = getattr(plant._state, field)
-            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6, err_msg=f"{field} at step {step}")
+        forms = {"state": in_c.form}
+        expected = flatten_all(forms, {"state": plant._state}, "Python")
+        for path, found in flatten_all(forms, {"state": in_c.state}, "C").items():
+            np.testing.assert_allclose(found, expected[path], rtol=1e-6, atol=1e-6, err_msg=f"{path} at step {step}")
         fastest = np.maximum(fastest, np.abs(plant.v))
     return fastest
 
@@ -103,6 +104,45 @@ def test_motors_move_as_in_python(by_voltage, tmp_path):
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model))
     drive(robot, model, tmp_path, by_voltage=by_voltage)
+
+
+@needs_compiler
+@pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
+@pytest.mark.parametrize("backlash", [0.0, 0.002])
+def test_elastic_joints_move_as_in_python(backlash, integrator, tmp_path):
+    """Against stops, with motors that begin where the springs bear the links."""
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    joint = {"transmission": {"stiffness": 5000.0, "damping": 3.0, "backlash": backlash, "inertia": 0.2}}
+    settings = HardwareSettings.from_mapping({"joints": dict.fromkeys(robot.joint_names, joint)})
+    model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
+                                        settings.joint_friction(robot.model), integrator=integrator)
+    assert (drive(robot, model, tmp_path) > 1.0).all()
+
+
+@needs_compiler
+def test_the_shipped_arm_with_elastic_joints_moves_as_in_python(tmp_path):
+    robot = Robot.from_urdf(robot_file("arm7"))
+    settings = HardwareSettings.from_yaml(actuators_file("hardware_elastic_arm7"))
+    model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
+                                        settings.joint_friction(robot.model))
+    assert (drive(robot, model, tmp_path, steps=300) > 0.1).all()
+
+
+@needs_compiler
+def test_a_motor_with_presliding_behind_a_spring_moves_as_in_python(tmp_path):
+    """Beside a rigid joint: current loop, cogging and dry friction at the motor, backlash between it and the link."""
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    motor = {"motor": "maxon_re40_148877", "gear_ratio": 50, "gear_static_loss": 0.1,
+             "current_loop": {"bandwidth": 300.0, "period": 2.5e-4, "delay": 1},
+             "cogging": [{"order": 14, "amplitude": 0.005, "phase": 0.2}]}
+    slip = {"model": "maxwell_slip", "coulomb": 0.3, "static": 0.5, "stiffness": 1e4, "elements": 2}
+    spring = {"stiffness": 3000.0, "damping": 1.0, "backlash": 0.001}
+    settings = HardwareSettings.from_mapping({"joints": {
+        robot.joint_names[0]: {"actuator": motor, "friction": slip, "transmission": spring},
+        robot.joint_names[1]: {"friction": slip}}})
+    model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
+                                        settings.joint_friction(robot.model))
+    assert (drive(robot, model, tmp_path, steps=600) > 0.1).all()
 
 
 @needs_compiler

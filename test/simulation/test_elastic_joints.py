@@ -22,7 +22,6 @@ from robodyn_ros.actuation import Friction, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.errors import InputError
-from robodyn_ros.export.c_plant import plant_source
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.elastic_joints import spring_energy
@@ -307,13 +306,6 @@ def test_the_mujoco_engine_refuses_elastic_joints_by_name():
     with pytest.raises(InputError, match="engine mujoco: expected rigid joints of 'planar_2r', received elastic ones "
                                          "at joint1, joint2; use engine robodyn"):
         MujocoPlant(Robot.named("planar_2r"), actuators=sources(2, 1e4), friction=free(2))
-
-
-def test_the_export_refuses_elastic_joints_by_name():
-    plant = PlantModel.from_description(Robot.named("planar_2r").model, STEP, sources(2, 1e4), free(2))
-    with pytest.raises(InputError, match="export: elastic joints are not exported, received a transmission at joint1, "
-                                         "joint2; leave it out"):
-        plant_source(plant)
 
 
 YAML = {"joints": {"joint1": {"transmission": {"stiffness": 1e4, "damping": 5.0, "backlash": 1e-3, "inertia": 0.2,
