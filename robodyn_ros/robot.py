@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal, Unpack, get_args
 
 from numpy.typing import ArrayLike
@@ -26,7 +25,7 @@ from robodyn_ros.description.load_options import LoadOptions
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
-from robodyn_ros.dynamics.robot_dynamics import Dynamics
+from robodyn_ros.dynamics.robot_dynamics import Dynamics, FormulaModule
 from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError, unknown
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
 from robodyn_ros.timing import LoopTiming
@@ -227,7 +226,7 @@ class Robot:
         return other
 
     @property
-    def formula_module(self) -> ModuleType:
+    def formula_module(self) -> FormulaModule:
         """The module with the formulas."""
         if self.formulas == "efficient":
             return compiled_formulas

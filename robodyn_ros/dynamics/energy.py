@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
@@ -42,7 +40,7 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
     Raises:
         InputError: An array has another shape.
     """
-    energy: Any = np.float64(0.0)
+    energy: Array = np.zeros(())
     for dof, other in np.argwhere(model.rotor_inertia):
         energy = energy + 0.5 * model.rotor_inertia[dof, other] * (v[dof] * v[other])
     motions = link_motions(model, joint_poses(model, q), v, np.zeros(model.n), np.zeros(6))

@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MethodType, ModuleType
-from typing import Any
+from types import MethodType
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,31 @@ from robodyn_ros.dynamics.robot_function import (
     robot_function,
     robot_function_in_steps,
 )
+
+Formula = Callable[..., Array]
+
+
+class FormulaModule(Protocol):
+    """One form of each function, as a module: ``compiled_formulas``, or ``textbook.formulas``."""
+
+    bias: Formula
+    center_of_mass: Formula
+    coriolis_matrix: Formula
+    dynamically_consistent_inverse: Formula
+    forward_dynamics: Formula
+    forward_dynamics_derivatives: Formula
+    forward_kinematics: Formula
+    gravity: Formula
+    inverse_dynamics: Formula
+    inverse_dynamics_derivatives: Formula
+    kinetic_energy: Formula
+    mass_matrix: Formula
+    potential_energy: Formula
+    regressor: Formula
+    task_space_bias: Formula
+    task_space_inertia: Formula
+    twist_jacobian: Formula
+    twist_jacobian_derivative: Formula
 
 
 def _given(wrench_tip: ArrayLike | None, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Any, ...]:
@@ -77,7 +102,7 @@ class Dynamics:
 
     batch: BatchDynamics
 
-    def __init__(self, model: RobotModel, *, formulas: ModuleType = compiled_formulas, compiled: bool = True) -> None:
+    def __init__(self, model: RobotModel, *, formulas: FormulaModule = compiled_formulas, compiled: bool = True) -> None:
         self.model, self._formulas = model, formulas
         self._kernels = Kernels(InlineDynamics(model, formulas), model, compiled)
         self.batch = BatchDynamics(self)
@@ -529,7 +554,7 @@ class InlineDynamics(Dynamics):
         formulas: As for ``Dynamics``.
     """
 
-    def __init__(self, model: RobotModel, formulas: ModuleType = compiled_formulas) -> None:
+    def __init__(self, model: RobotModel, formulas: FormulaModule = compiled_formulas) -> None:
         self.model, self._formulas = model, formulas
 
     def __repr__(self) -> str:

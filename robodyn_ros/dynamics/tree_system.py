@@ -21,7 +21,7 @@ Columns of B are computed side by side in vectors, and the sums stay in register
 import ctypes
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class TreeSystem:
             one system, as `solve` takes them. CPython calls the machine code directly.
     """
 
-    solution: Callable[..., Any]
+    solution: Callable[..., NDArray[np.float64]]
 
     def __init__(self, parents: Sequence[int], scales: Sequence[float]) -> None:
         joints, count = len(parents), len(scales)
