@@ -102,7 +102,9 @@ class Dynamics:
 
     batch: BatchDynamics
 
-    def __init__(self, model: RobotModel, *, formulas: FormulaModule = compiled_formulas, compiled: bool = True) -> None:
+    def __init__(
+        self, model: RobotModel, *, formulas: FormulaModule = compiled_formulas, compiled: bool = True,
+    ) -> None:
         self.model, self._formulas = model, formulas
         self._kernels = Kernels(InlineDynamics(model, formulas), model, compiled)
         self.batch = BatchDynamics(self)

@@ -77,7 +77,7 @@ class Neural(Law[NeuralParameters, JointReference, None]):
 
     One network serves every joint of every robot, since its inputs are divided by the joint's own effort limit and
     inertia: `gain_shares`. It was trained on steps of single joints with limited effort, to reach the goal early
-    without overshoot: see ``robodyn_ros.commands.train_neural`` for the cost. It suits goals that jump; on smooth
+    without overshoot: see ``tools/train_neural.py`` for the cost. It suits goals that jump; on smooth
     references errors are small, and the gains hardly change.
     """
 

@@ -8,7 +8,7 @@
 
 """Weights of the network of the controller ``neural``.
 
-Written by ``python -m robodyn_ros.commands.train_neural --generations 400 --seed 0``.
+Written by ``python tools/train_neural.py --generations 400 --seed 0``.
 """
 
 WEIGHTS = (

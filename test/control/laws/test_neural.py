@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Neural gain scheduling: the network, the law, jumps of the goal. Training: test/commands/test_train_neural.py."""
+"""Neural gain scheduling: the network, the law, jumps of the goal. Training: test/tools/test_train_neural.py."""
 
 import numpy as np
 import pytest

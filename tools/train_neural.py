@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Train the network of the controller ``neural``: ``python -m robodyn_ros.commands.train_neural``.
+"""Train the network of the controller ``neural``: ``python tools/train_neural.py``.
 
 The training simulates single joints in normalised units: effort limit, K_p and the natural frequency at the largest
 inertia are 1. The goal jumps by e_0. Joints differ in inertia, damping, friction, and in a gravity torque that the
@@ -132,8 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     numbers = "\n".join(f"    {weight:.6f}," for weight in weights)
     licence = Path(neural_weights.__file__).read_text().partition('"""')[0]
     options.output.write_text(
-        f'{licence}"""Weights of the network of the controller ``neural``.\n\nWritten by ``python -m '
-        f"robodyn_ros.commands.train_neural --generations {options.generations} --seed {options.seed}``.\n"
+        f'{licence}"""Weights of the network of the controller ``neural``.\n\nWritten by ``python '
+        f"tools/train_neural.py --generations {options.generations} --seed {options.seed}``.\n"
         f'"""\n\nWEIGHTS = (\n{numbers}\n)\n')
     print(f"wrote {options.output.name}; loss while training {losses[0]:.4f} to {losses[-1]:.4f}")
     return 0

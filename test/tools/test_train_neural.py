@@ -12,9 +12,9 @@ import runpy
 
 import numpy as np
 import pytest
+import train_neural
+from train_neural import Joints, costs, fixed_loss, loss, train
 
-from robodyn_ros.commands import train_neural
-from robodyn_ros.commands.train_neural import Joints, costs, fixed_loss, loss, train
 from robodyn_ros.control.laws.neural import SIZE
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
 
