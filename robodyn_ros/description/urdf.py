@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Unpack
 
 import numpy as np
+from lxml import etree
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.description.document import MOVING_KINDS, Document, read_document, read_document_text
@@ -31,12 +32,14 @@ from robodyn_ros.description.joint_and_link_elements import (
     read_limits,
 )
 from robodyn_ros.description.load_options import LoadOptions
-from robodyn_ros.description.mimic import resolve_mimics
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
-from robodyn_ros.description.ranges import MOST_JOINTS
+from robodyn_ros.description.ranges import LENGTH, MOST_JOINTS, MULTIPLIER
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.transmissions import read_transmissions
 from robodyn_ros.description.tree import lay_out
+
+Relation = tuple[str, float, float]
+"""Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""
 
 
 def load_urdf(path: str | Path, **options: Unpack[LoadOptions]) -> RobotModel:
@@ -170,3 +173,39 @@ def _without_impossible_limits(
             joint = dataclasses.replace(joint, limits=dataclasses.replace(joint.limits, lower=-np.inf, upper=np.inf))
         kept.append(joint)
     return kept
+
+
+def resolve_mimics(joints: Sequence[etree._Element], report: Report) -> dict[str, Relation]:
+    """Relate every moving joint to an independent joint; an independent joint to itself, with factor 1 and offset 0.
+
+    Args:
+        joints: The checked elements of all moving joints.
+        report: Collects errors and warnings.
+
+    Returns:
+        The relations by joint name.
+
+    Raises:
+        DescriptionError: A joint follows itself, directly or through others, or with an immense multiplier or offset.
+    """
+    by_name = {joint.get("name"): joint for joint in joints}
+    relations: dict[str, Relation] = {}
+    for name, element in by_name.items():
+        followed = [name]
+        multiplier, offset = 1.0, 0.0
+        while (mimic := by_name[followed[-1]].find("mimic")) is not None:
+            target = mimic.get("joint")
+            offset += multiplier * float(mimic.get("offset", 0.0))
+            multiplier *= float(mimic.get("multiplier", 1.0))
+            if target in followed:
+                cycle = " -> ".join((*followed[followed.index(target) :], target))
+                raise report.error(element, f"it mimics itself: {cycle}", "make one of these joints independent")
+            followed.append(target)
+        for quantity, value, allowed in (("multiplier", multiplier, MULTIPLIER), ("offset", offset, LENGTH)):
+            if not allowed.holds(value):
+                raise report.error(element, f"{' -> '.join(followed)}: the {quantity} is {value:g} in all",
+                                   f"expected {allowed}: correct the mimic elements")
+        if multiplier == 0.0:
+            report.warn(element, "it mimics with multiplier 0 and never moves", "make it a fixed joint")
+        relations[name] = (followed[-1], multiplier, offset)
+    return relations

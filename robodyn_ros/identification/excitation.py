@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 from scipy.optimize import minimize
 
 from robodyn_ros.checks import Range, as_number
@@ -24,7 +25,6 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.effort_model import EffortModel
-from robodyn_ros.identification.fourier_series import FourierSeries
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 
@@ -41,6 +41,39 @@ _SHRINKING = 0.97
 _START_SHARE = 0.5
 _DIFFERENCE = 1e-6
 _MOST_NUMBERS = 5_000_000  # of the regressors in memory
+
+
+@dataclass(frozen=True)
+class FourierSeries:
+    """Basis of motions q(t) = q_0 + sum_k a_k sin(k w t) / (k w) - b_k cos(k w t) / (k w) with v(0) = a(0) = 0.
+
+    The sums of a_k and of k b_k are 0, so that each joint has 2 N - 2 free amplitudes for N harmonics.
+
+    Attributes:
+        period: 2 pi / w [s].
+        harmonics: N, 2 or more.
+    """
+
+    period: float
+    harmonics: int
+
+    @property
+    def amplitudes(self) -> int:
+        """Number of free amplitudes of a joint."""
+        return 2 * self.harmonics - 2
+
+    def basis(self, times: Array) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration at K times [s] per unit of each amplitude, each of shape (K, 2 N - 2)."""
+        order = np.arange(1, self.harmonics + 1)
+        rates = 2.0 * np.pi / self.period * order
+        phase = np.outer(times, rates)
+        sine, cosine = np.sin(phase), np.cos(phase)
+        q = np.hstack([sine / rates, (1.0 - cosine) / rates])  # the offset is the position at time 0
+        v, a = np.hstack([cosine, sine]), np.hstack([-sine * rates, cosine * rates])
+        ones = np.zeros((2, 2 * self.harmonics))
+        ones[0, :self.harmonics], ones[1, self.harmonics:] = 1.0, order
+        free = null_space(ones)
+        return q @ free, v @ free, a @ free
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@
 
 import numpy as np
 
-from robodyn_ros.identification.fourier_series import FourierSeries
+from robodyn_ros.identification.excitation import FourierSeries
 
 SERIES = FourierSeries(period=4.0, harmonics=3)
 

@@ -24,6 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rclpy.duration import Duration
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
 from robodyn_ros import topic_names
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.fields import Field
@@ -31,9 +34,9 @@ from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import definition, message_class
 from robodyn_ros.nodes.recorder.parameter_snapshots import ParameterSnapshots
-from robodyn_ros.nodes.recorder.qos import as_rosbag2, qos_that_hears
 from robodyn_ros.recording.bag_writer import BagWriter
 from robodyn_ros.recording.run import PARAMETERS as PARAMETER_RECORD
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 PARAMETERS = (
     Field("output", "", "Folder to make for the recording", structural=True),
@@ -48,6 +51,35 @@ NOT_WRITTEN = 1
 GRAPH_WIDE = (topic_names.CLOCK, topic_names.TF, topic_names.TF_STATIC, topic_names.PARAMETER_EVENTS,
               topic_names.ROSOUT, topic_names.DIAGNOSTICS)
 """Topics that a robot in a namespace uses too."""
+
+
+DEPTH = 2000
+"""Messages that wait for the recorder, more than the fastest topic has between two of its looks."""
+
+
+def qos_that_hears(offered: Sequence[QoSProfile]) -> QoSProfile:
+    """Return the most demanding quality of service that all publishers fulfil."""
+    reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
+    kept = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=DEPTH,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE)
+
+
+def as_rosbag2(qos: QoSProfile) -> dict[str, Any]:
+    """Return a quality of service as rosbag2 writes it into metadata.yaml."""
+    return {
+        "history": qos.history.name.lower(), "depth": qos.depth, "reliability": qos.reliability.name.lower(),
+        "durability": qos.durability.name.lower(), "deadline": _time(qos.deadline), "lifespan": _time(qos.lifespan),
+        "liveliness": qos.liveliness.name.lower(),
+        "liveliness_lease_duration": _time(qos.liveliness_lease_duration),
+        "avoid_ros_namespace_conventions": qos.avoid_ros_namespace_conventions}
+
+
+def _time(duration: Duration) -> dict[str, int]:
+    sec, nsec = divmod(duration.nanoseconds, NANOSECONDS_PER_SECOND)
+    return {"sec": sec, "nsec": nsec}
 
 
 @dataclass(frozen=True)
