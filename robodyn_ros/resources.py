@@ -21,7 +21,7 @@ import warnings
 from pathlib import Path
 
 from robodyn_ros.bounded_files import LARGEST_URDF, expand, is_file, is_pipe_of_shell, read_pipe
-from robodyn_ros.errors import DescriptionWarning, InputError, unknown
+from robodyn_ros.errors import DescriptionWarning, InputError
 from robodyn_ros.robot_sources import convert_mjcf_file, expand_xacro, kept_urdf, package_robot, split_arguments
 
 PACKAGE = "robodyn_ros"
@@ -156,28 +156,9 @@ def config_file(name: str) -> Path:
     return _file("config", name)
 
 
-def catalogue(folder: str) -> dict[str, Path]:
+def catalogue_files(folder: str) -> dict[str, Path]:
     """Return the YAML files of a folder of config/, such as ``motors``, by their sorted names."""
     return {path.stem: path for path in sorted((share_directory() / "config" / folder).glob("*.yaml"))}
-
-
-def catalogue_file(folder: str, kind: str, name: str, where: str) -> Path:
-    """Return a file of a folder of config/, or another file like those.
-
-    Args:
-        folder: The folder.
-        kind: What its files describe, for messages.
-        name: Name in the folder, or path of a file.
-        where: Place of the name, for messages.
-
-    Raises:
-        InputError: There is neither.
-    """
-    there = catalogue(folder)
-    path = there[name] if name in there else expand(name)
-    if not is_file(path):
-        raise InputError(f"{where}: {unknown(kind, name, there)}; or give the path of a file")
-    return path
 
 
 def launch_file(name: str) -> Path:

@@ -18,13 +18,13 @@ from typing import Any, Self
 import numpy as np
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.actuation.current_loop import PERIOD, CurrentLoops, CurrentLoopSettings, DriveFigures, load_drive
+from robodyn_ros.actuation.current_loop import DRIVES, PERIOD, CurrentLoops, CurrentLoopSettings, DriveFigures
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
-from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
+from robodyn_ros.actuation.motor_catalogue import MOTORS, MotorFigures
 from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.model import Array, RobotModel
@@ -325,8 +325,7 @@ class HardwareSettings:
         if found is None:
             return _IDEAL
         place = f"{self.where}: joint '{joint}': actuator"
-        motor = (section(MotorFigures, f"{place}: motor", {"name": joint, "source": self.where} | dict(found.motor))
-                 if isinstance(found.motor, Mapping) else load_motor(str(found.motor), f"{place}: motor"))
+        motor = MOTORS.load(found.motor, f"{place}: motor")
         ratio = reduction if found.gear_ratio is None else found.gear_ratio
         if coupled and found.gear_ratio is not None:
             raise InputError(f"{place}: gear_ratio: expected none, since the coupling of this joint has the ratio, "
@@ -425,7 +424,7 @@ def _friction(where: str, values: Any) -> Any:
 def _drive_of(place: str, found: ActuatorSettings) -> tuple[CurrentLoopSettings, DriveFigures | None]:
     """Return the settings of an actuator's current loop, and the drive of the catalogue that they name."""
     loop = section(CurrentLoopSettings, place, found.current_loop)
-    return loop, load_drive(loop.drive, f"{place}: drive") if loop.drive else None
+    return loop, DRIVES.load(loop.drive, f"{place}: drive") if loop.drive else None
 
 
 def _peak_current(place: str, found: ActuatorSettings) -> float | None:

@@ -28,14 +28,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.catalogue import Catalogue
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.checks import constants
 from robodyn_ros.compile import clip, less, maximum, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.fields import declare, section
-from robodyn_ros.resources import catalogue, catalogue_file
+from robodyn_ros.fields import declare
 
 MOST_DELAY = 8
 """Greatest dead time [periods of the loop]."""
@@ -61,23 +60,7 @@ class DriveFigures:
                                          "is the limit where the actuator gives none")
 
 
-def drive_names() -> tuple[str, ...]:
-    """Return the sorted names of the drives in the catalogue."""
-    return tuple(catalogue("drives"))
-
-
-def load_drive(name: str, where_: str = "drive") -> DriveFigures:
-    """Load the data of a drive.
-
-    Args:
-        name: Name in the catalogue, or path of a file like those in config/drives/.
-        where_: Place of the name, for messages.
-
-    Raises:
-        InputError: There is no such drive, or its file is not valid.
-    """
-    path = catalogue_file("drives", "drive", name, where_)
-    return section(DriveFigures, str(path), read_yaml(path))
+DRIVES = Catalogue("drives", "drive", DriveFigures)
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.bounded_files import read_yaml
+from robodyn_ros.actuation.catalogue import Catalogue
 from robodyn_ros.checks import NOT_NEGATIVE, as_joint_array
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.fields import EFFORT, Range, declare, section
-from robodyn_ros.resources import catalogue, catalogue_file
+from robodyn_ros.fields import EFFORT, Range, declare
 
 GENERIC = "generic"
 """The driver that passes efforts on."""
@@ -121,27 +120,10 @@ _RANGES = {"viscous_compensation": _SHARE, "coulomb_compensation": _SHARE, "effo
            "effort_rate": _POSITIVE, "torque_per_current": _POSITIVE}
 
 
-def driver_names() -> tuple[str, ...]:
-    """Return the sorted names of the drivers that come with the package."""
-    return tuple(catalogue("drivers"))
-
-
-def load_driver(name: str, where: str = "driver") -> DriverProfile:
-    """Load a driver.
-
-    Args:
-        name: Name in config/drivers/, or path of a file like those there.
-        where: Place of the name, for messages.
-
-    Raises:
-        InputError: There is no such driver, or its file is not valid.
-    """
-    path = catalogue_file("drivers", "driver", name, where)
-    profile = section(DriverProfile, str(path), read_yaml(path))
+def _check(profile: DriverProfile) -> None:
     for field in _RANGES:
         if getattr(profile, field) is not None:
-            try:
-                profile.per_joint(field, 1)
-            except InputError as error:
-                raise InputError(f"{path}: {error}") from None
-    return profile
+            profile.per_joint(field, 1)
+
+
+DRIVERS = Catalogue("drivers", "driver", DriverProfile, _check)

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robodyn_ros.bounded_files import read_yaml
-from robodyn_ros.fields import declare, section
-from robodyn_ros.resources import catalogue, catalogue_file
+from robodyn_ros.actuation.catalogue import Catalogue
+from robodyn_ros.fields import declare
 
 COPPER = 1.0 / (235.0 + 25.0)
 """Relative rise of the resistance of copper with the temperature, from 25 degrees Celsius on [1/K]: IEC 60034-1."""
@@ -50,20 +49,4 @@ class MotorFigures:
                                                       description="Greatest temperature of the winding")
 
 
-def motor_names() -> tuple[str, ...]:
-    """Return the sorted names of the motors in the catalogue."""
-    return tuple(catalogue("motors"))
-
-
-def load_motor(name: str, where: str = "motor") -> MotorFigures:
-    """Load the data of a motor.
-
-    Args:
-        name: Name in the catalogue, or path of a file like those in config/motors/.
-        where: Place of the name, for messages.
-
-    Raises:
-        InputError: There is no such motor, or its file is not valid.
-    """
-    path = catalogue_file("motors", "motor", name, where)
-    return section(MotorFigures, str(path), read_yaml(path))
+MOTORS = Catalogue("motors", "motor", MotorFigures)

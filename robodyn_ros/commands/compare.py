@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.driver_profile import load_driver
+from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.signal_files import signals_of_words
 from robodyn_ros.commands.simulation_setup import check_surroundings
@@ -115,7 +115,7 @@ def simulated_plant(model: RobotModel, step: float, actuators: str | None = None
     surfaces = read_world(world, model) if world else None
     settings = HardwareSettings.named(actuators or "")
     friction = settings.joint_friction(model)
-    bound = Driver(load_driver(driver), described or model, friction) if driver else None
+    bound = Driver(DRIVERS.load(driver), described or model, friction) if driver else None
     return PlantModel.from_description(model, step, settings.joint_actuators(model), friction, world=surfaces,
                                        driver=bound)
 

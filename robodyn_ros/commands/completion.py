@@ -49,9 +49,9 @@ def _actuators(**given: Any) -> Iterable[str]:
 
 
 def _drivers(**given: Any) -> Iterable[str]:
-    from robodyn_ros.actuation.driver_profile import driver_names
+    from robodyn_ros.actuation.driver_profile import DRIVERS
 
-    return [*driver_names(), *FilesCompleter((".yaml", ".yml"))(**given)]
+    return [*DRIVERS.names, *FilesCompleter((".yaml", ".yml"))(**given)]
 
 
 _COMPLETERS: dict[str, Callable[..., Iterable[str]]] = {

@@ -139,10 +139,10 @@ def run_replay(options: Namespace) -> int:
 
 def _driver(name: str) -> str:
     """The name of a driver, or the whole path of its file, once it is known to load."""
-    from robodyn_ros.actuation.driver_profile import driver_names, load_driver
+    from robodyn_ros.actuation.driver_profile import DRIVERS
 
-    load_driver(name, "--driver")
-    return name if name in driver_names() else str(expand(name).resolve())
+    DRIVERS.load(name, "--driver")
+    return name if name in DRIVERS.names else str(expand(name).resolve())
 
 
 @contextlib.contextmanager

@@ -106,10 +106,10 @@ def set_up(
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
     if driver:
-        from robodyn_ros.actuation.driver_profile import driver_names, load_driver
+        from robodyn_ros.actuation.driver_profile import DRIVERS
 
-        profile = load_driver(driver)
-        values["driver"] = driver if driver in driver_names() else str(expand(driver).resolve())
+        profile = DRIVERS.load(driver)
+        values["driver"] = driver if driver in DRIVERS.names else str(expand(driver).resolve())
         if profile.rate is not None:
             values["update_rate"] = round(profile.rate)
     if engine:

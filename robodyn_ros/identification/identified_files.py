@@ -18,7 +18,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.motor_catalogue import load_motor
+from robodyn_ros.actuation.motor_catalogue import MOTORS
 from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.identified_model import IdentifiedModel
@@ -104,7 +104,7 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants,
 
 def _motor(motor: Any, model: IdentifiedModel, constants: MotorConstants, j: int, ratio: float) -> dict[str, Any]:
     """Data of a motor, with the identified values in the place of those given."""
-    figures = dict(motor) if isinstance(motor, Mapping) else asdict(load_motor(str(motor)))
+    figures = dict(motor) if isinstance(motor, Mapping) else asdict(MOTORS.load(str(motor)))
     if constants.known[j]:
         figures["torque_constant"] = _rounded(abs(constants.effort_per_current[j]) / ratio)
     if np.isfinite(constants.resistance[j]):

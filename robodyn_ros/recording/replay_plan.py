@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros import topic_names
-from robodyn_ros.actuation.driver_profile import driver_names
+from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.registry import controller_names, load_controller, prefix
@@ -215,7 +215,7 @@ def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, 
                          "--plugins-from DIR")
     for name in NAMES_OF_FILES:
         for value in [values[name] for values in parameters.values() if values.get(name)]:
-            if name not in given and not (value in driver_names() if name == "driver" else _is_shipped(value)):
+            if name not in given and not (value in DRIVERS.names if name == "driver" else _is_shipped(value)):
                 raise refuse(f"file of {name}", value, f"open it: give yours with --{name.replace('_', '-')} FILE")
     for name, value in parameters.get("controller", {}).items():
         if value and name not in given and _names_file_of_law(name, [*controller_names(), *map(str, names)]):

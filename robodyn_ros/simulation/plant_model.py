@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.current_loop import LoopState
-from robodyn_ros.actuation.driver_profile import load_driver
+from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants, is_traced
@@ -261,7 +261,7 @@ class PlantModel:
         friction = Friction.from_model(model) if friction is None else friction
         return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators, friction, step,
                    integrator,  # type: ignore[arg-type]  # a name will do
-                   world, Driver(load_driver(driver), model, friction) if isinstance(driver, str) else driver)
+                   world, Driver(DRIVERS.load(driver), model, friction) if isinstance(driver, str) else driver)
 
     def _check_implicit(self, there: bool, expected: str, remedy: str = "leave it out") -> None:
         """Refuse what only the semi-implicit method has, if it is there."""

@@ -17,7 +17,7 @@ from urdf_parts import joint, link, one_joint
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.motor_catalogue import load_motor
+from robodyn_ros.actuation.motor_catalogue import MOTORS
 from robodyn_ros.errors import DescriptionWarning
 from robodyn_ros.resources import config_file, robot_file
 
@@ -33,7 +33,7 @@ def test_shipped_example_holds_its_robot():
     found = HardwareSettings.from_yaml(config_file("hardware_dc_motors.yaml"))
     actuators, friction = found.joint_actuators(MODEL), found.joint_friction(MODEL)
     assert actuators.is_motor.all() and actuators.has_inductance.all() and actuators.has_heat.all()
-    currents = [load_motor(found.actuators[name].motor).continuous_current for name in MODEL.joint_names]
+    currents = [MOTORS.load(found.actuators[name].motor).continuous_current for name in MODEL.joint_names]
     needed = np.abs(Robot(MODEL).dynamics(False, "textbook").gravity(np.zeros(2)))
     continuous = actuators.efficiency * actuators.effort_per_current * currents
     np.testing.assert_allclose(needed, [18.6, 3.9], atol=0.1)  # as the file says

@@ -15,7 +15,7 @@ from urdf_parts import joint, link, robot
 
 from robodyn_ros import InputError, PlantModel, Robot, rollout_scores
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.current_loop import drive_names, load_drive
+from robodyn_ros.actuation.current_loop import DRIVES
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
@@ -146,9 +146,9 @@ def test_bandwidths_of_studies_are_those_of_drives_made_so():
                        plant=PlantModel.from_description(WHEEL.model, actuators=actuators()))
 
 
-@pytest.mark.parametrize("name", drive_names())
+@pytest.mark.parametrize("name", DRIVES.names)
 def test_drives_of_the_catalogue_fit_steps_of_1_ms(name):
-    drive = load_drive(name)
+    drive = DRIVES.load(name)
     assert drive.name and drive.source and 1e-5 < drive.period < 2e-4
     found = actuators({"drive": name, "bandwidth": 500.0, "delay": 1})
     assert found.current_loops.period == drive.period

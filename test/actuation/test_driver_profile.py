@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError
-from robodyn_ros.actuation.driver_profile import GENERIC, DriverProfile, driver_names, load_driver
+from robodyn_ros.actuation.driver_profile import DRIVERS, GENERIC, DriverProfile
 
 
 def test_the_drivers_of_the_package_say_what_their_documents_say():
-    assert set(driver_names()) == {GENERIC, "ur", "franka", "kuka_fri", "kortex"}
-    profiles = {name: load_driver(name) for name in driver_names()}
+    assert set(DRIVERS.names) == {GENERIC, "ur", "franka", "kuka_fri", "kortex"}
+    profiles = {name: DRIVERS.load(name) for name in DRIVERS.names}
     assert all(profile.source and profile.name for profile in profiles.values())
     assert {name for name, profile in profiles.items() if profile.compensates_gravity} == {"ur", "franka", "kuka_fri"}
     assert not profiles[GENERIC].changes_commands and not profiles["kortex"].changes_commands
@@ -50,7 +50,7 @@ def test_a_bad_file_is_told_with_its_place(tmp_path, line, words):
     file = tmp_path / "mine.yaml"
     file.write_text(f"name: mine\nsource: measured\n{line}\n")
     with pytest.raises(InputError, match=f"^{file}: .*{words}"):
-        load_driver(str(file))
+        DRIVERS.load(str(file))
 
 
 @pytest.mark.parametrize(("name", "words"), [
@@ -58,4 +58,4 @@ def test_a_bad_file_is_told_with_its_place(tmp_path, line, words):
     ("/nowhere/ur.yaml", "unknown driver '/nowhere/ur.yaml'")])
 def test_unknown_drivers_are_named(name, words):
     with pytest.raises(InputError, match=words):
-        load_driver(name, "parameter 'driver'")
+        DRIVERS.load(name, "parameter 'driver'")

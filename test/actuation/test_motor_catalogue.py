@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError
-from robodyn_ros.actuation.motor_catalogue import load_motor, motor_names
+from robodyn_ros.actuation.motor_catalogue import MOTORS
 
 
-@pytest.mark.parametrize("name", motor_names())
+@pytest.mark.parametrize("name", MOTORS.names)
 def test_figures_are_consistent(name):
     """No figure is wrong by a power of 10: heat, currents, time constants and speeds are plausible for such motors."""
-    motor = load_motor(name)
+    motor = MOTORS.load(name)
     assert motor.source and motor.name
     warming = motor.thermal_resistance * 1.4 * motor.resistance * motor.continuous_current**2  # hot copper
     assert 40.0 < warming < 180.0
@@ -35,7 +35,7 @@ def test_motors_of_ones_own_are_files(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("{name: mine, source: measured, nominal_voltage: 12, resistance: 2, torque_constant: 5e-2, "
                     "rotor_inertia: 1.0e-5}")
-    motor = load_motor(str(path))
+    motor = MOTORS.load(str(path))
     assert motor.torque_constant == 0.05 and motor.inductance == 0.0 and motor.continuous_current is None
 
 
@@ -46,4 +46,4 @@ def test_motors_of_ones_own_are_files(tmp_path):
 ])
 def test_unknown_motors_are_named(name, message):
     with pytest.raises(InputError, match=message):
-        load_motor(name)
+        MOTORS.load(name)

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros import Robot, topic_names
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.driver_profile import DriverProfile, EffortReport, load_driver
+from robodyn_ros.actuation.driver_profile import DRIVERS, DriverProfile, EffortReport
 from robodyn_ros.nodes.hardware.arm_driver import effort_report
 from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.simulation.commands import Drive
@@ -36,7 +36,7 @@ STATES = 60
     ("generic", 500, "driver", "nobody compensates gravity")])
 def test_commands_leave_out_what_the_driver_says_it_adds(ros, driver, rate, given, told):
     """From the first command on: the node waits until the hardware has said who compensates gravity."""
-    namespace, adds = f"/{driver}_{given}_{told[:1]}", load_driver(driver).compensates_gravity
+    namespace, adds = f"/{driver}_{given}_{told[:1]}", DRIVERS.load(driver).compensates_gravity
     states = ros.record(JointState, f"{namespace}/{topic_names.JOINT_STATES}", 100)
     commands = ros.record(JointState, f"{namespace}/{topic_names.JOINT_COMMANDS}", 100)
     hardware = {"robot": "arm6", "time_mode": "lockstep", "driver": driver, "update_rate": rate,
@@ -55,7 +55,7 @@ def test_commands_leave_out_what_the_driver_says_it_adds(ros, driver, rate, give
                                    np.tile(GRAVITY - by_driver, (STATES, 1)), rtol=0, atol=1e-6)
         np.testing.assert_allclose([list(one.position) for one in states[:STATES]], np.tile(HOME, (STATES, 1)),
                                    rtol=0, atol=1e-9)
-        reported = GRAVITY - (by_driver if load_driver(driver).effort == "torque_without_gravity" else 0.0)
+        reported = GRAVITY - (by_driver if DRIVERS.load(driver).effort == "torque_without_gravity" else 0.0)
         np.testing.assert_allclose(states[STATES - 1].effort, reported, rtol=0, atol=1e-6)
         other.stop()
         one.stop()

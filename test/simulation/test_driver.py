@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot, rollout
-from robodyn_ros.actuation.driver_profile import DriverProfile, driver_names, load_driver
+from robodyn_ros.actuation.driver_profile import DRIVERS, DriverProfile
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.control.laws.pd_gravity import PDGravity
 from robodyn_ros.control.registry import make_controller
@@ -55,7 +55,7 @@ def test_gravity_and_friction_are_added_by_their_shares():
     expected = (COMMAND + ARM.dynamics().gravity(Q) + 0.9 * friction.viscous * V
                 + 0.8 * 2.0 * np.clip(V / COULOMB_VELOCITY, -1.0, 1.0))
     np.testing.assert_allclose(driven(profile, [COMMAND], friction)[0], expected, rtol=1e-13)
-    np.testing.assert_array_equal(driven(load_driver("generic"), [COMMAND], friction)[0], COMMAND)
+    np.testing.assert_array_equal(driven(DRIVERS.load("generic"), [COMMAND], friction)[0], COMMAND)
 
 
 def test_commands_are_delayed_by_whole_periods_rounded_and_limited_in_their_rate():
@@ -72,8 +72,8 @@ def test_commands_are_delayed_by_whole_periods_rounded_and_limited_in_their_rate
 def test_a_law_moves_an_arm_the_same_way_behind_each_driver(law):
     """The commands leave out the gravity that the driver adds."""
     motions = {}
-    for name in driver_names():
-        arm = ARM.with_timing(0.001) if load_driver(name).rate == 1000.0 else ARM
+    for name in DRIVERS.names:
+        arm = ARM.with_timing(0.001) if DRIVERS.load(name).rate == 1000.0 else ARM
         motions[name] = rollout(arm, law, excursion(ARM), 0.5, plant=behind(name))
     alone = rollout(ARM, law, excursion(ARM), 0.5)
     for name in ("ur", "kuka_fri", "generic"):
@@ -93,7 +93,7 @@ class Uncompiled(PDGravity):
 
 def test_every_way_to_simulate_a_driver_gives_the_same_motion():
     """Compiled, on floats, with a law in Python, with MuJoCo's bodies, and made again from its description."""
-    profile = replace(load_driver("ur"), delay=1, effort_resolution=0.01, effort_rate=5000.0)
+    profile = replace(DRIVERS.load("ur"), delay=1, effort_resolution=0.01, effort_rate=5000.0)
     driver = Driver(profile, ARM.model, FRICTION)
     plant = PlantModel.from_description(ARM.model, driver=driver)
     law = make_controller("pd_gravity", ARM)
@@ -118,7 +118,7 @@ def test_errors_say_what_to_do():
         behind("panda")
     other = Robot.from_urdf(robot_file("planar_2r"))
     with pytest.raises(InputError, match="expected a driver of 6 joints, received one of 2"):
-        PlantModel.from_description(ARM.model, driver=Driver(load_driver("ur"), other.model, FRICTION))
+        PlantModel.from_description(ARM.model, driver=Driver(DRIVERS.load("ur"), other.model, FRICTION))
     currents = Driver(replace(SAYS_NOTHING, effort="motor_current"), ARM.model, FRICTION)
     with pytest.raises(InputError, match="expected a motor at each joint.*torque_per_current"):
         currents.check_effort_report(np.zeros(N, dtype=bool))

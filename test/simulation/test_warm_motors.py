@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.motor_catalogue import COPPER, load_motor
+from robodyn_ros.actuation.motor_catalogue import COPPER, MOTORS
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
@@ -97,7 +97,7 @@ def test_a_moving_arm_loses_effort_and_its_energy_still_balances():
 
 @pytest.mark.parametrize("name", ["maxon_re30_310009", "maxon_re40_148877", "maxon_re65_353297"])
 def test_motors_of_the_catalogue_have_the_figures(name):
-    motor = load_motor(name)
+    motor = MOTORS.load(name)
     assert motor.torque_constant_coefficient == -0.0012 and motor.resistance_coefficient == pytest.approx(0.00385, 1e-2)
 
 

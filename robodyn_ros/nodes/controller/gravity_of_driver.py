@@ -17,7 +17,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from robodyn_ros import topic_names
-from robodyn_ros.actuation.driver_profile import driver_names, load_driver
+from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.control.control_loop import ControlLoop, Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -34,7 +34,7 @@ PATIENCE = 5.0
 PARAMETERS = (
     Field("driver", "", "Driver of the arm: a name in config/drivers/ or a YAML file like those; empty: the one that a "
           "simulated hardware says it plays, or else one that passes efforts on", structural=True,
-          suggestions=driver_names()),
+          suggestions=DRIVERS.names),
     Field("gravity_compensation", AUTO, "Who compensates gravity. auto: the driver, if its profile says so, else the "
           "commands; command: the commanded efforts do; driver: the robot's driver adds what gravity needs, and the "
           "commands leave it out, by the model", structural=True, choices=(AUTO, COMMAND, DRIVER)),
@@ -64,7 +64,7 @@ class GravityOfDriver:
         self._friction_of = ""  # name of a driver that compensates friction
         self._topic = node.resolve_topic_name(topic_names.DRIVER_PROFILE)
         if name:
-            profile = load_driver(name, "parameter 'driver'")
+            profile = DRIVERS.load(name, "parameter 'driver'")
             if self._given != AUTO and self.by_driver != profile.compensates_gravity:
                 raise InputError(f"parameter 'gravity_compensation': expected '{AUTO}', as the driver '{name}' "
                                  f"{_adds(profile.compensates_gravity)}, received '{self._given}'")

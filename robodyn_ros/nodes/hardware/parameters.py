@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.driver_profile import GENERIC, driver_names, load_driver
+from robodyn_ros.actuation.driver_profile import DRIVERS, GENERIC
 from robodyn_ros.common_fields import REAL_TIME_FACTOR, SEED, SPEED_LIMIT, STEP
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -106,7 +106,7 @@ PARAMETERS = (
     Field("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
           "empty: ideal sources of effort, and the friction of the robot's description", structural=True),
     Field("driver", GENERIC, "Driver of the arm that the node plays: a name in config/drivers/ or a YAML file like "
-          "those; see docs/hardware.md", structural=True, suggestions=driver_names()),
+          "those; see docs/hardware.md", structural=True, suggestions=DRIVERS.names),
     Field("world", "", "YAML file of surfaces that the robot can touch, see docs/touch.md; empty: none",
           structural=True),
     Field("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes", length=3, unit="m/s^2",
@@ -203,7 +203,7 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Si
     if value("payload.mass"):
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
     settings = HardwareSettings.named(value("actuators"))
-    friction, profile = settings.joint_friction(model), load_driver(value("driver"), "parameter 'driver'")
+    friction, profile = settings.joint_friction(model), DRIVERS.load(value("driver"), "parameter 'driver'")
     profile.check_rate(value("update_rate"), "parameter 'update_rate'")
     driver = Driver(profile, robot.model, friction)
     options: dict[str, Any] = {

@@ -15,14 +15,14 @@ from ros_process import RosProcess, RosTest
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros import InputError, Robot
-from robodyn_ros.actuation.motor_catalogue import load_motor
+from robodyn_ros.actuation.motor_catalogue import MOTORS
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.resources import robot_file
 
 FILE = "hardware_dc_motors"
 RATIOS = np.array([51.0, 43.0])
-MOTORS = [load_motor(name) for name in ("maxon_re65_353297", "maxon_re40_148877")]
+MOTORS = [MOTORS.load(name) for name in ("maxon_re65_353297", "maxon_re40_148877")]
 RESISTANCE, CONSTANT = (np.array([getattr(m, name) for m in MOTORS]) for name in ("resistance", "torque_constant"))
 LIMITS = np.array([48.0, MOTORS[1].nominal_voltage])
 

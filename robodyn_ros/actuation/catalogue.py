@@ -1,0 +1,71 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Catalogues of motors, gears, drives and drivers: a folder of config/ has one YAML file for each of its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from robodyn_ros.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.fields import section
+from robodyn_ros.resources import catalogue_files
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Catalogue(Generic[T]):
+    """The entries of a kind.
+
+    Attributes:
+        folder: Of config/ with their files.
+        kind: Name of an entry, for messages.
+        figures: Dataclass of an entry, with the fields ``name`` and ``source``.
+        check: Raises for values of an entry that contradict each other; None: nothing to check.
+    """
+
+    folder: str
+    kind: str
+    figures: type[T]
+    check: Callable[[T], None] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sorted names of the entries that come with the package."""
+        return tuple(catalogue_files(self.folder))
+
+    def load(self, given: str | Mapping[str, Any], where: str = "") -> T:
+        """Return an entry.
+
+        Args:
+            given: Name in the catalogue, path of a file like those there, or the content of such a file.
+            where: Place where it was given, for messages; empty: the kind.
+
+        Raises:
+            InputError: There is no such entry, or a value is not valid.
+        """
+        where = where or self.kind
+        if isinstance(given, Mapping):
+            place, content = where, {"name": where, "source": where} | dict(given)
+        else:
+            there, name = catalogue_files(self.folder), str(given)
+            path = there[name] if name in there else expand(name)
+            if not is_file(path):
+                raise InputError(f"{where}: {unknown(self.kind, name, there)}; or give the path of a file")
+            place, content = str(path), read_yaml(path)
+        found = section(self.figures, place, content)
+        if self.check is not None:
+            try:
+                self.check(found)
+            except InputError as error:
+                raise InputError(f"{place}: {error}") from None
+        return found
