@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import DRIVES, PERIOD, CurrentLoops, CurrentLoopSettings, DriveFigures
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
+from robodyn_ros.actuation.gear_catalogue import GEARS, GearFigures
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
@@ -46,6 +47,8 @@ class ActuatorSettings:
     gear_efficiency: float = declare(1.0, minimum=0.0, above=True, maximum=1.0, description="Efficiency of the gear")
     gear_static_loss: float = declare(0.0, minimum=0.0, maximum=1.0, description="Rise of the loss of the gear towards "
                                       "rest, as a share of the load")
+    gear_inertia: float = declare(0.0, unit="kg m^2", minimum=0.0, description="Inertia of the gear at the motor's "
+                                  "shaft, beside that of the rotor")
     gear_loss_velocity: float = declare(0.1, unit=VELOCITY, minimum=0.0, above=True, description="Velocity of the "
                                         "joint at which `gear_static_loss` has fallen to 1/e")
     motor_damping: float = declare(0.0, unit="N m s/rad", minimum=0.0,
@@ -98,6 +101,7 @@ class TransmissionSettings:
 
 @dataclass(frozen=True)
 class _JointSection:
+    gear: Any = None
     actuator: Any = None
     friction: Any = None
     transmission: Any = None
@@ -117,6 +121,7 @@ class HardwareSettings:
         actuators: By name of a joint.
         friction: Settings of a friction model, the same one for all joints, by name of a joint.
         transmissions: Of elastic joints, by name; all others are rigid.
+        gears: Gears whose data are in `actuators` and `transmissions`, by name of a joint.
         couplings: Joints that several motors drive together, besides those of the robot's description.
         where: Source of the settings, for messages.
     """
@@ -125,6 +130,7 @@ class HardwareSettings:
     friction: Mapping[str, Any] = field(default_factory=dict)
     transmissions: Mapping[str, TransmissionSettings] = field(default_factory=dict)
     couplings: tuple[Coupling, ...] = ()
+    gears: Mapping[str, GearFigures] = field(default_factory=dict)
     where: str = "hardware"
 
     @classmethod
@@ -132,8 +138,9 @@ class HardwareSettings:
         """Read the settings in a file.
 
         Args:
-            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator``, ``friction`` and
-                ``transmission``; and perhaps ``couplings``, a list of ``joints`` and ``matrix``, see `Coupling`.
+            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator``, ``friction``,
+                ``transmission``, and ``gear``, which gives values that these leave out; and perhaps ``couplings``, a
+                list of ``joints`` and ``matrix``, see `Coupling`.
 
         Raises:
             InputError: The file cannot be read, or its content is not valid.
@@ -164,10 +171,15 @@ class HardwareSettings:
                 or not isinstance(content["joints"], Mapping)):
             raise InputError(f"{where}: expected the key 'joints' with a section for each joint, "
                              f"received {shown(content)}")
-        actuators, friction, transmissions = {}, {}, {}
+        actuators, friction, transmissions, gears = {}, {}, {}, {}
         for joint, values in content["joints"].items():
             place = f"{where}: joint '{joint}'"
             found = section(_JointSection, place, values)
+            if found.gear is not None:
+                gears[joint] = gear = GEARS.load(found.gear, f"{place}: gear")
+                spring = {} if found.transmission is None else found.transmission
+                found = replace(found, transmission=_with_defaults(gear.of_transmission, spring),
+                                actuator=_with_defaults(gear.of_actuator, found.actuator))
             if found.actuator is not None:
                 actuators[joint] = section(ActuatorSettings, f"{place}: actuator", found.actuator)
             if found.friction is not None:
@@ -175,7 +187,7 @@ class HardwareSettings:
             if found.transmission is not None:
                 transmissions[joint] = section(TransmissionSettings, f"{place}: transmission", found.transmission)
         couplings = _couplings(f"{where}: couplings", content.get("couplings"))
-        return cls(actuators, friction, transmissions, couplings, where)
+        return cls(actuators, friction, transmissions, couplings, gears, where)
 
     def joint_actuators(self, model: RobotModel) -> JointActuators:
         """The actuators of a robot's joints.
@@ -235,6 +247,10 @@ class HardwareSettings:
             InputError: A joint is not known, is driven together with others, or has no inertia behind its spring.
         """
         self._check_joints(model, self.transmissions)
+        for joint in self.gears:
+            if model.leaders[model.joint_index(joint)].kind == "prismatic":
+                raise InputError(f"{self.where}: joint '{joint}': gear: expected a joint that turns, received one that "
+                                 "slides; give it a transmission with a stiffness in N/m")
         if not self.transmissions:
             return {}
         springs: dict[str, Any] = {"stiffness": np.full(model.n, np.inf)}
@@ -336,7 +352,7 @@ class HardwareSettings:
         return {
             "resistance": motor.resistance,
             "torque_constant": motor.torque_constant,
-            "rotor_inertia": motor.rotor_inertia,
+            "rotor_inertia": motor.rotor_inertia + found.gear_inertia,
             "inductance": motor.inductance if found.inductance else 0.0,
             "back_emf_constant": motor.back_emf_constant or motor.torque_constant,
             "gear_ratio": ratio,
@@ -392,6 +408,11 @@ _IDEAL: dict[str, Any] = {
     "torque_constant_coefficient": 0.0, "derating_start": np.inf, "derating_end": np.inf,
 }
 """An ideal source of effort, with harmless values for its unused motor."""
+
+
+def _with_defaults(defaults: Mapping[str, Any], values: Any) -> Any:
+    """Return a section with values for the keys that it leaves out; what is no section is refused later."""
+    return {**defaults, **values} if isinstance(values, Mapping) else values
 
 
 def _couplings(where: str, values: Any) -> tuple[Coupling, ...]:
