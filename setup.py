@@ -60,7 +60,8 @@ setup(
         "test": ["daqp", "hypothesis", "matplotlib", "mujoco", "mypy", "pandas", "pin", "playwright", "polars",
                  "pytest", "pytest-rerunfailures", "pytest-xdist", "rosbags", "ruff"],
         "bench": ["daqp", "matplotlib", "mujoco", "pin", "proxsuite"],
-        "docs": ["furo", "ipykernel", "matplotlib", "myst-parser", "nbclient", "sphinx", "sphinx-copybutton"],
+        "docs": ["furo", "ipykernel", "matplotlib", "myst-parser", "nbclient", "sphinx", "sphinx-copybutton",
+                 "sphinx-mathjax-offline"],
     },
     entry_points={
         "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.entry_points:main",

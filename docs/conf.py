@@ -25,7 +25,7 @@ def installed(*names: str) -> list[str]:
 project = author = html_title = "robodyn_ros"
 release = robodyn_ros.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
-              *installed("sphinx_copybutton")]
+              "sphinx.ext.mathjax", *installed("sphinx_copybutton", "sphinx-mathjax-offline")]
 # Those after the first one are what rosdoc2 puts beside these pages, for an index of its own in place of index.md.
 exclude_patterns = ["_build", "index.rst", "__*.rst", "CHANGELOG.rst", "CONTRIBUTING.md", "README.md"]
 templates_path = ["_templates"]
@@ -36,6 +36,11 @@ html_show_copyright = False
 html_show_sourcelink = False
 
 myst_heading_anchors = 4
+# Formulas as GitHub shows them, too: $…$ and blocks of the language math. sphinx-mathjax-offline puts MathJax into the
+# pages, so that they need no network either.
+myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]
+myst_dmath_double_inline = False
 copybutton_prompt_text = "$ "
 
 default_role = "code"

@@ -17,7 +17,7 @@ the page ends, starts another graph, or has a line `^C`.
 one name space; other YAML and XML has to be well-formed.
 
 `text`: What the Python code of the block before prints; otherwise the programs that run on have to print it after the
-block before. Without either it is for the eye only, as `mermaid` is.
+block before. Without either it is for the eye only, as `math` and `mermaid` are.
 
 `<!-- not run: REASON -->` before a block leaves it out: only for programs that the test cannot have (`NOT_HERE`), for
 files of other repositories (`ELSEWHERE`), or if the reason names the file of the test that does the same.
@@ -209,7 +209,7 @@ class Reader:
         elif block.language == "text" and self._running:
             self._wait_for(block.text.splitlines())
         else:
-            assert block.language in ("text", "mermaid"), f"no known language: '{block.language}'"
+            assert block.language in ("text", "math", "mermaid"), f"no known language: '{block.language}'"
 
     def run(self, command: str, shown: list[str], beside: bool = False) -> None:
         """Run a command and compare its output with what the page shows."""

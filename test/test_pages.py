@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = [page for page in PAGES if page.parent.name == "docs" and page.stem != "index"]
 """Their Python runs in test/test_documents.py; their commands run in the checkout, on the files that they show."""
-LANGUAGES = {"c", "sh", "console", "python", "py", "yaml", "xml", "text", "mermaid"}
+LANGUAGES = {"c", "sh", "console", "python", "py", "yaml", "xml", "text", "math", "mermaid"}
 SHELL = ("sh", "console")
 ARMS = {"docs/recordings.md": ("my_arm.urdf", "heavier.urdf"), "docs/urdf.md": ("my_robot.urdf", "my_robot.urdf.xacro")}
 """Descriptions that the reader of a page has."""
