@@ -13,10 +13,12 @@ import re
 import shutil
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import PATIENCE, open_browser
 
 from robodyn_ros import Robot, rollout
 from robodyn_ros.commands.study_file import read_study
@@ -143,16 +145,69 @@ def test_the_files_on_a_calls_way_exist():
     assert len(below) > 15 and not [name for name in below if not (ROOT / name).is_file()]
 
 
-@pytest.mark.long
-def test_pages_build_without_a_warning(tmp_path):
-    """As `make docs` does, in a process that cannot reach the network."""
-    pytest.importorskip("sphinx", reason="sphinx is not installed: make setup")
-    source = shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("generated", "_build"))
-    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", source, tmp_path / "pages"],
+FORMULA = re.compile(r"\$[^$\n]+\$")
+MATHEMATICS = re.compile(
+    r"[Α-Ωα-ω\u0302-\u0304\u0307\u0308\u20dbᵀ∫√∂Σ∑½⁺₀-₉ᵢⱼ]|(?<!\d)⁻¹|(?<![\w./`-])[A-Za-z]_[A-Za-z0-9](?![\w(.])")
+"""Signs of formulas, and letters with an index; units such as kg m² and limits such as 10⁻⁶ have none."""
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_formulas_are_typeset(document):
+    """Prose has mathematics between dollar signs only, not as text and not as code; GitHub shows these as well."""
+    prose = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    plain = []
+    for line in FORMULA.sub("", prose).splitlines():
+        text = unicodedata.normalize("NFC", re.sub(r"\]\([^)]*\)|`[^`]*`", "", line))
+        in_code = re.search(r"`[^`]*[Α-Ωα-ωᵀ∫√∂][^`]*`", line)
+        if MATHEMATICS.search(text) or "\u0307" in unicodedata.normalize("NFD", text) or in_code:
+            plain.append(line)
+    assert not plain, plain
+    assert not [formula for formula in FORMULA.findall(prose) if re.search(r"\\[^A-Za-z]", formula)], (
+        "GitHub drops the backslash before a sign: take a block of the language math")
+
+
+@pytest.fixture(scope="module")
+def built_pages(tmp_path_factory):
+    """Folder of the pages, as `make docs` builds them, by a process that cannot reach the network."""
+    pytest.importorskip("sphinx", reason="sphinx is not installed: make setup FOR=docs")
+    folder = tmp_path_factory.mktemp("documents")
+    source = shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("generated", "_build"))
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", source, folder / "pages"],
                           env={**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"},
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-5000:]
-    assert (tmp_path / "pages" / "reference" / "generated" / "robodyn_ros.robot.html").is_file()
+    return folder / "pages"
+
+
+@pytest.mark.long
+def test_pages_build_without_a_warning(built_pages):
+    assert (built_pages / "reference" / "generated" / "robodyn_ros.robot.html").is_file()
+
+
+@pytest.mark.long
+def test_built_pages_typeset_formulas_without_a_network(built_pages):
+    """Every formula is drawn, fits the page, and no page asks a host for anything."""
+    written, asked = 0, []
+    with open_browser() as browser:
+        page = browser.new_page(viewport={"width": 800, "height": 900}, offline=True)
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.on("request", lambda request: asked.append(request.url))
+        for document in sorted((ROOT / "docs").rglob("*.md")):
+            count = len(FORMULA.findall(re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"),
+                                               flags=re.DOTALL | re.MULTILINE)))
+            if not count:
+                continue
+            built = built_pages / document.relative_to(ROOT / "docs").with_suffix(".html")
+            page.goto(built.as_uri())
+            page.wait_for_function("document.querySelectorAll('mjx-container').length > 0 && "
+                                   "document.querySelectorAll('mjx-container').length === "
+                                   "document.querySelectorAll('.math').length")
+            assert page.locator("mjx-container").count() >= count, document.name
+            assert page.locator("mjx-merror").count() == 0, document.name
+            assert page.evaluate("document.documentElement.scrollWidth") <= 800, document.name
+            written += count
+    assert written > 500
+    assert asked and not [url for url in asked if not url.startswith(("file:", "data:"))]
 
 
 USER_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md")),

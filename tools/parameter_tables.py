@@ -48,6 +48,8 @@ SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
 """Sections of YAML files."""
 
 _TABLE = re.compile(r"(<!-- parameters: (\w+) -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
+_SYMBOL = re.compile(r"(?<![\w`.$])(?:[A-Za-z]_[A-Za-z](?:\^2)?|Lambda|(?<=, )[A-Z](?=$))(?!\w)")
+"""Symbols of formulas in descriptions: K_p, K_p^2, Lambda, and the single letter after the last comma."""
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -109,7 +111,13 @@ def _row(field: Field, name: str, more: str = "") -> tuple[str, ...]:
     text = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
     text = re.sub(r"\^([23])", lambda power: power[1].translate(_SUPERSCRIPTS), text)
     allowed = field.range if field.numeric or field.per_joint else Range()
-    return f"`{name}`", text, _default(field.default), _range(allowed, field.choices), field.description + more
+    return (f"`{name}`", text, _typeset(_default(field.default)), _range(allowed, field.choices),
+            _typeset(field.description) + more)
+
+
+def _typeset(text: str) -> str:
+    """Return a text with its symbols as formulas of Markdown."""
+    return _SYMBOL.sub(lambda symbol: f"${symbol[0].replace('Lambda', chr(92) + 'Lambda')}$", text)
 
 
 def _declared_by_node(name: str) -> list[Field]:
