@@ -10,18 +10,10 @@
 
 from __future__ import annotations
 
-import math
-import multiprocessing
 import os
-import resource
-import signal
-import subprocess
-import sys
 import time
 import zipfile
-from contextlib import suppress
 from functools import lru_cache
-from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +21,7 @@ import numpy as np
 import trimesh
 
 from robodyn_ros.bounded_files import is_file
+from robodyn_ros.bounded_process import BoundedProcess, BoundsError
 from robodyn_ros.robot_sources import packages_beside
 
 ZIPPED = (".3mf", ".zae")
@@ -88,16 +81,11 @@ class MeshReader:
     """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._end = 0.0
+        self._process, self._end = BoundedProcess(), 0.0
 
     def close(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._connection.close()
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self._process.close()
 
     def read(self, path: Path) -> trimesh.Trimesh:
         """Return all triangles of a mesh file, in its own axes and units.
@@ -108,49 +96,13 @@ class MeshReader:
         Raises:
             ValueError: The file is no mesh, is too large, or has a number that is not finite.
         """
-        if self._process is None:
-            self._start()
         self._end = self._end or time.monotonic() + ROBOT_SECONDS
         try:
-            self._connection.send(path)
-            if not self._connection.poll(max(0.0, self._end - time.monotonic())):
-                raise TimeoutError
-            mesh = self._connection.recv()
-        except (OSError, EOFError):  # TimeoutError is an OSError
-            self.close()
+            return self._process.call(load_mesh, path, memory=MEMORY, seconds=MESH_SECONDS, deadline=self._end)
+        except BoundsError:
             late = time.monotonic() > self._end
             limit = f"{ROBOT_SECONDS:g} s for all meshes" if late else f"{MEMORY >> 20} MiB or {MESH_SECONDS} s"
             raise ValueError(f"mesh '{path}': reading it takes more than {limit}") from None
-        if isinstance(mesh, str):
-            raise ValueError(mesh)
-        return mesh
-
-    def _start(self) -> None:
-        self._connection, other = multiprocessing.Pipe()
-        self._process = subprocess.Popen(  # in a session of its own: Ctrl-C is this process's to handle
-            [sys.executable, "-m", __name__, str(other.fileno())], pass_fds=[other.fileno()], start_new_session=True)
-        other.close()
-
-
-def _serve(connection: Connection) -> None:
-    """Answer each path with its mesh, or with a sentence, until the other process ends."""
-    def out_of_time(*_: object) -> None:
-        raise TimeoutError(f"it takes more than {MESH_SECONDS} s")
-
-    signal.signal(signal.SIGXCPU, out_of_time)
-    present = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (present + MEMORY, present + MEMORY))
-    with suppress(EOFError, OSError):  # the other process has ended
-        while True:
-            path = connection.recv()
-            used = math.ceil(time.process_time())
-            resource.setrlimit(resource.RLIMIT_CPU, (used + MESH_SECONDS, resource.RLIM_INFINITY))
-            try:
-                connection.send(load_mesh(path))
-            except ValueError as error:
-                connection.send(str(error))
-            except MemoryError:
-                connection.send(f"mesh '{path}': reading it takes more than {MEMORY >> 20} MiB")
 
 
 def load_mesh(path: Path) -> trimesh.Trimesh:
@@ -177,6 +129,7 @@ def load_mesh(path: Path) -> trimesh.Trimesh:
         raise ValueError(f"mesh '{path}': expected finite coordinates, received NaN or infinity")
     return mesh.process()
 
+
 @lru_cache(maxsize=4)
 def _packages_beside(folder: Path) -> dict[str, str]:
     return packages_beside(folder / "robot.urdf")
@@ -194,6 +147,3 @@ def _package_folders(package: str, folder: Path | None) -> list[Path]:
         places += [above] if above.name == package else [above / package]
     return [place for place in places if place.is_dir()]
 
-
-if __name__ == "__main__":
-    _serve(Connection(int(sys.argv[1])))
