@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from robodyn_ros.bounded_files import expand, read_file
+from robodyn_ros.bounded_process import BoundsError, call_bounded
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError, list_names, shown, suggest
 from robodyn_ros.optional_packages import require
@@ -32,6 +33,9 @@ MOST_NUMBERS = 8 * 2**20
 """Numbers in a file."""
 
 MOST_COLUMNS = 10_000
+
+MEMORY, SECONDS = 512 * 2**20, 5
+"""Bytes and processor time [s] that a MAT or Parquet file may take while it is read by code of others."""
 
 _MOST_REMARKS = 100  # lines
 _DELIMITERS = ",;\t"
@@ -83,9 +87,15 @@ class Table:
         if reader is _from_parquet:
             require("pyarrow")
         try:
-            return cls(path, list(reader(read_file(path, LARGEST_TABLE), path)))
+            if reader in (_from_mat, _from_parquet):
+                return cls(path, call_bounded(_columns, reader, path, memory=MEMORY, seconds=SECONDS))
+            return cls(path, _columns(reader, path))
         except RecordingError:
             raise
+        except BoundsError:
+            raise RecordingError(f"{path}: expected a file that takes at most {MEMORY >> 20} MiB and {SECONDS} s to "
+                                 "read, received one that takes more, or that is damaged; thin the recording, or leave "
+                                 "columns out") from None
         except (InputError, OSError) as error:
             told = " ".join(str(error).split())
             raise RecordingError(told if str(path) in told else f"{path}: {told}") from None
@@ -118,6 +128,10 @@ class Table:
             raise InputError(f"{self.path}: expected columns of one length, received "
                              f"{list_names(f'{name}: {length}' for name, length in lengths.items())}")
         return names, np.stack([self.columns[name] for name in names], axis=1)
+
+
+def _columns(reader: Callable[[bytes, Path], Iterable[tuple[str, Any]]], path: Path) -> list[tuple[str, Any]]:
+    return list(reader(read_file(path, LARGEST_TABLE), path))
 
 
 def _check_size(path: Path, numbers: int, columns: int = 1) -> None:

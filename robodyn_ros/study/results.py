@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from robodyn_ros.bounded_files import LARGEST_JSON, is_file, json_value
+from robodyn_ros.bounded_process import BoundsError, call_bounded
 from robodyn_ros.checks import NOT_NEGATIVE, as_number
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError, shown
@@ -45,6 +46,9 @@ LAW, MOTION, SAMPLE, REASON, PROCESSOR = "law", "trajectory", "sample", "failed"
 
 LEAST_LIMIT, MOST_GROWTH = 64 * 2**20, 64
 """A file of results may hold so many bytes, and so many more for each of its own."""
+
+READ_SECONDS = 60
+"""Processor time that a Parquet file may take to be read [s]."""
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  # numbers of MessageHeader in format/Message.fbs of Apache Arrow
@@ -177,6 +181,10 @@ class Results:
                 raise InputError("it is no regular file")
             about, table = _read_stream(path) if path.suffix == Path(STREAM).suffix else _read_table(path)
             table.validate(full=True)
+        except BoundsError:
+            raise RecordingError(f"cannot read results from '{path}': it is damaged, or takes more than "
+                                 f"{_most_bytes(path) >> 20} MiB or {READ_SECONDS} s; expected a file that robodyn "
+                                 "study wrote") from None
         except (OSError, pa.ArrowException, InputError, ValueError, RecursionError) as error:
             raise RecordingError(f"cannot read results from '{path}': {_why(error)}; expected a file that robodyn "
                                  "study wrote") from None
@@ -266,15 +274,25 @@ def _read_stream(path: Path) -> tuple[About, pa.Table]:
     return about, pa.Table.from_batches(batches, reader.schema)
 
 
+def _most_bytes(path: Path) -> int:
+    """How large the content of a Parquet file may be [bytes]."""
+    return LEAST_LIMIT + MOST_GROWTH * path.stat().st_size
+
+
 def _read_table(path: Path) -> tuple[About, pa.Table]:
     """Return a Parquet file whose content is not much larger than the file."""
+    # What its footer says need not be true of its pages. The content is there three times, when it is sent.
+    return call_bounded(_read_parquet, path, memory=4 * _most_bytes(path), seconds=READ_SECONDS)
+
+
+def _read_parquet(path: Path) -> tuple[About, pa.Table]:
     with pq.ParquetFile(path, thrift_string_size_limit=LARGEST_JSON, thrift_container_size_limit=10**6) as file:
         about, found = _about(file.schema_arrow), file.metadata
         size = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
         cells = found.num_rows * found.num_columns
-        if max(8 * cells, size) > LEAST_LIMIT + MOST_GROWTH * path.stat().st_size:
+        if max(8 * cells, size) > _most_bytes(path):
             raise InputError(f"it would grow to {found.num_rows} rows and {size} bytes")
-        return about, file.read()
+        return about, file.read(use_threads=False)
 
 
 def _about(schema: pa.Schema) -> About:

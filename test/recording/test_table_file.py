@@ -139,6 +139,27 @@ def hostile_tables(folder):
     yield folder / "fifo.csv", "expected a regular file"
 
 
+def test_crafted_parquet_files_take_little_memory_and_time(tmp_path):
+    """What the headers of pages and the footer claim and hold: bombs, immense counts and sizes, thousands of groups."""
+    pytest.importorskip("pyarrow.parquet")
+    from bench.attack.parquet_files import hostile_tables as parquet_tables
+
+    path, refused = tmp_path / "crafted.parquet", {}
+    for name, content in parquet_tables():
+        path.write_bytes(content)
+        before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.thread_time()
+        try:
+            Table.from_file(path)
+        except RecordingError as error:
+            refused[name] = str(error)
+            assert path.name in refused[name] and "\n" not in refused[name], refused[name]
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+        assert time.thread_time() - begin < 2.0 and grown < 100, name
+    assert {name for name, line in refused.items() if "at most 512 MiB and 5 s" in line} >= {
+        "bomb_dictionary", "bomb_data", "bomb_gzip", "bombs", "groups"}
+    assert len(Table.from_file(written(tmp_path, "parquet")).columns) == 3
+
+
 def test_hostile_files_are_one_line_soon_and_with_little_memory(tmp_path):
     pytest.importorskip("pyarrow.parquet")
     for path, told in hostile_tables(tmp_path):
