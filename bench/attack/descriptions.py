@@ -19,24 +19,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from lxml import etree
 
 from bench.attack.files import MutatedFiles, fault_of_file, hostile_files
+from bench.attack.mjcf_files import MutatedMjcf
 from bench.attack.report import Report
+from bench.attack.soundness import unsound
+from bench.attack.xml_faults import NUMBERS, TEXTS, mutated_xml
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.description.model import RobotModel
-from robodyn_ros.dynamics.compiled_formulas import bias, mass_matrix
 from robodyn_ros.errors import DescriptionWarning, RobodynError
+from robodyn_ros.optional_packages import is_installed
 from robodyn_ros.resources import actuators_file, robot_file, shipped_robots
 from robodyn_ros.robot import Robot
-
-NUMBERS = ("0", "-1", "1e-308", "1e-30", "1e-9", "1e6", "1e20", "1e100", "-1e150", "1e300", "1e308", "-1e308", "nan",
-           "inf", "-inf", "1e999", "", "zero", "1 2", "0x10", "١")
-"""Texts in place of a number."""
-
-TEXTS = ("", " ", "base_link", "joint1", "link1", "a" * 100_000, "\N{COMBINING DIAERESIS}" * 50, "fixed", "floating",
-         "prismatic", "$(arg name)", "../../x", "]]>", "\u009b2J")
-"""Texts in place of a name or a type."""
 
 URDFS_FOR_EACH_YAML, URDFS_FOR_EACH_REPORT = 10, 1000
 LEAST_URDFS = 100
@@ -58,7 +51,9 @@ def attack_descriptions(seed: int, end: float, report_path: Path, count: int) ->
     report = Report(seed)
     os.nice(BACKGROUND)
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["ROBODYN_CACHE_DIR"] = f"{folder}/cache"  # a robot of an MJCF file is kept there
         path, files = Path(folder) / "hardware.yaml", MutatedFiles(Path(folder))
+        mjcf = MutatedMjcf(Path(folder)) if is_installed("mujoco") else None
         (Path(folder) / "hostile").mkdir()
         for number, file in enumerate(hostile_files(Path(folder) / "hostile")):
             _judge(report, "hostile files", number, lambda file=file: fault_of_file(file))  # type: ignore[misc]
@@ -67,6 +62,9 @@ def attack_descriptions(seed: int, end: float, report_path: Path, count: int) ->
             if number % URDFS_FOR_EACH_YAML == 0:
                 path.write_bytes(mutated_yaml(seed, number))
                 _judge(report, "YAML files", number, lambda: yaml_fault(path))
+                if mjcf is not None:
+                    _judge(report, "MJCF files", number // URDFS_FOR_EACH_YAML, lambda mjcf=mjcf, number=number: (  # type: ignore[misc]
+                        mjcf.fault(seed, number // URDFS_FOR_EACH_YAML)))
                 for kind in files.kinds:
                     _judge(report, kind, number, lambda kind=kind, number=number: files.fault(  # type: ignore[misc]
                         kind, seed, number))
@@ -94,7 +92,7 @@ def mutated_urdfs(seed: int) -> Iterator[bytes]:
     sources = [robot_file(name).read_bytes() for name in shipped_robots()]
     for number in _counter():
         chance = random.Random(f"{seed} {number}")
-        yield _mutated(chance.choice(sources), chance)
+        yield mutated_xml(chance.choice(sources), chance)
 
 
 def fault_of(urdf: bytes) -> str | None:
@@ -118,83 +116,11 @@ def fault_of(urdf: bytes) -> str | None:
             return unsound(robot.model)
 
 
-def unsound(model: RobotModel) -> str:
-    """Return why the dynamics of a robot are not sound at three configurations; empty if they are."""
-    chance = np.random.default_rng(0)
-    for q in chance.uniform(-1.0, 1.0, (3, model.n)):
-        matrix, effort = mass_matrix(model, q), bias(model, q, np.ones(model.n))
-        if not (np.isfinite(matrix).all() and np.isfinite(effort).all()):
-            return f"mass matrix {matrix.tolist()}, bias {effort.tolist()} at q = {q.tolist()}"
-        try:
-            np.linalg.cholesky(matrix)
-        except np.linalg.LinAlgError:
-            return f"mass matrix {matrix.tolist()} is not positive definite at q = {q.tolist()}"
-        if not np.isfinite(np.linalg.solve(matrix, np.ones(model.n) - effort)).all():
-            return f"accelerations are not finite at q = {q.tolist()}"
-    return ""
-
-
 def _counter() -> Iterator[int]:
     number = 0
     while True:
         yield number
         number += 1
-
-
-def _mutated(source: bytes, chance: random.Random) -> bytes:
-    if chance.random() < 0.15:
-        return _with_broken_text(source, chance)
-    root = etree.fromstring(source)
-    for _ in range(chance.randint(1, 4)):
-        chance.choices((_change_number, _change_text, _change_tree, _add_mimic), (6, 1, 2, 1))[0](root, chance)
-    return etree.tostring(root)
-
-
-def _with_broken_text(source: bytes, chance: random.Random) -> bytes:
-    place, length = chance.randrange(len(source)), chance.randint(1, 40)
-    filling = (b"", chance.randbytes(length), b"<" * length, b"<a>" * 3000, b'<!DOCTYPE r [<!ENTITY a "b">]>')
-    return source[:place] + chance.choice(filling) + (source[place + length:] if chance.random() < 0.8 else b"")
-
-
-def _change_number(root: etree._Element, chance: random.Random) -> None:
-    names = ("xyz", "rpy", "value", "ixx", "ixy", "ixz", "iyy", "iyz", "izz", "lower", "upper", "velocity", "effort",
-             "damping", "friction", "multiplier", "offset")
-    found = [(element, name) for element in root.iter(etree.Element) for name in names if name in element.attrib]
-    if not found:
-        return
-    element, name = chance.choice(found)
-    words = element.get(name).split() or ["0"]
-    words[chance.randrange(len(words))] = (chance.choice(NUMBERS) if chance.random() < 0.6 else
-                                           repr(chance.choice((-1, 1)) * 10.0 ** chance.uniform(-30.0, 30.0)))
-    element.set(name, " ".join(words))
-
-
-def _change_text(root: etree._Element, chance: random.Random) -> None:
-    found = [(element, name) for element in root.iter(etree.Element) for name in ("name", "link", "type", "joint")
-             if name in element.attrib]
-    if found:
-        element, name = chance.choice(found)
-        element.set(name, chance.choice(TEXTS))
-
-
-def _change_tree(root: etree._Element, chance: random.Random) -> None:
-    elements = [element for element in root.iter(etree.Element) if element is not root]
-    if not elements:
-        return
-    element = chance.choice(elements)
-    parent = element.getparent()
-    if chance.random() < 0.6:
-        parent.remove(element)
-    else:
-        chance.choice([root, *elements]).append(etree.fromstring(etree.tostring(element)))
-
-
-def _add_mimic(root: etree._Element, chance: random.Random) -> None:
-    joints = root.findall("joint")
-    if joints:
-        names = [joint.get("name", "") for joint in joints]
-        etree.SubElement(chance.choice(joints), "mimic", joint=chance.choice(names), multiplier=chance.choice(NUMBERS),
-                         offset=chance.choice(NUMBERS))
 
 
 def mutated_yaml(seed: int, number: int) -> bytes:

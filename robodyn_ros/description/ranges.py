@@ -20,6 +20,9 @@ LENGTH = Range(-1e6, 1e6)
 ANGLE = Range(-1e6, 1e6)
 """Roll, pitch and yaw, and the angles of a Denavit-Hartenberg table [rad]."""
 
+GRAVITY = Range(-1e6, 1e6)
+"""Components of the gravitational acceleration [m/s^2]."""
+
 AXIS = Range(-1e6, 1e6)
 """Components of an axis, which is normalised."""
 

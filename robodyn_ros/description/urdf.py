@@ -33,10 +33,11 @@ from robodyn_ros.description.joint_and_link_elements import (
 )
 from robodyn_ros.description.load_options import LoadOptions
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
-from robodyn_ros.description.ranges import LENGTH, MOST_JOINTS, MULTIPLIER
+from robodyn_ros.description.ranges import GRAVITY, LENGTH, MOST_JOINTS, MULTIPLIER
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.transmissions import read_transmissions
 from robodyn_ros.description.tree import lay_out
+from robodyn_ros.errors import InputError
 
 Relation = tuple[str, float, float]
 """Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""
@@ -57,7 +58,7 @@ def load_urdf(path: str | Path, **options: Unpack[LoadOptions]) -> RobotModel:
 
     Raises:
         DescriptionError: The description cannot be used; or it is odd, and ``strict`` is set.
-        InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
+        InputError: ``gravity`` is not three numbers of at most 1e6, or no link is called ``tip_link``.
 
     Warns:
         DescriptionWarning: A value is physically implausible but can be computed; docs/urdf.md lists the cases.
@@ -98,9 +99,12 @@ def check_gravity(gravity: Sequence[float] | Array) -> Array:
         A copy.
 
     Raises:
-        InputError: It is not three finite numbers.
+        InputError: It is not three numbers in the range `GRAVITY`.
     """
-    return as_floats(gravity, (3,), "gravity, in base axes").copy()
+    found = as_floats(gravity, (3,), "gravity, in base axes").copy()
+    if not GRAVITY.holds(found).all():
+        raise InputError(f"gravity, in base axes: expected three times {GRAVITY}, received {found.tolist()}")
+    return found
 
 
 def _build_model(document: Document, report: Report, gravity: Array, hold_massless: bool) -> RobotModel:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.bounded_files import read_file
-from robodyn_ros.errors import DescriptionError, InputError, escaped
+from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError, escaped
 from robodyn_ros.optional_packages import missing
 
 LARGEST_MJCF = 16 * 2**20
@@ -102,10 +103,29 @@ def read_mujoco_model(path: Path) -> MujocoModel:
         kind, found = ("plugin", spec.plugins) if spec.plugins else ("flex", spec.flexes)
         raise DescriptionError(f"{path}: {kind} '{found[0].name}': a URDF has no word for it; remove it")
     files = _leave_out_files(mujoco, path, spec)
+    return MujocoModel(path, spec, compile_spec(spec, str(path)), files)
+
+
+def compile_spec(spec: Any, name: str) -> Any:
+    """Return MuJoCo's ``MjModel`` of a specification; it warns of what MuJoCo warns of.
+
+    Args:
+        spec: The specification.
+        name: What it is called in messages.
+
+    Raises:
+        DescriptionError: MuJoCo cannot compile it.
+    """
     try:
-        return MujocoModel(path, spec, spec.compile(), files)
-    except ValueError as error:
-        raise DescriptionError(f"{path}: MuJoCo cannot compile it: {one_line(error)}") from None
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            model = spec.compile()
+    except (ValueError, import_mujoco().FatalError) as error:
+        raise DescriptionError(f"{name}: MuJoCo cannot compile it: {one_line(error)}") from None
+    for number, warning in enumerate(found):
+        warnings.warn(DescriptionWarning(f"{name}: MuJoCo: {one_line(warning.message)}", name, number, len(found)),
+                      stacklevel=2)
+    return model
 
 
 def read_spec(path: Path) -> Any:
@@ -293,7 +313,7 @@ def _has_inertia_of_shapes(mujoco: Any, spec: Any, body: Any) -> bool:
     return False
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: Warning | Exception | str) -> str:
     """Return a message of MuJoCo as one line."""
     lines = (line.strip().removeprefix("Error: ") for line in str(error).splitlines())
     return escaped(", ".join(line for line in lines if line))

@@ -22,6 +22,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
+from robodyn_ros.checks import Range
 from robodyn_ros.errors import DescriptionError
 from robodyn_ros.mjcf.model_file import MujocoModel, import_mujoco, read_mujoco_model
 
@@ -32,6 +33,8 @@ _READABLE_MESHES = (".stl", ".obj", ".dae", ".ply", ".glb")
 _NO_NAME = "MuJoCo Model"  # that of a file without a name
 _DISPLAYED_GROUPS = 3
 """MuJoCo's viewer shows geoms of the groups 0 to 2."""
+_GEAR = Range(-1e6, 1e6)
+"""Of an actuator, as of the reduction in a URDF."""
 
 
 class ConvertedRobot(NamedTuple):
@@ -253,9 +256,12 @@ class _Writer:
         armature, damping = float(model.dof_armature[dof]), float(model.dof_damping[dof, ...].item())
         for row in range(model.nactuator):
             if self._drives_joint(row) and model.actuator_trnid[row, 0] == joint:
-                square = float(model.actuator_gear[row, 0]) ** 2
-                armature += square * float(model.actuator_armature[row])
-                damping += square * float(model.actuator_damping[row])
+                gear = float(model.actuator_gear[row, 0])
+                if not _GEAR.holds(gear):
+                    raise self._refuse("actuator", self._found.spec.actuators[row], f"gear: expected {_GEAR}, "
+                                       f"received {gear:g}", "correct it")
+                armature += gear**2 * float(model.actuator_armature[row])
+                damping += gear**2 * float(model.actuator_damping[row])
         return armature, damping
 
     # Elements

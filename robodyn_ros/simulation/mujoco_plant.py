@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from robodyn_ros.checks import as_floats
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError, shown
+from robodyn_ros.mjcf.model_file import one_line
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
@@ -288,7 +289,10 @@ class MujocoPlant(SimulatedRobot):
             motors = np.where(linear, drives.motor_effort, saturation * np.where(linear, 0.0, self._limit))
             data.qfrc_applied[:] = self._external
             data.qfrc_applied[dofs] += drives.effort + limits.on_joints(motors)
-            mujoco.mj_step(engine, data)
+            try:
+                mujoco.mj_step(engine, data)
+            except mujoco.FatalError as error:  # of numbers that overflow
+                self._diverged(one_line(error))
             if not (np.abs(data.qacc).max() < _GREATEST and np.abs(data.qvel).max() < _GREATEST):
                 self._diverged()
             v = data.qvel[dofs]
@@ -344,14 +348,14 @@ class MujocoPlant(SimulatedRobot):
         np.add.at(of_motors, joint[joint >= 0], force[rows][joint >= 0])
         return friction, np.where(self.q - self._lower < self._upper - self.q, stops, -stops), of_motors
 
-    def _diverged(self) -> None:
+    def _diverged(self, reason: str = "") -> NoReturn:
         """Restore the last good state, and raise."""
         velocity = self._data.qvel[self._scene.dofs].tolist()
         self._mujoco.mj_setState(self._engine, self._data, self._before, self._everything)
         raise SimulationError(
-            f"the simulation of '{self.robot.name}' on MuJoCo diverged at {self.time:.6g} s: velocities became "
-            f"{velocity} from {self.v.tolist()} under efforts {self._command.effort.tolist()}; use a "
-            f"smaller step (now {self.step} s) or reset")
+            f"the simulation of '{self.robot.name}' on MuJoCo diverged at {self.time:.6g} s: "
+            f"{reason}{'; ' if reason else ''}velocities became {velocity} from {self.v.tolist()} under efforts "
+            f"{self._command.effort.tolist()}; use a smaller step (now {self.step} s) or reset")
 
     def _begin(self, state: PlantState) -> None:
         """Set the state of the robot's joints."""
@@ -363,7 +367,11 @@ class MujocoPlant(SimulatedRobot):
             data.qpos[position] = multiplier * self.q[joint] + offset
         data.qacc_warmstart[:] = 0.0
         self._lock(np.zeros(self.robot.n, dtype=bool))
-        self._mujoco.mj_forward(self._engine, data)
+        try:
+            self._mujoco.mj_forward(self._engine, data)
+        except self._mujoco.FatalError as error:
+            raise SimulationError(f"{self._scene.name}: MuJoCo cannot simulate it with '{self.robot.name}' at "
+                                  f"{self.q.tolist()}: {one_line(error)}") from None
         self._snapshot = data.qpos.copy(), data.qvel.copy()
         self._report = self.model.report_at_rest()
 

@@ -115,17 +115,23 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     mujoco, robot = import_mujoco(), plant.model
     name = f"mujoco_scene '{path}'" if path else f"MuJoCo's model of '{robot.name}'"
     spec = _read(mujoco, path, name) if path else mujoco.MjSpec()
-    base = _base_of_description(spec, robot, name) if path else spec.worldbody.add_body(name=robot.base_link)
-    if base is not None:
-        _add_robot(mujoco, spec, base, robot)
-    _drive(mujoco, spec, plant)
+    try:
+        base = _base_of_description(spec, robot, name) if path else spec.worldbody.add_body(name=robot.base_link)
+        if base is not None:
+            add_robot(mujoco, spec, base, robot)
+        _drive(mujoco, spec, plant)
+    except InputError:
+        raise
+    except ValueError as error:  # a name of the robot that the scene has, too
+        raise InputError(f"{name}: MuJoCo cannot add '{robot.name}': {one_line(error)}; give it another name there"
+                         ) from None
     for flag, needed in _NEEDED.items():
         if spec.option.disableflags & getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}"):
             raise InputError(f"{name}: expected the flag '{flag}' enabled, since {needed} it, received 'disable'")
     try:
-        model = spec.compile()
-    except ValueError as error:
-        raise InputError(f"{name}: MuJoCo cannot compile it: {one_line(error)}") from None
+        model = model_file.compile_spec(spec, name)
+    except DescriptionError as error:
+        raise InputError(str(error)) from None
     model.opt.timestep = plant.step
     model.opt.integrator = {Integrator.SEMI_IMPLICIT_EULER: mujoco.mjtIntegrator.mjINT_EULER,
                             Integrator.RUNGE_KUTTA: mujoco.mjtIntegrator.mjINT_RK4}[plant.integrator]
@@ -214,8 +220,15 @@ def _kind(joint: Joint) -> Any:
     return kinds.mjJNT_SLIDE if joint.kind == "prismatic" else kinds.mjJNT_HINGE
 
 
-def _add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
-    """Add the moving bodies, joints and frames of the description, without shapes."""
+def add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
+    """Add the moving bodies, joints and frames of a description, without shapes.
+
+    Args:
+        mujoco: The module.
+        spec: MuJoCo's ``MjSpec``.
+        base: Its body that is the base of the robot.
+        robot: The description.
+    """
     for bound in ("boundmass", "boundinertia"):
         setattr(spec.compiler, bound, max(getattr(spec.compiler, bound), _LEAST_INERTIA))
     unit = 180.0 / np.pi if spec.compiler.degree else 1.0

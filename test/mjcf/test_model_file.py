@@ -12,7 +12,7 @@ import os
 
 import pytest
 
-from robodyn_ros import DescriptionError, InputError, Robot
+from robodyn_ros import DescriptionError, InputError, RobodynError, Robot
 from robodyn_ros.mjcf import model_file
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
@@ -53,6 +53,26 @@ def test_a_bad_file_is_one_line(tmp_path, text, message):
     (tmp_path / "inner.xml").write_text(f"<mujoco><replicate count='9e9'>{BODY}</replicate></mujoco>")
     (tmp_path / "robot.xml").write_text(text)
     refuses(tmp_path / "robot.xml", message)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (f"<option gravity='0 0 -1e308'/><worldbody>{BODY}</worldbody>", "gravity, in base axes: expected three times"),
+    ("<worldbody><body><joint name='j'/><geom size='1'/></body></worldbody><actuator><motor joint='j' gear='1e200' "
+     "armature='1'/></actuator>", "line 1, an? actuator .*gear: expected"),
+])
+def test_numbers_that_overflow_are_one_line(tmp_path, text, message):
+    (tmp_path / "robot.xml").write_text(f"<mujoco>{text}</mujoco>")
+    with pytest.raises(RobodynError, match=message) as caught:
+        Robot.from_mjcf(tmp_path / "robot.xml")
+    assert "\n" not in str(caught.value)
+
+
+def test_mutated_files_are_sound_or_one_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROBODYN_CACHE_DIR", str(tmp_path / "cache"))
+    from bench.attack.mjcf_files import MutatedMjcf
+
+    files = MutatedMjcf(tmp_path)
+    assert {files.fault(2, number) for number in range(200)} == {None, ""}
 
 
 def test_files_that_no_dynamics_needs_are_not_opened(tmp_path):

@@ -14,7 +14,7 @@ import sys
 import numpy as np
 import pytest
 
-from robodyn_ros import InputError, Robot
+from robodyn_ros import InputError, RobodynError, Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.mujoco_scene import import_mujoco
 
@@ -71,6 +71,18 @@ def test_box_falls_onto_the_floor_and_an_arm_bears_another_one(tmp_path):
     assert abs(plant.v[0]) < 0.02
     plant.reset()
     assert height(plant, "box") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ("<site name='base'/><body name='upper'><geom size='1'/></body>", "repeated name 'upper'.*another name there"),
+    ("<site name='base'/><body name='base'><geom size='1'/></body>", "repeated name 'base'.*another name there"),
+    (ARM.format(inside="") + "<body pos='0 0 1e308'><freejoint/><geom size='1'/></body><geom type='plane' size='1 1 1' "
+     "pos='0 0 1e308'/>", "MuJoCo|diverge"),
+])
+def test_scenes_at_which_mujoco_itself_fails_are_one_line(tmp_path, body, message):
+    with pytest.raises(RobodynError, match=message) as caught:
+        plant_in(scene(tmp_path, body))
+    assert "\n" not in str(caught.value) and "scene.xml" in str(caught.value)
 
 
 def test_closed_loop_holds_together(tmp_path):
