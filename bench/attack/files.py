@@ -5,13 +5,14 @@
 # applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
-"""Files of strangers: recordings, results, checkpoints, scenes; hostile ones by hand, and mutated ones by chance."""
+"""Files of strangers: recordings, tables, results, checkpoints, scenes; hostile by hand, and mutated by chance."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import resource
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,11 +22,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from mcap_ros2.writer import Writer
+from scipy.io import savemat
 
+from bench.attack.parquet_files import bomb, good_table, hostile_tables, many_groups, mutated_headers
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.optional_packages import is_installed
 from robodyn_ros.recording.recorded_ticks import RecordedTicks
 from robodyn_ros.recording.run import Run
+from robodyn_ros.recording.table_file import Table
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
@@ -48,6 +52,9 @@ string frame_id
 SECOND = 1_000_000_000
 LONGEST = 3.0
 """Processor time for a hostile file [s]."""
+
+LARGEST_GROWTH = 400
+"""Memory for a hostile file [MB]."""
 
 Message = Mapping[str, Any]
 
@@ -236,9 +243,32 @@ def hostile_scenes(folder: Path) -> Iterator[Path]:
     yield folder / "large.xml"
 
 
+def hostile_parquet_files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Make tables and results, with their names; those of results begin with the word."""
+    yield from hostile_tables()
+    good = write_results(folder / "good.parquet").read_bytes()
+    yield "results_bomb", bomb(good, "zstd")
+    yield "results_groups", many_groups(good)
+
+
+def write_results(path: Path) -> Path:
+    """Write results of a study beside their stream."""
+    about = About("arm.yaml", "digest", "", "", 0, 8, ("payload.mass",), {})
+    stream = ResultStream(path.with_name(STREAM), about)
+    stream.append({"law": "pd", SAMPLE: np.arange(8), "rms_error": np.ones(8), "payload.mass": np.ones(8)})
+    stream.close()
+    Results.read(path.with_name(STREAM)).write(path)
+    return path
+
+
 def hostile_files(folder: Path) -> Iterator[Path]:
     """Write all hostile files, one after another."""
     yield from hostile_recordings(folder)
+    for name, content in hostile_parquet_files(folder):
+        path = folder / f"{name}.parquet"
+        path.write_bytes(content)
+        yield path
+        path.unlink()
     if is_installed("mujoco"):
         yield from hostile_scenes(folder)
 
@@ -249,10 +279,12 @@ def fault_of_file(path: Path) -> str | None:
     Raises:
         Exception: Reading raised an error outside the family.
     """
-    begin, refused = time.thread_time(), False
+    begin, before, refused = time.thread_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, False
     try:
         if path.suffix == ".xml":
             MujocoPlant(Robot.from_urdf(robot_file(ROBOT)), scene=str(path))
+        elif path.suffix == ".parquet":
+            (Results.read if path.stem.startswith("results") else Table.from_file)(path)
         else:
             _read_recording(path)
     except RobodynError as error:
@@ -261,6 +293,8 @@ def fault_of_file(path: Path) -> str | None:
             return f"an error of several lines: {error}"
     if (seconds := time.thread_time() - begin) > LONGEST:
         return f"it took {seconds:.1f} s"
+    if (grown := (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10) > LARGEST_GROWTH:
+        return f"it took {grown} MB"
     return None if refused else ""
 
 
@@ -273,18 +307,24 @@ class MutatedFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        about = About("arm.yaml", "digest", "", "", 0, 8, ("payload.mass",), {})
-        stream = ResultStream(folder / STREAM, about)
-        stream.append({"law": "pd", SAMPLE: np.arange(8), "rms_error": np.ones(8), "payload.mass": np.ones(8)})
-        stream.close()
-        Results.read(folder / STREAM).write(folder / "samples.parquet")
+        results = write_results(folder / "samples.parquet").read_bytes()
         recording = write_recording(folder / "run.mcap", states(50), parameters=parameters(update_rate=500), texts={
             **_description()})
+        columns = dict(zip(("t", "q_1", "q_2"), np.random.default_rng(0).normal(size=(3, 50)), strict=True))
+        np.savetxt(folder / "table.csv", np.stack(list(columns.values())).T, delimiter=",", header=",".join(columns),
+                   comments="")
+        np.savez_compressed(folder / "table.npz", **columns)
+        savemat(folder / "table.mat", columns, do_compression=True)
+        (folder / "table.parquet").write_bytes(good_table())
         search = json.dumps({"digest": "d", "costs": [[1.0, 2.0, 3.0]] * 4}).encode()
         self.kinds: dict[str, tuple[bytes, Path, Callable[[Path], object]]] = {
+            **{f"{kind} tables": ((folder / f"table.{kind}").read_bytes(), folder / f"mutated_table.{kind}",
+                                  Table.from_file) for kind in ("csv", "npz", "mat", "parquet")},
+            "headers of tables": (good_table(), folder / "headers.parquet", Table.from_file),
+            "headers of results": (results, folder / "mutated.parquet", Results.read),
             "recordings": (recording.read_bytes(), folder / "mutated.mcap", _read_recording),
             "streams of results": ((folder / STREAM).read_bytes(), folder / f"mutated_{STREAM}", Results.read),
-            "tables of results": ((folder / "samples.parquet").read_bytes(), folder / "mutated.parquet", Results.read),
+            "tables of results": (results, folder / "mutated.parquet", Results.read),
             "checkpoints": (search, folder / "search.json", lambda path: Checkpoint(path, "d", resume=True)),
         }
 
@@ -295,7 +335,8 @@ class MutatedFiles:
             Exception: Reading raised an error outside the family.
         """
         good, path, read = self.kinds[kind]
-        path.write_bytes(mutated(good, random.Random(f"{seed} {number} {kind}")))
+        mutate = mutated_headers if kind.startswith("headers") else mutated
+        path.write_bytes(mutate(good, random.Random(f"{seed} {number} {kind}")))
         try:
             read(path)
         except (RobodynError, pa.ArrowException) as error:
