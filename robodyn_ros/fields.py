@@ -244,7 +244,7 @@ class Field:
     def read(self, word: str, where: str) -> Any:
         """Return the value of a word of a command line; arguments and errors as for `checked`."""
         try:
-            value = self.value_type(word)
+            value = {"true": True, "false": False}.get(word, word) if self.value_type is bool else self.value_type(word)
         except ValueError:
             value = word
         return self.checked(value, where)
@@ -264,6 +264,12 @@ class Field:
     def renamed(self, name: str, **changes: Any) -> Self:
         """Return this declaration under another name, with other changes."""
         return dataclasses.replace(self, name=name, **changes)
+
+
+def is_named(name: str, wanted: str) -> bool:
+    """Whether a parameter has a name, or belongs to a group of that name; ``*`` stands for any part of it."""
+    parts, wants = name.split("."), wanted.split(".")
+    return len(parts) >= len(wants) and all(want in ("*", part) for part, want in zip(parts, wants, strict=False))
 
 
 def declare(default: Any = MISSING, *, description: str, **options: Any) -> Any:

@@ -21,6 +21,7 @@ import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import DRIVERS
+from robodyn_ros.commands.law_parameters import given_parameters
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.signal_files import signals_of_words
 from robodyn_ros.commands.simulation_setup import check_surroundings
@@ -28,6 +29,7 @@ from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.law_inputs import state_form
+from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller, needs_file
 from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
@@ -152,9 +154,9 @@ def perform(
     robot: Robot, controller: str, motion: JointTrajectory, plant: PlantModel | None = None,
     period: float = DEFAULT_PERIOD, rest: float = 0.3, position_noise: float = 0.0,
     velocity_noise: float = 0.0, seed: int = 0, engine: SimulatedRobot | None = None,
-    signals: Mapping[str, Any] | None = None,
+    signals: Mapping[str, Any] | None = None, parameters: Parameters | None = None,
 ) -> Performance:
-    """Simulate a controller with its default parameters for the control period.
+    """Simulate a controller.
 
     A controller that follows poses receives the poses of the tip link in the motion.
 
@@ -170,13 +172,14 @@ def perform(
         seed: Seed of the noise.
         engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
         signals: Scripted inputs of the controller by name.
+        parameters: Parameters of the controller; None: the defaults for the control period.
 
     Raises:
         InputError: The controller follows neither joints nor poses, or an argument is out of range.
         PluginError: No controller has that name, or it fails.
         SimulationError: The state became infinite or NaN.
     """
-    law = make_controller(controller, robot.with_timing(period))
+    law = make_controller(controller, robot.with_timing(period), parameters)
     if law.follows not in (JointReference, TipReference):
         raise InputError(f"compare: expected controllers that follow joints or poses, received '{controller}'")
     loop = ClosedLoop(law, plant, period, engine)
@@ -357,9 +360,11 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     names = named_controllers(options) or comparable()
     signals = signals_of_words(options.signal, {name: state_form(load_controller(name), robot.n) for name in names}
                                ) if options.signal else {}
+    parameters = given_parameters(options.set, names, robot.with_timing(options.period))
     results = compare(names, lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
-        velocity_noise=options.velocity_noise, seed=options.seed, engine=engine, signals=signals.get(name)))
+        velocity_noise=options.velocity_noise, seed=options.seed, engine=engine, signals=signals.get(name),
+        parameters=parameters.get(name)))
     performances = [one for one in results if isinstance(one, Performance)]
     failures = [one for one in results if isinstance(one, Failure)]
     if not performances:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.commands.law_parameters import add_set_option, given_parameters
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
 from robodyn_ros.common_fields import DELAY, PERIOD, STEP
 from robodyn_ros.fields import Field
@@ -36,8 +37,7 @@ def add_commands(commands: Subparsers) -> None:
     export.add_argument("--to", choices=TARGETS, default=TARGETS[0], help="c: the law, and trajectories, limits, soft "
                         "start and stop of this robot; ros2_control: an ament_cmake package with a plugin of "
                         "controller_interface (default: %(default)s)")
-    export.add_argument("--set", nargs="+", default=[], metavar="GAIN=VALUE", help="gains that the law begins with, "
-                        "such as gains.elbow_joint.p=80, or the file of a policy, file=reach.yaml")
+    add_set_option(export)
     add_options(export, *(replace(field, default=None, description=f"{text} (default: {field.default})")
                           for field, text in ((PERIOD, f"{PERIOD.description} that default gains are for"),
                                               (DELAY, DELAY.description))))
@@ -139,19 +139,7 @@ def _name(law: str) -> str:
 
 def _law(options: Namespace, robot: Any) -> Any:
     """The law with the gains for the timing, and some set anew."""
-    from robodyn_ros.commands.quantities import parse_quantity
-    from robodyn_ros.control.registry import load_controller, make_controller
-    from robodyn_ros.errors import InputError
+    from robodyn_ros.control.registry import make_controller
 
     robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)
-    own, values = load_controller(options.law).Parameters(), {}
-    declared = own.declarations()
-    for assignment in options.set:
-        gain, equals, text = assignment.partition("=")
-        if not (gain and equals):
-            raise InputError(f"export: --set: expected GAIN=VALUE, received '{assignment}'")
-        if gain in values:
-            raise InputError(f"export: --set: expected each gain once, received '{gain}' twice")
-        is_text = gain in declared and declared[gain].value_type is str
-        values[gain] = text if is_text else parse_quantity(text, {}, f"--set {gain}")
-    return make_controller(options.law, robot, own.with_flat_values(robot, values) if values else own)
+    return make_controller(options.law, robot, given_parameters(options.set, [options.law], robot).get(options.law))

@@ -99,7 +99,7 @@ def _search(law: str, task: RobustTask, folder: Path, options: Namespace, machin
     print(f"\n{how}\n\n{gains_table(found, study.robot)}\n\nRMS tracking error on {len(before)} fresh samples "
           f"[mrad or mm]:\n\n{_before_and_after(before, after)}\n\n{margins(new, found.after)}")
     files = [folder / name for name in ("parameters.yaml", "errors.png")]
-    files[0].write_text(parameter_file(found, study.robot, study.laws[law].name,
+    files[0].write_text(parameter_file(found, study.laws[law].controller.robot, study.laws[law].name,
                                        f"Found by robodyn tune --study, seed {options.seed}: {how}."))
     save_cumulative([Cumulated("before", before), Cumulated("after", after)], files[1],
                     f"{law} on {study.robot.name}: fresh samples of {study.name}", "RMS tracking error [mrad or mm]")

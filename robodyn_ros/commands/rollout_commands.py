@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
+from robodyn_ros.commands.law_parameters import add_set_option
 from robodyn_ros.commands.options import Subparsers, add_options, add_task_options, given_robot
 from robodyn_ros.commands.simulation_setup import ENGINES
 from robodyn_ros.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
@@ -23,7 +24,7 @@ from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
 
 NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "world", "driver", "engine", "period", "step",
-                  "position_noise", "velocity_noise")
+                  "position_noise", "velocity_noise", "set")
 """Options of ``tune`` that a study has in its file."""
 
 ROBUST_POPULATION = 24
@@ -42,6 +43,7 @@ def add_commands(commands: Subparsers) -> None:
     add_task_options(tune, "laws that follow joints or poses, tuned one after the other (default: computed_torque, or "
                      "all of the study)", ["computed_torque"])
     tune.add_argument("--gains", nargs="+", help="parameters to search (default: gains such as p, d, i)")
+    add_set_option(tune)
     _add_simulator_options(tune)
     add_options(
         tune,
@@ -73,10 +75,11 @@ def add_commands(commands: Subparsers) -> None:
     compare = commands.add_parser(
         "compare",
         help="simulate several control laws on the same motion: a table and a picture",
-        description="Simulate control laws with their default parameters on the same robot and the same motion. Prints "
-        "and draws the errors, efforts and work of each.",
+        description="Simulate control laws, with their default parameters but for those set, on the same robot and the "
+        "same motion. Prints and draws the errors, efforts and work of each.",
     )
     add_task_options(compare, "laws that follow joints or poses (default: all)")
+    add_set_option(compare)
     _add_simulator_options(compare)
     add_options(
         compare,

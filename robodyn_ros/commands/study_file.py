@@ -50,9 +50,10 @@ class StudySection:
     """The fields of a study."""
 
     laws: Any = declare(kind=object, description="names of laws; or by label, each with `controller`, `parameters` (a "
-                        "file as `robodyn tune` writes), `gains` (distributions by name, such as `p` or "
-                        "`gains.joint1.p`) and `signals` (scripted inputs by name: numbers, a CSV file of times and "
-                        "values, or these as `value` with `period` and `delay` [s])")
+                        "file as `robodyn tune` writes, or values by name, such as `file: reach.yaml`), `gains` "
+                        "(distributions by name, such as `p` or `gains.joint1.p`) and `signals` (scripted inputs by "
+                        "name: numbers, a CSV file of times and values, or these as `value` with `period` and `delay` "
+                        "[s])")
     robot: Any = declare(DEFAULT_ROBOT, kind=object, description="a shipped robot, or a URDF file")
     complete: Any = declare(None, kind=object, description="how missing inertias are estimated, as `--complete` of "
                             "commands: `mass=35`, for example")
@@ -155,6 +156,16 @@ def law_parameters(file: Path, controller: str, robot: Robot, own: Parameters) -
         raise InputError(f"{file}: {error}") from None
 
 
+def _with_values(where: str, given: Mapping[str, Any], robot: Robot, own: Parameters, folder: Path) -> Parameters:
+    """Return the parameters of a law with those that stand in the study itself; files are those of its folder."""
+    files = {name for name, field in own.declarations().items() if field.file}
+    values = {name: _file(value, folder) if name in files else value for name, value in _flat(given)}
+    try:
+        return own.with_flat_values(robot, values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in table.items():
         if isinstance(value, Mapping):
@@ -175,7 +186,9 @@ def _laws(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[
         found = section(_LawSection, place, values)
         name = str(found.controller or label)
         own = load_controller(name).Parameters()
-        if found.parameters is not None:
+        if isinstance(found.parameters, Mapping):
+            own = _with_values(f"{place}: parameters", found.parameters, robot, own, folder)
+        elif found.parameters is not None:
             own = law_parameters(Path(_file(found.parameters, folder)), name, robot, own)
         controller = make_controller(name, robot, own)
         if controller.follows not in (JointReference, TipReference):

@@ -22,6 +22,7 @@ import yaml
 
 from robodyn_ros.commands.compare import simulator
 from robodyn_ros.commands.gain_search import Generation, tune
+from robodyn_ros.commands.law_parameters import given_parameters
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.trajectory_files import read_motion
@@ -64,7 +65,9 @@ def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> 
             raise InputError(f"tune: expected a controller that follows joints or poses, received '{name}'")
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(robot.model, offset_start(robot, motion.sample(0.0).q), options)
-    loops = {name: ClosedLoop(make_controller(name, robot.with_timing(options.period)), plant, options.period, engine)
+    timed = robot.with_timing(options.period)
+    parameters = given_parameters(options.set, names, timed)
+    loops = {name: ClosedLoop(make_controller(name, timed, parameters.get(name)), plant, options.period, engine)
              for name in names}
     for loop in loops.values():
         searched_fields(loop.controller.parameters, options.gains)  # raises before the first search
@@ -196,7 +199,7 @@ def plot_search(tuning: Tuning, before: Rollout, after: Rollout, path: str | Pat
 
 
 def parameter_file(tuning: Tuning, robot: Robot, controller: str, comment: str) -> str:
-    """A YAML file of ROS parameters that puts the controller and the gains found in force.
+    """A YAML file of ROS parameters that puts the controller in force, with the gains found and all that was set.
 
     Args:
         tuning: Result of the search.
@@ -205,7 +208,10 @@ def parameter_file(tuning: Tuning, robot: Robot, controller: str, comment: str) 
         comment: Comment at the top, one or more lines.
     """
     parameters: dict[str, Any] = {"controller": controller}
-    for _, after in searched(tuning, robot):
+    defaults = {row.name: row.value for row in type(tuning.after)().flat(robot)}
+    for after in tuning.after.flat(robot):
+        if after.field not in tuning.fields and after.value == defaults[after.name]:
+            continue
         *groups, leaf = f"{prefix(controller)}.{after.name}".split(".")
         table = parameters
         for group in groups:

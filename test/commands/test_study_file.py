@@ -172,3 +172,17 @@ def test_unknown_laws_and_files(tmp_path):
     (tmp_path / "list.yaml").write_text("- 1\n")
     with pytest.raises(InputError, match="expected keys and values"):
         read_study(tmp_path / "list.yaml")
+
+
+def test_parameters_stand_in_the_study_itself(tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed: make setup FOR=learn")
+    from robodyn_ros.learn import copy_policy
+
+    copy_policy("arm6_reach", tmp_path)
+    read = study(tmp_path, robot="arm6", laws={
+        "policy": {"parameters": {"file": "arm6_reach.yaml"}},
+        "pd": {"parameters": {"gains": {"elbow_joint": {"p": 70}}}}})
+    assert read.laws["policy"].controller.parameters.file == str(tmp_path / "arm6_reach.yaml")
+    assert read.laws["pd"].controller.parameters.p[2] == 70.0
+    with pytest.raises(InputError, match="laws: pd: parameters: .*unknown parameter 'gains.elbow_joint.k'"):
+        study(tmp_path, robot="arm6", laws={"pd": {"parameters": {"gains.elbow_joint.k": 1.0}}})

@@ -252,9 +252,9 @@ def test_what_cannot_be_exported_is_told_with_its_line(tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     for words, message in ((["pd", "--function", "gravity"], "one of"), ([], "one of"),
                            (["pd", "--set", "gains.joint1.q=1"], "gains.joint1.q"),
-                           (["pd", "--set", "p"], "GAIN=VALUE"),
+                           (["pd", "--set", "p"], "LAW.NAME=VALUE"),
                            (["pd", "--set", "gains.joint1.p=-1"], "received -1"), (["no_such_law"], "no_such_law"),
-                           (["pd", "--set", "gains.joint1.p=1", "gains.joint1.p=2"], "received 'gains.joint1.p' twice"),
+                           (["pd", "--set", "gains.joint1.p=1", "gains.joint1.p=2"], "'gains.joint1.p' of pd twice"),
                            (["pd", "--period", "1e9"], "up to 1 [s]"), (["pd", "--flash", "nan"], "received nan"),
                            (["--plant", "--step", "1e9"], "from 1e-06 to 0.1 [s]"),
                            (["pd", "--output", "/proc/none"], "cannot write '/proc/none': No such file"),

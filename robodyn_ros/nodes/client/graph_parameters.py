@@ -19,6 +19,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 
 from robodyn_ros.bounded_files import yaml_value
 from robodyn_ros.errors import InputError, RobodynError, suggest
+from robodyn_ros.fields import is_named
 from robodyn_ros.nodes.client.graph_client import GraphClient
 
 LIST_SERVICE = "/list_parameters"
@@ -178,12 +179,6 @@ class GraphParameters:
                               self._seconds)
         self._client.wait_until_known(counting)
         return nodes()
-
-
-def is_named(name: str, wanted: str) -> bool:
-    """Whether a parameter has a name, or belongs to a group of that name; ``*`` stands for any part of it."""
-    parts, wants = name.split("."), wanted.split(".")
-    return len(parts) >= len(wants) and all(want in ("*", part) for part, want in zip(parts, wants, strict=False))
 
 
 def to_value(text: str, descriptor: ParameterDescriptor) -> Any:
