@@ -47,7 +47,7 @@ def guard(tmp_path):
 def test_a_controller_is_switched_off_once_its_commands_stop(manager, guard, words, timeout, number):
     manager.refusals.append("busy")
     guarded = guard("effort_controller", *words)
-    with Law(NAMESPACE) as law:
+    with Law(NAMESPACE, "effort_controller") as law:
         guarded.wait_until(f"armed: guarding effort_controller/commands for {timeout:g} s")
         begin = time.monotonic()
         while time.monotonic() < begin + 5.0 * timeout and not manager.requests:
@@ -65,8 +65,9 @@ def test_a_controller_is_switched_off_once_its_commands_stop(manager, guard, wor
 
 
 def test_commands_that_freeze_while_the_arm_moves_have_stopped_too(manager, guard):
-    guarded, patient = guard("effort_controller"), guard("spare_controller", "--unchanged", "0")
-    with Law(NAMESPACE) as law:
+    guarded, patient = guard("effort_controller"), guard(
+        "spare_controller", "--unchanged", "0", "--topic", "effort_controller/commands")
+    with Law(NAMESPACE, "effort_controller") as law:
         guarded.wait_until("armed")
         patient.wait_until("armed")
         assert "'spare_controller' is not active yet" in patient.output()
@@ -82,7 +83,7 @@ def test_commands_that_freeze_while_the_arm_moves_have_stopped_too(manager, guar
 
 def test_a_guard_that_was_held_up_itself_takes_the_commands_that_wait(manager, guard):
     guarded = guard("effort_controller", "--timeout", "1s")
-    with Law(NAMESPACE):
+    with Law(NAMESPACE, "effort_controller"):
         guarded.wait_until("armed")
         for _ in range(2):
             guarded.process.send_signal(signal.SIGSTOP)
@@ -97,7 +98,7 @@ def test_a_guard_that_was_held_up_itself_takes_the_commands_that_wait(manager, g
 def test_a_manager_that_refuses_is_asked_five_times(manager, guard):
     manager.refusals += ["no such interface"] * 5
     guarded = guard("effort_controller")
-    with Law(NAMESPACE) as law:
+    with Law(NAMESPACE, "effort_controller") as law:
         guarded.wait_until("armed")
         law.end(signal.SIGKILL)
         assert guarded.process.wait(60.0) == 1
