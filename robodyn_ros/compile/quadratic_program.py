@@ -38,7 +38,11 @@ OPTIMAL, INFEASIBLE, UNFINISHED, INVALID = 0.0, 1.0, 2.0, 3.0
 iteration, since the bound on these was reached; none, since H is not positive definite or a number is NaN."""
 
 LEAST_SQUARES = 1e-8
-"""Softness of scaled rows in an infeasible program: they are then violated as little as possible in least squares."""
+"""Softness of scaled rows in an infeasible program, where none is given: they are then violated as little as possible
+in least squares."""
+
+HARDEST = 1e-11
+"""Least softness of scaled rows in an infeasible program: above the pivots that are taken for 0."""
 
 SAME = 1000.0
 """A dependent row that contradicts the others by less, in multiples of the tolerance, is one that they imply: many rows
@@ -55,7 +59,8 @@ class Sizes:
         n: Variables.
         m: Rows.
         arguments: Of H (its lower triangle, row by row), g, A, lower and upper (rows, then bounds of x), the softness
-            of the rows, and the multipliers of the last solution; an even number.
+            of the rows, that in an infeasible program (0: none is given), and the multipliers of the last solution; an
+            even number.
         results: Of x, the multipliers (of rows, then of the bounds of x), status, iterations and greatest violation.
         work: Of the memory in between.
     """
@@ -63,7 +68,7 @@ class Sizes:
     def __init__(self, n: int, m: int) -> None:
         every = n + m
         self.n, self.m = n, m
-        self.arguments = n * (n + 1) // 2 + n + m * n + 2 * every + m + every
+        self.arguments = n * (n + 1) // 2 + n + m * n + 2 * every + 2 * m + every
         self.arguments += self.arguments % 2
         self.results = n + every + 3
         self.work = n * n + 2 * n + every * n + every * (every + 1) // 2 + 10 * every
@@ -343,7 +348,8 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
     lower = matrix[m * n:]
     upper = lower[rows:]
     softness = upper[rows:]
-    warm = softness[m:]
+    yielding = softness[m:]
+    warm = yielding[m:]
     multipliers = results[n:]
     told = multipliers[rows:]
     factor = work[0:]
@@ -378,7 +384,11 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
         iterations = told[0]
         if status == INFEASIBLE:
             for i in range(m):
-                soft[i] = soft[i] if soft[i] > LEAST_SQUARES else LEAST_SQUARES
+                least = LEAST_SQUARES
+                if yielding[i] > 0.0 and norm[i] > 0.0:
+                    least = yielding[i] / (norm[i] * norm[i])
+                    least = least if least > HARDEST else HARDEST
+                soft[i] = soft[i] if soft[i] > least else least
             status = iterate(n, m, limit, tolerance, multipliers, scaled, low, high, norm, soft, side, order, triangle,
                              diagonal, multiplier, target, column, u, told)
             iterations += told[0]

@@ -39,10 +39,10 @@ class ProgramSolution(NamedTuple):
         x: Shape (n,); finite, and within its bounds, whatever the status.
         multipliers: Of the rows and then of the bounds of x, shape (m + n,): positive where an upper bound holds x
             back, negative where a lower one does, 0 elsewhere. H x + g + A^T z_rows + z_x = 0. The next tick's `warm`.
-        status: `OPTIMAL`; `INFEASIBLE`: the rows contradict each other, and are violated as little as possible in least
-            squares (of rows scaled to length 1 in the metric of H^-1), while the bounds of x hold; `UNFINISHED`: after
-            `ROUNDS` (n + m) iterations; `INVALID`: H is not positive definite, or a number is NaN or too large, and x
-            is what the bounds have nearest to 0.
+        status: `OPTIMAL`; `INFEASIBLE`: the rows contradict each other, and are violated as `yielding` says, otherwise
+            as little as possible in least squares (of rows scaled to length 1 in the metric of H^-1), while the bounds
+            of x hold; `UNFINISHED`: after `ROUNDS` (n + m) iterations; `INVALID`: H is not positive definite, or a
+            number is NaN or too large, and x is what the bounds have nearest to 0.
         iterations: How often a row was added to those that hold with equality, or removed, shape ().
         violation: Greatest violation of a row, soft ones included, shape ().
     """
@@ -55,7 +55,7 @@ class ProgramSolution(NamedTuple):
 
 
 def solve(h: Any, g: Any, a: Any = None, lower: Any = None, upper: Any = None, x_lower: Any = None, x_upper: Any = None,
-          *, softness: Any = None, warm: Any = None) -> ProgramSolution:
+          *, softness: Any = None, yielding: Any = None, warm: Any = None) -> ProgramSolution:
     """Solve a strictly convex quadratic program of floats or traced values.
 
     Args:
@@ -69,6 +69,8 @@ def solve(h: Any, g: Any, a: Any = None, lower: Any = None, upper: Any = None, x
         x_upper: Likewise.
         softness: Of the rows, shape (m,) or one number: a row may be violated by s at a cost of s^2 / (2 softness);
             None, or 0, for hard rows.
+        yielding: Likewise for the case that the rows contradict each other: their softness then; None, or 0, for least
+            squares of rows scaled to length 1.
         warm: `ProgramSolution.multipliers` of a similar program, such as the last tick's; None: from scratch. The
             solution is the same, the iterations are fewer.
 
@@ -90,7 +92,8 @@ def solve(h: Any, g: Any, a: Any = None, lower: Any = None, upper: Any = None, x
     below = np.concatenate([_array("lower", lower, m, -np.inf), _array("x_lower", x_lower, n, -np.inf)])
     above = np.concatenate([_array("upper", upper, m, np.inf), _array("x_upper", x_upper, n, np.inf)])
     given = [_matrix("H", h, n, n)[np.tril_indices(n)], g, _matrix("A", rows, m, n).reshape(-1), below, above,
-             _array("softness", softness, m, 0.0), _array("warm", warm, m + n, 0.0)]
+             _array("softness", softness, m, 0.0), _array("yielding", yielding, m, 0.0),
+             _array("warm", warm, m + n, 0.0)]
     sizes = Sizes(n, m)
     numbers = [number for array in given for number in np.asarray(array, dtype=object).tolist()]
     numbers += [0.0] * (sizes.arguments - len(numbers))
