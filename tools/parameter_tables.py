@@ -10,7 +10,7 @@
 
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
 ``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, a section of a
-YAML file, one of `SETTINGS`, or ``observations``.
+YAML file, one of `SETTINGS`, ``filter`` (of any controller), or ``observations``.
 Tables of nodes need ROS 2's message packages.
 """
 
@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.control.observations import ACTIONS, JOINTS, OBSERVATIONS
+from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import load_controller
+from robodyn_ros.control.safety_filter import SafetyParameters
 from robodyn_ros.fields import Field, Range, Unit, declared
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
@@ -70,14 +72,16 @@ def names(text: str) -> list[str]:
 
 def _table(name: str) -> str:
     rows = (_observation_rows() if name == "observations" else _node_rows(name) if name in NODES else
-            _settings_rows(name) if name in SETTINGS else _controller_rows(name))
+            _settings_rows(name) if name in SETTINGS else
+            _controller_rows("<controller>_safety", SafetyParameters) if name == "filter" else
+            _controller_rows(name, load_controller(name).Parameters))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def _controller_rows(name: str) -> Iterable[tuple[str, ...]]:
+def _controller_rows(name: str, kind: type[Parameters]) -> Iterable[tuple[str, ...]]:
     yield "parameter", "unit", "default", "range", "meaning"
     yield ("---",) * 5
-    for field, own in load_controller(name).Parameters.declarations().items():
+    for field, own in kind.declarations().items():
         fixed = ("; fixed from the start of the node" if own.file else
                  "; fixed while the controller is in force" if own.structural else "")
         yield _row(own, f"{name}.gains.<joint>.{field}" if own.per_joint else f"{name}.{field}", fixed)

@@ -14,14 +14,14 @@ bound on its second derivative: with a speed s(h) at which the robot may approac
     psi = h' + s(h) >= 0  is kept by  psi' + k psi = h'' + s'(h) h' + k (h' + s(h)) >= 0.
 
 s is the speed from which a deceleration a stops the robot just before the limit, k h close to it (`approach`). By
-q'' = M^-1 (tau - h(q, v) - D v) the bound is linear in the efforts, so that each tick solves a quadratic program with
-the compiled model,
+q'' = M^-1 (tau + d - h(q, v) - D v) the bound is linear in the efforts, so that each tick solves a quadratic program
+with the compiled model,
 
     minimise  sum_i ((tau_i - tau_law,i) / tau_max,i)^2 .
 
-Effort limits always hold. Where the others contradict them or each other, they are violated as little as possible in
-least squares. Where no limit is near, the law's efforts stay as
-they are, bit for bit.
+d is what the model lacks, as an observer of the momentum measures it (`observed_disturbance`). Effort limits always
+hold. Where the others contradict them or each other, they give way by a slack, those of less `YIELDING` last. Where no
+limit is near, the law's efforts stay as they are, bit for bit.
 """
 
 from __future__ import annotations
@@ -35,13 +35,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.compile import derivative_at
 from robodyn_ros.control import qp
 from robodyn_ros.control.compiled_law import initial_memory, memory_numbers
 from robodyn_ros.control.controller import Law
-from robodyn_ros.control.default_gains import damping_rate, largest_inertia, sampled_positions, viscous_friction
+from robodyn_ros.control.default_gains import (
+    damping_rate,
+    largest_inertia,
+    sampled_mass_matrices,
+    sampled_positions,
+    viscous_friction,
+)
 from robodyn_ros.control.parameters import DAMPING, POSITION, Parameters, Unit, derived, per_joint, scalar
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
@@ -53,27 +61,58 @@ NO_SPEED = 1000.0
 
 _UNLIMITED = 1e6
 _WEAKEST, _STRONGEST = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
-_BRAKING_SHARE = 0.5  # share of the effort left beside gravity that braking may take
+_BRAKING_SHARE = 0.5  # share of the effort left beside gravity that a joint may take to brake
+_TOGETHER_SHARE = 0.75  # likewise where all joints brake at once, each in the direction that is worst for another one
+_RETURN_SPEED = 0.25  # most speed of the tip on its way out of a sphere, or back before a plane [m/s]
+_SINGULARITY_BRAKING = 2.0  # deceleration of the share of manipulability [1/s^2]
 _TINY = 1e-12
 
 
-def braking(robot: Robot) -> Array:
-    """Deceleration on which a joint can count, shape (n,) [rad/s^2 or m/s^2].
+YIELDING = {"joints": 1e-6, "workspace": 1e-3, "singularity": 1e-2, "tip_speed": 1e-1}
+"""How far limits give way where not all can hold, in squares of their decelerations: joints less than box, planes and
+spheres, these less than the distance from singularities, and this less than the speed of the tip."""
 
-    Half of what the effort limit leaves beside gravity, at the largest inertia of the joint.
+
+def braking(robot: Robot) -> Array:
+    """By half of the effort beside gravity, or less for all joints at once, shape (n,) [rad/s^2 or m/s^2].
+
+    That of a joint at its largest inertia, between 0.1 and 20; in all joints at once, in the worst directions, three
+    quarters of the efforts beside gravity.
     """
-    gravity = np.abs(robot.dynamics().batch.gravity(sampled_positions(robot))).max(axis=0)
-    effort = np.minimum(robot.effort_limit, _UNLIMITED)
-    return np.clip(_BRAKING_SHARE * (effort - gravity) / largest_inertia(robot), _WEAKEST, _STRONGEST)
+    _, room = _efforts_to_brake(robot, np.zeros(robot.n))
+    alone = np.clip(_BRAKING_SHARE * room.min(axis=0) / largest_inertia(robot), _WEAKEST, _STRONGEST)
+    needed, _ = _efforts_to_brake(robot, alone)
+    together = (room / np.maximum(needed, _TINY)).min()
+    return np.maximum(alone * min(1.0, _TOGETHER_SHARE * together), _WEAKEST)
+
+
+def _efforts_to_brake(robot: Robot, decelerations: Array) -> tuple[Array, Array]:
+    """Efforts that all joints need to brake at once, in the worst directions, and those left beside gravity.
+
+    Args:
+        robot: The robot.
+        decelerations: Of the joints, shape (n,) [rad/s^2 or m/s^2].
+
+    Returns:
+        Each at random positions, shape (64, n) [N m or N].
+    """
+    gravity = np.abs(robot.dynamics().batch.gravity(sampled_positions(robot)))
+    room = np.maximum(np.minimum(robot.effort_limit, _UNLIMITED) - gravity, 0.0)
+    return np.abs(sampled_mass_matrices(robot)) @ decelerations, room
+
+
+def observer_rate(robot: Robot) -> float:
+    """400, or what the period and the delay allow."""
+    return min(400.0, damping_rate(robot.timing))
 
 
 def rate(robot: Robot) -> float:
-    """40/s, or what the period and the delay allow."""
+    """40, or what the period and the delay allow."""
     return min(40.0, 0.25 * damping_rate(robot.timing))
 
 
 def position_margin(robot: Robot) -> Array:
-    """Margin of the joint positions: 1 % of their range, at most 0.05 rad or m, shape (n,)."""
+    """1 % of the range, at most 0.05 rad or m, shape (n,)."""
     return np.minimum(0.01 * (robot.position_upper - robot.position_lower), 0.05)
 
 
@@ -132,6 +171,35 @@ def _position_limits(robot: Robot, complete: Any) -> Array:
     return np.array([lower, upper])
 
 
+def _effort_limits(robot: Robot, complete: Any) -> Array:
+    """Effort limits, which suffice to brake, shape (n,)."""
+    (needed, room), (least, _) = (_efforts_to_brake(robot, each) for each in (complete.safety_braking, braking(robot)))
+    if (short := needed > np.maximum(room, least) * (1.0 + 1e-9)).any():
+        sample, joint = np.argwhere(short)[0]
+        raise InputError(f"safety_braking: where all joints brake at once, '{robot.joint_names[joint]}' needs an "
+                         f"effort of {needed[sample, joint]:.3g} at some positions, and has "
+                         f"{room[sample, joint]:.3g} beside gravity; lower safety_braking")
+    return np.minimum(robot.effort_limit, _UNLIMITED)
+
+
+def _tip_chain(robot: Robot, _: Any) -> tuple[int, ...]:
+    """Joints that move the tip link."""
+    return tuple(np.flatnonzero(robot.model.moves(robot.tip_link)).tolist())
+
+
+def _greatest_manipulability(robot: Robot, complete: Any) -> Array:
+    """Over random positions."""
+    if not complete.safety_singularity > 0.0:
+        return np.ones(())
+    joints = _tip_chain(robot, complete)
+    found = max(manipulability(jacobian, joints) for jacobian in robot.dynamics().batch.jacobian(
+        sampled_positions(robot)))
+    if not found > _TINY:
+        raise InputError("safety_singularity: the robot is singular everywhere: its joints cannot move the tip link "
+                         "independently; leave it 0")
+    return np.asarray(found)
+
+
 @dataclass(frozen=True, eq=False)
 class SafetyParameters(Parameters):
     """Parameters of the filter, beside those of the law.
@@ -145,6 +213,8 @@ class SafetyParameters(Parameters):
         safety_tip_speed: [m/s].
         safety_tip_braking: a of the tip [m/s^2].
         safety_tip_margin: [m].
+        safety_singularity: Share of the greatest manipulability.
+        safety_observer: Rate of `observed_disturbance` [1/s].
         safety_box: In the base frame [m].
         safety_planes: Likewise.
         safety_spheres: Likewise.
@@ -154,6 +224,9 @@ class SafetyParameters(Parameters):
         safety_half_spaces: Normal and distance of planes and of sides of the box.
         safety_obstacles: Centre and radius of spheres.
         safety_limits_speed: Whether the tip speed is limited.
+        safety_avoids_singularities: Whether the manipulability is bounded.
+        safety_tip_joints: Places of the joints that move the tip link.
+        safety_manipulability: The greatest one over random positions.
     """
 
     safety_rate: float = scalar(rate, unit="1/s", minimum=0.01, maximum=1000.0,
@@ -167,6 +240,9 @@ class SafetyParameters(Parameters):
                                  description="Share of the velocity limits and of the tip speed that the filter allows")
     safety_friction: Array = per_joint(viscous_friction, unit=DAMPING, minimum=0.0,
                                        description="Viscous friction of the filter's model")
+    safety_observer: float = scalar(observer_rate, unit="1/s", minimum=0.0, maximum=10000.0,
+                                    description="Rate at which the filter learns what its model lacks; 0: it trusts "
+                                    "the model")
     safety_tip_speed: float = scalar(NO_SPEED, unit="m/s", minimum=1e-3, maximum=NO_SPEED, structural=True,
                                      description=f"Speed of the tip that the filter allows; {NO_SPEED:g}: any")
     safety_tip_braking: float = scalar(2.0, unit="m/s^2", minimum=0.001, maximum=1000.0,
@@ -174,6 +250,9 @@ class SafetyParameters(Parameters):
     safety_tip_margin: float = scalar(0.01, unit="m", minimum=0.0, maximum=10.0,
                                       description="Distance that the filter keeps between the tip and box, planes and "
                                       "spheres")
+    safety_singularity: float = scalar(0.0, minimum=0.0, maximum=0.9, structural=True,
+                                       description="Least manipulability of the tip, as a share of the greatest over "
+                                       "random positions; 0: any")
     safety_box: str = scalar("", structural=True, unit="m", description="Box that the tip stays in, in the base frame: "
                              "x_min y_min z_min x_max y_max z_max; empty: none")
     safety_planes: str = scalar("", structural=True, description="Planes before which the tip stays, in the base "
@@ -183,10 +262,14 @@ class SafetyParameters(Parameters):
     safety_positions: Array = derived(_position_limits)
     safety_velocities: Array = derived(
         lambda robot, complete: complete.safety_speed * np.minimum(robot.velocity_limit, _UNLIMITED))
-    safety_efforts: Array = derived(lambda robot, _: np.minimum(robot.effort_limit, _UNLIMITED))
+    safety_efforts: Array = derived(_effort_limits)
     safety_half_spaces: tuple[tuple[float, ...], ...] = derived(_half_spaces, structural=True)
     safety_obstacles: tuple[tuple[float, ...], ...] = derived(_spheres, structural=True)
     safety_limits_speed: bool = derived(lambda _, complete: bool(complete.safety_tip_speed < NO_SPEED), structural=True)
+    safety_avoids_singularities: bool = derived(lambda _, complete: bool(complete.safety_singularity > 0.0),
+                                                structural=True)
+    safety_tip_joints: tuple[int, ...] = derived(_tip_chain, structural=True)
+    safety_manipulability: Array = derived(_greatest_manipulability)
 
 
 class Filtering(NamedTuple):
@@ -196,16 +279,32 @@ class Filtering(NamedTuple):
         law: The law's own memory; None: it has none.
         multipliers: Of the last program: of the limits of `limit_names`, and of the efforts, shape (m + n,). Other than
             0 where a limit changes the efforts.
+        slack: By how much each limit of `limit_names` gives way, shape (m,) [rad/s^2, m/s^2, 1/s^2].
         status: Of `robodyn_ros.control.qp`, shape (1,).
-        violation: By how much the worst row is violated [rad/s^2, m/s^2], shape (1,).
         correction: Filtered efforts less the law's, shape (n,) [N m or N].
+        disturbance: Efforts that the model lacks, shape (n,) [N m or N].
+        v: Velocities of the last tick, shape (n,) [rad/s or m/s].
+        acceleration: That the model expects since, shape (n,) [rad/s^2 or m/s^2].
     """
 
     law: Any
     multipliers: Array
+    slack: Array
     status: Array
-    violation: Array
     correction: Array
+    disturbance: Array
+    v: Array
+    acceleration: Array
+
+
+class FilteredEffort(NamedTuple):
+    """What a tick of the filter finds; as in `Filtering`."""
+
+    correction: Any
+    multipliers: Any
+    slack: Any
+    status: Any
+    acceleration: Any
 
 
 def limit_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
@@ -213,26 +312,45 @@ def limit_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
     names = [f"{joint}.motion" for joint in robot.joint_names]
     names += ["tip_speed", "tip_speed_ahead"] * parameters.safety_limits_speed
     names += [f"plane{place}" for place in range(len(parameters.safety_half_spaces))]
-    return (*names, *(f"sphere{place}" for place in range(len(parameters.safety_obstacles))))
+    names += [f"sphere{place}" for place in range(len(parameters.safety_obstacles))]
+    return (*names, *(["singularity"] * parameters.safety_avoids_singularities))
 
 
-def approach(distance: Any, rate: Any, deceleration: Any) -> tuple[Any, Any]:
+def approach(distance: Any, rate: Any, deceleration: Any, most: Any = np.inf) -> tuple[Any, Any]:
     """Speed s(h) at which a limit at a distance may be approached, and its slope s'(h).
 
-    sqrt(2 a (h - h_0 / 2)), from which the deceleration stops at h_0 / 2, and below h_0 = a / k^2 its tangent, k h.
+    sqrt(2 a (h - h_0 / 2)), from which the deceleration stops at h_0 / 2, and below h_0 = a / k^2 its tangent, k h. An
+    odd function: beyond the limit, the robot returns as it approached, and no faster than ``most``.
 
     Args:
         distance: h, negative beyond the limit.
         rate: k.
         deceleration: a.
+        most: Greatest speed of the way back.
     """
-    close = deceleration / rate**2
-    fast = np.sqrt(2.0 * deceleration * np.maximum(distance - 0.5 * close, 0.5 * close))
-    return np.where(distance > close, fast, rate * distance), np.where(distance > close, deceleration / fast, rate)
+    close, size = deceleration / rate**2, np.abs(distance)
+    fast = np.sqrt(2.0 * deceleration * np.maximum(size - 0.5 * close, 0.5 * close))
+    speed = np.where(size > close, np.sign(distance) * fast, rate * distance)
+    slope = np.where(size > close, deceleration / fast, rate)
+    return np.maximum(speed, -most), np.where(speed < -most, 0.0, slope)
+
+
+def manipulability(jacobian: Array, joints: tuple[int, ...]) -> Any:
+    """Manipulability sqrt(det(J J^T)) [Yoshikawa] of the tip link, 0 where it is singular.
+
+    J has the rows of translations alone where the arm has three joints or fewer. Where it has more rows than joints,
+    the determinant is that of J^T J.
+
+    Args:
+        jacobian: Shape (6, n).
+        joints: Places of those that move the tip link.
+    """
+    own = jacobian[:3 if len(joints) <= 3 else 6][:, list(joints)]
+    return np.sqrt(np.maximum(np.linalg.det(own @ own.T if len(own) <= len(joints) else own.T @ own), _TINY**2))
 
 
 def check_start(robot: Robot, parameters: Any, state: State) -> None:
-    """Refuse a start from which the tip would first have to return: behind a plane, or in a sphere.
+    """Refuse a start from which the tip would first have to return: behind a plane, in a sphere, near a singularity.
 
     Raises:
         InputError: It is there; the message tells how far.
@@ -246,6 +364,13 @@ def check_start(robot: Robot, parameters: Any, state: State) -> None:
         if distance < 0.0:
             raise InputError(f"safety filter: the tip, at {' '.join(f'{each:.3f}' for each in position)}, is "
                              f"{-distance:.3f} m beyond the {name}; move the robot or the limit")
+    if parameters.safety_avoids_singularities:
+        share = (manipulability(robot.dynamics().jacobian(state.q), parameters.safety_tip_joints)
+                 / parameters.safety_manipulability)
+        if share < parameters.safety_singularity:
+            raise InputError(f"safety filter: the manipulability is {share:.3g} of the greatest, expected "
+                             f"{parameters.safety_singularity:g} or more (safety_singularity); move the robot away "
+                             "from the singular position or lower the limit")
 
 
 def joint_bounds(parameters: Any, state: State) -> tuple[Array, Array]:
@@ -253,65 +378,117 @@ def joint_bounds(parameters: Any, state: State) -> tuple[Array, Array]:
     k, (least, most) = parameters.safety_rate, parameters.safety_positions
 
     def greatest(distance: Array, v: Array) -> Array:
-        speed, slope = approach(distance, k, parameters.safety_braking)
+        speed, slope = approach(distance, k, parameters.safety_braking, 0.5 * parameters.safety_velocities)
         return np.minimum(k * (speed - v) - slope * v, k * (parameters.safety_velocities - v))
 
     return -greatest(state.q - least, -state.v), greatest(most - state.q, state.v)
 
 
-def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> tuple[list[Array], list[Any]]:
-    """Rows a and bounds b of the limits of the tip, a^T q'' >= b; ``free`` are the accelerations without the filter."""
-    rows: list[Array] = []
-    bounds: list[Any] = []
-    if not (parameters.safety_limits_speed or parameters.safety_half_spaces or parameters.safety_obstacles):
-        return rows, bounds
+class Row(NamedTuple):
+    """A limit of the tip, a^T q'' >= b.
+
+    Attributes:
+        gradient: a, shape (n,).
+        bound: b.
+        yielding: Of `qp.solve`.
+    """
+
+    gradient: Any
+    bound: Any
+    yielding: Any
+
+
+def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[Row]:
+    """The limits of the tip; ``free`` are the accelerations without the filter."""
+    rows: list[Row] = []
     k, margin = parameters.safety_rate, parameters.safety_tip_margin
     most = parameters.safety_speed * parameters.safety_tip_speed
+    workspace, of_speed = (YIELDING[kind] * parameters.safety_tip_braking**2 for kind in ("workspace", "tip_speed"))
 
-    def least(h: Any, speed: Any) -> Any:
-        allowed, slope = approach(h, k, parameters.safety_tip_braking)
+    def least(h: Any, speed: Any, deceleration: Any, back: float) -> Any:
+        allowed, slope = approach(h, k, deceleration, back)
         return -slope * speed - k * (speed + allowed)
 
-    position = dynamics.forward_kinematics(state.q)[:3, 3]
-    jacobian = dynamics.jacobian(state.q)[:3]
-    drift = dynamics.jacobian_derivative(state.q, state.v)[:3] @ state.v
-    velocity = jacobian @ state.v
+    def add(h: Any, speed: Any, direction: Array, turning: Any) -> None:
+        bound = least(h - margin, speed, parameters.safety_tip_braking, _RETURN_SPEED) - direction @ drift - turning
+        rows.append(Row(direction @ jacobian, bound, workspace))
+
+    if parameters.safety_limits_speed or parameters.safety_half_spaces or parameters.safety_obstacles:
+        position = dynamics.forward_kinematics(state.q)[:3, 3]
+        jacobian = dynamics.jacobian(state.q)[:3]
+        drift = dynamics.jacobian_derivative(state.q, state.v)[:3] @ state.v
+        velocity = jacobian @ state.v
     # n^T p'' <= k (v_max - n^T p') for the direction of the speed, and for that to which the law's efforts lead.
     for target in (velocity, velocity + (jacobian @ free + drift) / k) if parameters.safety_limits_speed else ():
         direction = target / np.sqrt(target @ target + _TINY)
-        rows.append(-(direction @ jacobian))
-        bounds.append(direction @ drift - k * (most - direction @ velocity))
+        rows.append(Row(-(direction @ jacobian), direction @ drift - k * (most - direction @ velocity), of_speed))
     for *normal, distance in parameters.safety_half_spaces:
         direction = np.array(normal)
-        h, speed = direction @ position - distance - margin, direction @ velocity
-        rows.append(direction @ jacobian)
-        bounds.append(least(h, speed) - direction @ drift)
+        add(direction @ position - distance, direction @ velocity, direction, 0.0)
     for *centre, radius in parameters.safety_obstacles:
         offset = position - np.array(centre)
         length = np.sqrt(offset @ offset + _TINY)
         direction = offset / length
-        h, speed = length - radius - margin, direction @ velocity
-        turning = (velocity @ velocity - speed * speed) / length
-        rows.append(direction @ jacobian)
-        bounds.append(least(h, speed) - direction @ drift - turning)
-    return rows, bounds
+        speed = direction @ velocity
+        add(length - radius, speed, direction, (velocity @ velocity - speed * speed) / length)
+    if parameters.safety_avoids_singularities:
+        share, slope, turning = manipulability_motion(dynamics, parameters, state)
+        bound = least(share - parameters.safety_singularity, slope @ state.v, _SINGULARITY_BRAKING, 1.0) - turning
+        rows.append(Row(slope, bound, YIELDING["singularity"] * _SINGULARITY_BRAKING**2))
+    return rows
 
 
-def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array, warm: Array) -> qp.ProgramSolution:
-    """The correction of a law's efforts: the solution's x, shape (n,) [N m or N]."""
-    limits, n = parameters.safety_efforts, len(state.q)
-    inverse = np.linalg.inv(dynamics.mass_matrix(state.q))
-    free = inverse @ (effort - dynamics.bias(state.q, state.v) - parameters.safety_friction * state.v)
+def manipulability_motion(dynamics: Any, parameters: Any, state: State) -> tuple[Any, Array, Any]:
+    """Share w of the greatest manipulability, its gradient, shape (n,), and w'' less what accelerations cause."""
+    kinematics = InlineDynamics(dynamics.model)  # also of floats, since the derivative traces it
+
+    def size(q: Array) -> Any:
+        return manipulability(kinematics.jacobian(q), parameters.safety_tip_joints)
+
+    def speed(q: Array, v: Array) -> Any:
+        return derivative_at(size, (q,)) @ v
+
+    found = size(state.q), derivative_at(size, (state.q,)), derivative_at(speed, (state.q, state.v)) @ state.v
+    share, slope, turning = (each / parameters.safety_manipulability for each in found)
+    return share, slope, turning
+
+
+def observed_disturbance(inertia: Array, parameters: Any, state: State, memory: Filtering) -> Array:
+    """Efforts that the model lacks, by the momentum that it did not expect since the last tick, shape (n,) [N m or N].
+
+    d' = K (M (v' - v'_model)), the momentum observer of [DeLuca] over a control period; [Alan] uses such an estimate in
+    a control barrier function. No more than the effort limits: impacts are none of the model's errors.
+    """
+    share = 1.0 - np.exp(-parameters.safety_observer * state.period)
+    unexpected = inertia @ (state.v - memory.v - state.period * memory.acceleration)
+    limits = parameters.safety_efforts
+    return np.clip(memory.disturbance + share / np.maximum(state.period, 1e-6) * unexpected, -limits, limits)
+
+
+def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array, memory: Filtering
+                    ) -> tuple[FilteredEffort, Array]:
+    """The correction of a law's efforts, and what its model lacks, shape (n,) [N m or N]."""
+    limits = parameters.safety_efforts
+    mass_matrix = dynamics.mass_matrix(state.q)
+    inverse = np.linalg.inv(mass_matrix)
+    disturbance = observed_disturbance(mass_matrix, parameters, state, memory)
+    free = inverse @ (effort + disturbance - dynamics.bias(state.q, state.v) - parameters.safety_friction * state.v)
     lower, upper = joint_bounds(parameters, state)
-    rows, bounds = tip_rows(dynamics, parameters, state, free)
+    rows = tip_rows(dynamics, parameters, state, free)
     matrix, below, above = inverse, lower - free, upper - free
+    yielding = YIELDING["joints"] * parameters.safety_braking**2
     if rows:
-        tip = np.stack(rows)
+        tip = np.stack([row.gradient for row in rows])
         matrix = np.concatenate([inverse, tip @ inverse])
-        below = np.concatenate([below, np.stack(bounds) - tip @ free])
+        below = np.concatenate([below, np.stack([row.bound for row in rows]) - tip @ free])
         above = np.concatenate([above, np.full(len(rows), np.inf)])
-    weights = 1.0 / limits**2
-    return qp.solve(np.diag(weights), np.zeros(n), matrix, below, above, -limits - effort, limits - effort, warm=warm)
+        yielding = np.concatenate([yielding, np.stack([row.yielding for row in rows])])
+    found = qp.solve(np.diag(1.0 / limits**2), np.zeros(len(limits)), matrix, below, above, -limits - effort,
+                     limits - effort, yielding=yielding, warm=memory.multipliers)
+    change = matrix @ found.x
+    slack = np.maximum(np.maximum(below - change, change - above), 0.0)
+    return FilteredEffort(found.x, found.multipliers, slack, np.stack([found.status]),
+                          free + inverse @ found.x), disturbance
 
 
 @cache
@@ -342,7 +519,8 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
 
         def initial_memory(self, state: State) -> Filtering:
             m, n = len(limit_names(self.robot, self.parameters)), self.robot.n
-            return Filtering(super().initial_memory(state), np.zeros(m + n), np.zeros(1), np.zeros(1), np.zeros(n))
+            return Filtering(super().initial_memory(state), np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n),
+                             np.zeros(n), np.array(state.v), np.zeros(n))
 
         def activate(self, state: State) -> None:
             check_start(self.robot, self.parameters, state)
@@ -352,10 +530,11 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             first = initial_memory(self, State(0.0, 0.0, np.zeros(self.robot.n), np.zeros(self.robot.n)))
             count = 0 if first.law is None else memory_numbers(first.law).size
             inner = super().memory_names() or tuple(f"memory{place}" for place in range(count))
-            joints = self.robot.joint_names
-            limits = (*limit_names(self.robot, self.parameters), *(f"{joint}.effort" for joint in joints))
-            return (*inner, *(f"safety.{limit}" for limit in limits), "safety.status", "safety.violation",
-                    *(f"safety.{joint}.correction" for joint in joints))
+            joints, limits = self.robot.joint_names, limit_names(self.robot, self.parameters)
+            return (*inner, *(f"safety.{limit}" for limit in (*limits, *(f"{joint}.effort" for joint in joints))),
+                    *(f"safety.{limit}.slack" for limit in limits), "safety.status",
+                    *(f"safety.{joint}.{what}" for what in ("correction", "disturbance", "velocity", "acceleration")
+                      for joint in joints))
 
         @staticmethod
         def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: Filtering) -> Any:
@@ -366,9 +545,9 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             else:
                 effort, after = own(dynamics, parameters, state, reference), None
             effort = np.asarray(effort)
-            found = filtered_effort(dynamics, parameters, state, effort, memory.multipliers)
-            return effort + found.x, Filtering(after, found.multipliers, np.stack([found.status]),
-                                               np.stack([found.violation]), found.x)
+            found, disturbance = filtered_effort(dynamics, parameters, state, effort, memory)
+            return effort + found.correction, Filtering(after, found.multipliers, found.slack, found.status,
+                                                        found.correction, disturbance, state.v, found.acceleration)
 
     FilteredParameters.__module__, Filtered.__module__ = law_class.Parameters.__module__, law_class.__module__
     FilteredParameters.__qualname__ = f"{law_class.Parameters.__qualname__}{SUFFIX}"

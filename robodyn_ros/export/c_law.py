@@ -106,11 +106,21 @@ def settable(parameters: Parameters, robot: Robot, packed: PackedParameters) -> 
         if parameter.structural or not isinstance(parameter.value, float):
             continue
         place = starts[parameter.field] + (parameter.index or 0)
-        other = 0.99 * parameter.value + 0.01 * (parameter.maximum if math.isfinite(parameter.maximum) else 1.0)
-        changed = parameters.with_flat_values(robot, {parameter.name: other})
+        changed = _with_other_value(parameters, robot, parameter)
         differs = np.flatnonzero(PackedParameters(changed).values != packed.values)
         if set(differs.tolist()) <= {place}:
             yield SettableGain(parameter, place)
+
+
+def _with_other_value(parameters: Parameters, robot: Robot, parameter: FlatParameter) -> Parameters:
+    """The parameters with another value of one of them: greater, or less where a law refuses the greater one."""
+    value = float(parameter.value)
+    greater, less = (0.99 * value + 0.01 * (bound if math.isfinite(bound) else other)
+                     for bound, other in ((parameter.maximum, 1.0), (parameter.minimum, 0.0)))
+    try:
+        return parameters.with_flat_values(robot, {parameter.name: greater})
+    except InputError:
+        return parameters.with_flat_values(robot, {parameter.name: less})
 
 
 def _member(path: str) -> str:

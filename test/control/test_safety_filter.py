@@ -8,6 +8,7 @@
 
 """The safety filter: limits hold under laws that would break them, and efforts stay as they are where none is near."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -15,8 +16,16 @@ import pytest
 
 from robodyn_ros import InputError, PluginError, Robot, rollout, rollout_scores
 from robodyn_ros.control import Controller, JointReference, State, qp
+from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.registry import load_controller, make_controller, prefix
-from robodyn_ros.control.safety_filter import approach, filtered
+from robodyn_ros.control.safety_filter import (
+    Filtering,
+    approach,
+    filtered,
+    filtered_effort,
+    limit_names,
+    manipulability_motion,
+)
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.export.c_law import law_source
 from robodyn_ros.simulation.excursion import excursion
@@ -58,22 +67,70 @@ def test_a_motion_far_from_all_limits_is_the_same_bit_for_bit(law):
     np.testing.assert_array_equal(safe.effort, plain.effort)
 
 
-def test_positions_hold_in_loops_with_a_wrong_model_and_a_law_that_overshoots():
-    """The reference ends at the declared limit; `overshoot` is how far a joint went beyond it."""
-    n, links, count = ROBOT.n, len(ROBOT.model.joints), 100
+def overshoot(count, chosen, law="computed_torque+safety", **own):
+    """How far some of many robots went beyond a limit, at which the reference ends, shape (len(chosen), n)."""
+    n, links = ROBOT.n, len(ROBOT.model.joints)
     rng, rest = np.random.default_rng(0), np.zeros(ROBOT.n)
     limit = ROBOT.position_upper - ROOM
     motion = JointTrajectory(JointReference(limit, rest, rest), 0.0, Points.from_arrays([1.0], [limit]))
     samples = {"start.q": limit - rng.uniform(0.1, 1.0, (count, n)), "payload.mass": rng.uniform(0.0, 0.2, count),
                "link.mass_scale": rng.uniform(0.8, 1.2, (count, links)),
                "friction.viscous": rng.uniform(0.0, 0.1, (count, n))}
-    hasty = {"p": np.full(n, 400.0), "d": np.full(n, 5.0)}
-    plain = load_controller("computed_torque").Parameters(**hasty)
-    safe = Filtered.Parameters(**hasty, safety_margin=np.full(n, ROOM + 0.05))
-    over = [rollout_scores(ROBOT, name, samples, motion, 1.0, parameters=given).overshoot
-            for name, given in (("computed_torque", plain), ("computed_torque+safety", safe))]
-    assert over[0].max(axis=0).min() > 0.05
-    assert over[1].max() == 0.0
+    hasty = load_controller(law).Parameters(p=np.full(n, 400.0), d=np.full(n, 5.0), **own)
+    return rollout_scores(ROBOT, law, {name: values[chosen] for name, values in samples.items()}, motion, 1.0,
+                          parameters=hasty).overshoot
+
+
+def test_positions_hold_in_loops_with_a_wrong_model_and_a_law_that_overshoots():
+    assert overshoot(100, slice(None), "computed_torque").max(axis=0).min() > 0.05
+    assert overshoot(100, slice(None), safety_margin=np.full(6, ROOM + 0.05)).max() == 0.0
+
+
+def test_the_filter_learns_what_its_model_lacks():
+    """Light wrists, that the arm behind them accelerates: the worst of 100,000 loops passed a limit by the model."""
+    worst, margin = [9228, 12725, 37418, 46822, 61188, 64996, 67081, 73754, 76019, 90517], np.full(6, ROOM + 0.05)
+    braking = np.array([17.91, 10.41, 20.0, 20.0, 20.0, 20.0])  # from which they had to stop
+    trusting = overshoot(100_000, worst, safety_margin=margin, safety_observer=0.0, safety_braking=braking)
+    assert (trusting[:, 4] > 0.0).sum() >= 8
+    assert overshoot(100_000, worst, safety_margin=margin, safety_braking=braking).max() == 0.0
+
+
+def test_an_unknown_load_is_observed():
+    """At rest under a load, the disturbance is the effort that holds it, against the textbook's statics."""
+    law = Filtered(ROBOT)
+    q, mass = np.array([0.3, -0.8, 0.9, 0.2, 0.7, 0.1]), 2.0
+    load = ROBOT.dynamics().jacobian(q).T @ np.array([0.0, 0.0, -9.81 * mass, 0.0, 0.0, 0.0])
+    carried = ROBOT.dynamics().gravity(q) - load
+    memory = law.initial_memory(State(0.0, 0.0, q, np.zeros(6)))
+    for tick in range(60):
+        state = State(0.002 * tick, 0.002, q, np.zeros(6))
+        found, disturbance = filtered_effort(ROBOT.dynamics(), law.parameters, state, carried, memory)
+        memory = Filtering(None, found.multipliers, found.slack, found.status, found.correction, disturbance, state.v,
+                           found.acceleration)
+    np.testing.assert_allclose(disturbance, load, atol=1e-9)
+    np.testing.assert_allclose(found.acceleration, 0.0, atol=1e-6)
+
+
+def test_a_robot_beyond_a_limit_returns_no_faster_than_its_joints_may_move():
+    start = ROBOT.position_upper - 0.02
+    law = Filtered(ROBOT, Filtered.Parameters(safety_margin=np.full(6, 1.5), safety_speed=0.5))
+    done = rollout(ROBOT, law, duration=2.5, q=start)
+    assert (done.q[-1] < ROBOT.position_upper - 1.2).all()
+    assert (np.abs(done.v) / ROBOT.velocity_limit).max() < 0.505
+
+
+def test_all_joints_can_brake_at_once():
+    """On every sampled position, in the worst directions; what the efforts do not suffice for is refused."""
+    for name in ("arm6", "arm7", "planar_2r"):
+        robot = Robot.named(name)
+        mass, gravity = (function(sampled_positions(robot)) for function in
+                         (robot.dynamics().batch.mass_matrix, robot.dynamics().batch.gravity))
+        own = Filtered(robot).parameters
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=robot.n)))
+        efforts = np.abs(np.einsum("kij,sj->ksi", mass, signs * own.safety_braking) + gravity[:, None])
+        assert (efforts < robot.effort_limit).all()
+        with pytest.raises(InputError, match="safety_braking: where all joints brake at once, '.*' needs an effort of"):
+            Filtered(robot, Filtered.Parameters(safety_braking=100.0))
 
 
 def test_velocities_hold(free):
@@ -122,9 +179,11 @@ def test_the_speed_of_approach_is_continuous_with_its_slope():
     np.testing.assert_allclose(np.gradient(speed, distances)[1:-1], slope[1:-1], atol=0.2)
     far = distances > 0.1
     np.testing.assert_allclose(speed[far] ** 2 / (2.0 * 8.0), distances[far] - 0.01, atol=1e-12)
+    back, _ = approach(-distances, 20.0, 8.0, 2.0)
+    np.testing.assert_allclose(back, np.maximum(-speed, -2.0))
 
 
-def test_memory_tells_which_limit_acts_and_by_how_much():
+def test_memory_tells_which_limit_acts_and_by_how_much_it_gives_way():
     law = filtered(load_controller("pid"))(ROBOT)
     names = law.memory_names()
     assert len(set(names)) == len(names)
@@ -133,10 +192,72 @@ def test_memory_tells_which_limit_acts_and_by_how_much():
         law.update(State(0.0, 0.002, q, np.zeros(6)), JointReference(q + 0.5, *np.zeros((2, 6))))
         told = dict(zip(names, law.memory_numbers, strict=True))
         assert told["safety.status"] == status
-        assert (told["safety.violation"] > 1.0) == (status == qp.INFEASIBLE)
+        slack = max(told[f"safety.{joint}.motion.slack"] for joint in ROBOT.joint_names)
+        assert (slack > 1.0) == (status == qp.INFEASIBLE)
         assert any(told[f"safety.{joint}.motion"] > 0.0 for joint in ROBOT.joint_names)
         assert any(told[f"safety.{joint}.correction"] < 0.0 for joint in ROBOT.joint_names)
     assert not law.uncompiled_reason
+
+
+def slack(q, v, **own):
+    """By how much each limit gives way under efforts that bear the robot's weight, by name."""
+    law = Filtered(ROBOT, Filtered.Parameters(**own))
+    state = State(0.0, 0.002, q, v)
+    found, _ = filtered_effort(ROBOT.dynamics(), law.parameters, state, ROBOT.dynamics().gravity(q),
+                               law.initial_memory(state))
+    assert found.status == qp.INFEASIBLE
+    return dict(zip(limit_names(ROBOT, law.parameters), found.slack, strict=True))
+
+
+def test_what_matters_less_gives_way():
+    """The way back before a plane is faster than the tip may be; or it takes joints beyond their limits."""
+    q = np.array([0.5, -1.0, 1.2, 0.3, 0.8, 0.0])
+    tip, jacobian = ROBOT.dynamics().forward_kinematics(q)[:3, 3], ROBOT.dynamics().jacobian(q)[:3]
+    rises = np.linalg.pinv(jacobian) @ [0.0, 0.0, 0.02]
+    found = slack(q, rises, safety_planes=f"0 0 1 {tip[2] + 0.1}", safety_tip_speed=0.02)
+    assert found["tip_speed"] + found["tip_speed_ahead"] > 2.0
+    assert found["plane0"] < 0.1 * (found["tip_speed"] + found["tip_speed_ahead"])
+    assert max(found[f"{joint}.motion"] for joint in ROBOT.joint_names) < 1e-3
+    side = jacobian[:, 0] / np.linalg.norm(jacobian[:, 0])  # where joint 1 moves the tip to
+    found = slack(q, np.zeros(6), safety_planes=" ".join(map(str, (*side, side @ tip + 0.5))),
+                  safety_margin=np.where(np.arange(6) == 0, ROBOT.position_upper - q + 0.02, 0.05), safety_speed=0.001)
+    assert found["plane0"] > 1.0
+    assert max(found[f"{joint}.motion"] for joint in ROBOT.joint_names) < 0.1 * found["plane0"]
+
+
+@pytest.mark.parametrize("name", ["planar_2r", "arm6", "arm7"])
+def test_the_motion_of_the_manipulability_against_finite_differences(name):
+    """Its values against those of the singular values."""
+    robot = Robot.named(name)
+    own = Filtered(robot, Filtered.Parameters(safety_singularity=0.1)).parameters
+    q, v, step = np.linspace(0.3, 0.9, robot.n), np.linspace(-1.0, 0.7, robot.n), 1e-4
+
+    def share(time):
+        jacobian = robot.dynamics().jacobian(q + time * v)[: 3 if robot.n <= 3 else 6]
+        return np.prod(np.linalg.svd(jacobian, compute_uv=False)) / own.safety_manipulability
+
+    found, slope, turning = manipulability_motion(robot.dynamics(), own, State(0.0, 0.0, q, v))
+    before, now, after = map(share, (-step, 0.0, step))
+    assert found == pytest.approx(now, rel=1e-9)
+    assert slope @ v == pytest.approx((after - before) / (2.0 * step), rel=1e-5)
+    assert turning == pytest.approx((after - 2.0 * now + before) / step**2, rel=1e-3, abs=1e-5)
+
+
+def test_the_arm_stays_away_from_singular_positions():
+    """A motion through the stretched arm; its start is refused where it is too near."""
+    robot = Robot.named("planar_2r")
+    start, rest = np.array([0.3, 1.2]), np.zeros(2)
+    motion = JointTrajectory(JointReference(start, rest, rest), 0.0, Points.from_arrays([1.0], [[0.3, -1.2]]))
+    bent = []
+    for own in ({}, {"safety_singularity": 0.3}):
+        done = rollout(robot, Filtered(robot, Filtered.Parameters(**own)), motion, 1.5)
+        bent.append(np.abs(np.sin(done.q[:, 1])).min())
+    assert bent[0] < 0.02
+    assert 0.28 < bent[1] < 0.4  # of the manipulability, l1 l2 |sin q2|, whose greatest is at a right angle
+    law = Filtered(robot, Filtered.Parameters(safety_singularity=0.3))
+    with pytest.raises(InputError, match="the manipulability is 0.1.* of the greatest, expected 0.3 or more") as caught:
+        law.activate(State(0.0, 0.0, np.array([0.3, 0.1]), rest))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("own, text", [

@@ -33,7 +33,8 @@ def test_the_names_of_all_nodes_are_those_that_they_declare():
 
 def test_every_law_and_every_node_has_one_table():
     tables = [name for text in TEXTS.values() for name in parameter_tables.names(text)]
-    assert sorted(tables) == sorted([*OURS, *parameter_tables.NODES, *parameter_tables.SETTINGS, "observations"])
+    others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "observations"]
+    assert sorted(tables) == sorted([*OURS, *others])
 
 
 def test_a_table_is_written_anew_and_the_rest_of_the_text_stays():
