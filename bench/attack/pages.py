@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import random
 import re
@@ -20,6 +21,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,6 +40,7 @@ from trajectory_msgs.msg import JointTrajectory
 from websockets.typing import Subprotocol
 
 from bench.attack.report import Report
+from bench.attack.xml_faults import mutated_xml
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
@@ -46,6 +49,12 @@ from robodyn_ros.view.mesh_files import FORMATS, MeshReader
 
 NAMESPACE = "pages"
 START_SECONDS = 240.0
+DESCRIPTIONS = 10
+"""Of robots, before a good one."""
+ATTEMPT = 30
+"""Looks at the log until the good one is described again."""
+VISUAL = "<visual><geometry>%s</geometry></visual>"
+
 MESSAGES = 100
 """Messages of a page before the view is looked at."""
 
@@ -71,7 +80,8 @@ class AttackedView:
                             (WrenchStamped, "hardware/external_wrench")):
             self._node.create_subscription(kind, topic, lambda _, topic=topic: self.requests.append(topic), 10)
         urdf = robot_file("planar_2r").read_text()
-        self._node.create_publisher(String, "robot_description", LATCHED_QOS).publish(String(data=urdf))
+        self._description = self._node.create_publisher(String, "robot_description", LATCHED_QOS)
+        self.describe(urdf)
         states = self._node.create_publisher(JointState, "joint_states", 10)
         state = JointState(name=["joint1", "joint2"], position=[0.1, 0.2])
         self._node.create_timer(0.05, lambda: states.publish(state))
@@ -79,7 +89,7 @@ class AttackedView:
         self._thread.start()
         self.process = NodeProcess("view", namespace=NAMESPACE, command=(
             "-m", "robodyn_ros", "view", "--port", "0", "--namespace", NAMESPACE))
-        self._wait("showing robot")
+        self.wait_for(lambda: "showing robot" in self.process.output(), "show the robot")
         self.url = re.search(r"http://\S+", self.process.output())[0]  # type: ignore[index]
         return self
 
@@ -91,12 +101,21 @@ class AttackedView:
         self._node.destroy_node()
         self._context.try_shutdown()
 
-    def _wait(self, text: str) -> None:
+    def describe(self, urdf: str) -> None:
+        """Publish a description."""
+        self._description.publish(String(data=urdf))
+
+    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something that the view does.
+
+        Raises:
+            RobodynError: It does not do it in time, or has ended.
+        """
         end = time.monotonic() + START_SECONDS
-        while text not in self.process.output():
+        while not condition():
             self.process.check()
             if time.monotonic() > end:
-                raise RobodynError(f"the view does not say '{text}' within {START_SECONDS:g} s")
+                raise RobodynError(f"the view does not {what} within {START_SECONDS:g} s")
             time.sleep(0.1)
 
 
@@ -115,6 +134,7 @@ def attack_pages(seed: int, end: float, report_path: Path) -> None:
             _other_site(view, report, chance, number)
             _page(view, report, chance, number)
             _mesh(report, chance, number, Path(folder))
+            _descriptions(view, report, chance, number)
             output = view.process.output()
             if not view.process.running() or "Traceback" in output or view.requests:
                 report.fail("pages", number, f"the view sent {view.requests}, or ended, or printed: {output[-3000:]}")
@@ -176,6 +196,35 @@ def _message(chance: random.Random, widgets: list[str], names: list[str]) -> byt
         fields = {"type": "GuiUpdateMessage", "uuid": chance.choice(widgets), "updates": {
             chance.choice(("value", "value", "update_cb", "removed", "props")): chance.choice(_ABSURD)}}
     return msgspec.msgpack.encode(fields)
+
+
+def _descriptions(view: AttackedView, report: Report, chance: random.Random, number: int) -> None:
+    """Describe robots with faults and with absurd shapes, and then a good one, which is shown."""
+    good = robot_file("planar_2r").read_text()
+    for _ in range(DESCRIPTIONS):
+        text = mutated_xml(good.encode(), chance).decode("utf-8", "replace")
+        if chance.random() < 0.5:
+            size = chance.choice(("nan nan nan", "1e300 1 1", "-1 1 1", "0 0 0", "1 1", "", "inf 1 1"))
+            shape = chance.choice((f'<box size="{size}"/>', '<sphere radius="1e9"/>', '<sphere radius="nan"/>',
+                                   '<cylinder radius="-1" length="1e300"/>', '<mesh filename="/dev/zero"/>',
+                                   f'<mesh filename="package://none/a.stl" scale="{size}"/>'))
+            shapes = VISUAL % shape * chance.choice((1, 3000))
+            text = good.replace('<link name="link1">', f'<link name="link1">{shapes}')
+        view.describe(text)
+        report.count("shown descriptions", "tried")
+        time.sleep(0.05)  # the view keeps one description; a later one would displace it unread
+    name, attempts = f"good{number}", itertools.count()
+    robot = good.replace('<robot name="planar_2r"', f'<robot name="{name}"')
+
+    def is_shown() -> bool:
+        if next(attempts) % ATTEMPT == 0:  # the log passes over lines that come soon after another
+            view.describe(f"{robot}<!-- {next(attempts)} -->")
+        return f"showing robot '{name}'" in view.process.output()
+
+    try:
+        view.wait_for(is_shown, f"show the good robot '{name}'")
+    except RobodynError as error:
+        report.fail("shown descriptions", number, str(error))
 
 
 def _mesh(report: Report, chance: random.Random, number: int, folder: Path) -> None:
