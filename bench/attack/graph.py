@@ -38,6 +38,7 @@ from robodyn_ros.robot import Robot
 
 NAMESPACE = "attack"
 ROBOT = "planar_2r"
+ROBOT_JOINTS = ["joint1", "joint2"]
 COMMAND_TIMEOUT = 0.1
 NODES: dict[str, dict[str, object]] = {
     "hardware": {"robot": ROBOT, "update_rate": 200, "command_timeout": COMMAND_TIMEOUT},
@@ -93,13 +94,14 @@ class AttackedGraph:
 
     Attributes:
         node: The attacker's own node.
+        report: As given.
         nodes: The processes by name.
         clients: Clients of services by name, made when they are first called.
         alone: Greatest effort of each joint in the motion without a fault, shape (n,) [N m]; None: not measured.
     """
 
     def __init__(self, report: Report) -> None:
-        self._report = report
+        self.report = report
         self._context = Context()
         self._machine = MachineWatch()
         self.nodes: dict[str, ForkedNode] = {}
@@ -208,10 +210,10 @@ class AttackedGraph:
             output = process.output()
             if "Traceback" in output:
                 place = output.index("Traceback")
-                self._report.fail(kind, number, f"'{name}' printed a traceback: {output[place:place + 6000]}")
+                self.report.fail(kind, number, f"'{name}' printed a traceback: {output[place:place + 6000]}")
                 survived = False
             if not process.running() and not fault:
-                self._report.fail(kind, number, f"'{name}' ended; it printed last: {output[-500:]}")
+                self.report.fail(kind, number, f"'{name}' ended; it printed last: {output[-500:]}")
                 survived = False
             if not process.running() or "Traceback" in output:
                 process.end()
@@ -234,25 +236,25 @@ class AttackedGraph:
 
     def send(self, name: str, number: signal.Signals) -> None:
         """Send a signal to a node."""
-        self.nodes[name]._process.send_signal(number)
+        self.nodes[name].send(number)
 
     def report_memory(self, begin: float, end: float) -> None:
         """Report the memory of each node at equal times, from when they had been started [s] to the end [s]."""
-        self._report.memory = {name: at_equal_times(samples, "memory", begin, end)
+        self.report.memory = {name: at_equal_times(samples, "memory", begin, end)
                                for name, samples in self._samples.items() if samples}
 
     def judge_memory(self, begin: float, end: float, limit: float | None) -> None:
         """Judge by how much the memory of each node grew from a fifth of the time on, relative; None: no limit."""
         for name, samples in self._samples.items():
             grown = growth(samples, "memory", begin, end)
-            self._report.measure(f"memory of {name}", "growth [%]", 100.0 * grown)
+            self.report.measure(f"memory of {name}", "growth [%]", 100.0 * grown)
             if limit is not None and grown > limit:
-                self._report.fail(f"memory of {name}", 0, f"grew by {100.0 * grown:.3g} % in the last four fifths of "
+                self.report.fail(f"memory of {name}", 0, f"grew by {100.0 * grown:.3g} % in the last four fifths of "
                                   f"the time, the limit is {100.0 * limit:g} %")
 
     def _judge(self, kind: str, number: int, gap: float | None, own_law: bool) -> None:
         """Measure efforts and gaps since the last check, and compare them with the goals."""
-        seen, late, report = self._observed, self._machine.worst, self._report
+        seen, late, report = self._observed, self._machine.worst, self.report
         report.measure(kind, "machine late [s]", late)
         report.measure(kind, "gap [s]", seen.gap)
         if gap is not None:

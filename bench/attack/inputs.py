@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import time
@@ -18,11 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rclpy.action import ActionClient
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from bench.attack.absurd import bytes_of, fill, largest
 from bench.attack.calls import (
@@ -35,7 +38,7 @@ from bench.attack.calls import (
     set_controller,
     set_parameter,
 )
-from bench.attack.graph import NAMESPACE, NODES, AttackedGraph
+from bench.attack.graph import NAMESPACE, NODES, ROBOT_JOINTS, AttackedGraph
 from bench.attack.report import Report
 from robodyn_ros.nodes.common.topics import LATCHED_QOS, NEWEST_DEPTH
 
@@ -49,7 +52,11 @@ REST = 0.5
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""
 
 LAWS = ("laws:Slow", "laws:Interrupts", "laws:Loops", "blocking_import:Imported", "laws:Failing", "laws:Sleeps",
-        "laws:Reaches", "laws:NotANumber", "laws:LoopsAtOnce", "laws:Unstable", "laws:Exits")
+        "laws:Reaches", "laws:NotANumber", "laws:LoopsAtOnce", "laws:Unstable", "laws:Exits", "raising_import:Imported",
+        "laws:Recurses", "laws:Keeps", "laws:RaisesAtOnce", "laws:Activates", "laws:ActivatesLate", "laws:TracesLate")
+
+LONG_TRAJECTORY = 100_000
+"""Points."""
 
 
 def attack_with_input(seed: int, end: float, path: Path, growth: float | None) -> None:
@@ -105,6 +112,7 @@ def send_largest(graph: AttackedGraph) -> None:
             publisher.publish(data)
             graph.spin(0.05)
         graph.node.destroy_publisher(publisher)
+    long_trajectories(graph, graph.report, 0, 0)
     graph.check("largest messages", 0)
     for service, kind in _services(graph).items():
         for _ in range(LARGEST_REQUESTS):
@@ -194,19 +202,44 @@ def laws(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
 
 
 def drivers(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
-    """A driver of a gripper, which publishes its joints on the same topic as the robot, as fast as it can."""
+    """A driver of a gripper, or a second one of the same joints, publishes on the robot's topic as fast as it can."""
     chance = random.Random(f"{seed} drivers {number}")
+    kind = ("driver of a gripper", "driver of the same joints")[number % 2]
+    fingers = [f"finger{chance.randrange(3)}" for _ in range(chance.randint(1, 4))]
+    names = fingers if number % 2 == 0 else [*ROBOT_JOINTS[:chance.randint(1, 2)], *fingers[:chance.randrange(2)]]
     publisher = graph.node.create_publisher(JointState, "joint_states", LATCHED_QOS)
-    names = [f"finger{chance.randrange(3)}" for _ in range(chance.randint(1, 4))]
     graph.wait(publisher.get_subscription_count, 2.0)
-    end = time.monotonic() + 2.0
+    end, has_clock = time.monotonic() + 2.0, chance.random() < 0.5
+    message = JointState(name=names, velocity=[0.0] * len(names))
     while time.monotonic() < end:
-        publisher.publish(JointState(name=names, position=[chance.choice((0.0, 1e308, math.nan))] * len(names)))
+        if has_clock:  # otherwise, the stamp is 0 for ever
+            message.header.stamp = graph.node.get_clock().now().to_msg()
+        message.position = [chance.choice((0.0, 1.0, 1e308, math.nan)) for _ in names]
+        publisher.publish(message)
         graph.spin(0.0005)
     graph.node.destroy_publisher(publisher)
-    survived = graph.check("driver of a gripper", number)
-    report.count("driver of a gripper", "tried", "survived" if survived else "fell")
+    survived = graph.check(kind, number)
+    report.count(kind, "tried", "survived" if survived else "fell")
+
+
+def long_trajectories(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
+    """A trajectory of immensely many points: refused, or followed, and the states are answered meanwhile."""
+    publisher = graph.node.create_publisher(JointTrajectory, "controller/joint_trajectory", LATCHED_QOS)
+    graph.wait(publisher.get_subscription_count, 2.0)
+    publisher.publish(_long_trajectory())
+    graph.spin(1.0)
+    graph.node.destroy_publisher(publisher)
+    survived = graph.check("long trajectories", number)
+    report.count("long trajectories", "tried", "survived" if survived else "fell")
+
+
+@functools.cache
+def _long_trajectory() -> bytes:
+    """Serialized."""
+    points = [JointTrajectoryPoint(positions=[0.1] * len(ROBOT_JOINTS), time_from_start=Duration(sec=point // 100,
+              nanosec=point % 100 * 10**7)) for point in range(1, LONG_TRAJECTORY + 1)]
+    return bytes(serialize_message(JointTrajectory(joint_names=ROBOT_JOINTS, points=points)))
 
 
 _CYCLE: tuple[Callable[[AttackedGraph, Report, int, int], None], ...] = (
-    messages, services, drivers, messages, laws, messages, parameters, messages, laws)
+    messages, services, drivers, messages, laws, long_trajectories, messages, parameters, drivers, messages, laws)

@@ -13,10 +13,11 @@ from __future__ import annotations
 import sys
 import time
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control import Controller, JointReference, Parameters, State
+from robodyn_ros.control import Controller, JointReference, Law, Parameters, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
@@ -118,6 +119,63 @@ class Reaches(Later):
         for array in (state.q, reference.q):
             array.setflags(write=True)
             array[:] = np.nan
+
+
+class Recurses(Later):
+    """Calls itself until Python has no more frames."""
+
+    def fail(self, state: State, reference: JointReference) -> None:
+        """As in `Later`."""
+        self.fail(state, reference)
+
+
+class Keeps(Later):
+    """Writes NaN into the efforts that it returned before."""
+
+    def update(self, state: State, reference: JointReference) -> Array:
+        """Return the same array each time."""
+        self._kept = getattr(self, "_kept", np.zeros(len(state.q)))
+        super().update(state, reference)
+        return self._kept
+
+    def fail(self, state: State, reference: JointReference) -> None:
+        """As in `Later`."""
+        kept, self._kept = self._kept, np.zeros_like(self._kept)
+        kept[:] = np.nan
+
+
+class RaisesAtOnce(Slow):
+    """Raises while it is constructed what Ctrl-C raises."""
+
+    def __init__(self, robot: Robot, parameters: Parameters | None = None) -> None:
+        """Raise."""
+        raise KeyboardInterrupt
+
+
+class Activates(Slow):
+    """Asks Python to end when it is activated."""
+
+    def activate(self, state: State) -> None:
+        """Raise."""
+        raise SystemExit(3)
+
+
+class ActivatesLate(Slow):
+    """Does not return for a long time when it is activated."""
+
+    def activate(self, state: State) -> None:
+        """Block."""
+        time.sleep(BLOCKED_SECONDS)
+
+
+class TracesLate(Law):
+    """Does not return for a long time when it is traced."""
+
+    @staticmethod
+    def law(dynamics: Any, parameters: Any, state: Any, reference: Any) -> Any:
+        """Block."""
+        time.sleep(BLOCKED_SECONDS)
+        return -state.v
 
 
 class LoopsAtOnce(Controller):
