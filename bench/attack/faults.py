@@ -22,9 +22,13 @@ from bench.attack.calls import set_controller
 from bench.attack.graph import LONGEST_GAP, NAMESPACE, NODES, AttackedGraph
 from bench.attack.report import Report
 from bench.fork_server import ForkedNode
+from robodyn_ros.commands.processes import NodeProcess
 
 REST = 0.15
 """Time without a fault, relative to that of the fault before."""
+
+LONGEST_END = 20.0
+"""Time from a signal to the end of a node [s]; the machine is busy."""
 
 CONTINUED = 0.02
 """Time that a node that was stopped may take to continue [s]."""
@@ -92,6 +96,22 @@ def full_disk(graph: AttackedGraph, report: Report, seed: int, number: int) -> N
     _recovered(graph, report, "full disk", number, "")
 
 
+def early_ends(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
+    """SIGINT or SIGTERM in the first second of a node, in a namespace of its own: it ends, without a traceback."""
+    name, chance = list(NODES)[number % len(NODES)], random.Random(f"{seed} early {number}")
+    sent = (signal.SIGINT, signal.SIGTERM)[number // len(NODES) % 2]
+    with NodeProcess(name, NODES[name], "early") as process:
+        graph.spin(chance.uniform(0.0, 1.0))
+        process.send(sent)
+        ended = graph.wait(lambda: not process.running(), LONGEST_END)
+        output = process.output()
+    kind = f"early {sent.name}"
+    report.count(kind, "tried", "ended" if ended else "went on")
+    if not ended or ("Traceback" in output and "init_import_site" not in output):  # that one is of Python's own start
+        report.fail(kind, number, f"'{name}' {'ended' if ended else 'did not end'}; it printed: {output[-1000:]}")
+    graph.check(kind, number)
+
+
 def _kill(graph: AttackedGraph, name: str, number: int) -> None:
     graph.nodes[name].kill()
     graph.spin(0.3)
@@ -110,4 +130,5 @@ def _recovered(graph: AttackedGraph, report: Report, kind: str, number: int, *na
 
 
 _CYCLE: tuple[Callable[[AttackedGraph, Report, int, int], None], ...] = (
-    kills, kills, kills, stops, kills, kills, stops, kills, kills, conflicts, kills, kills, kills, stops, full_disk)
+    kills, kills, kills, stops, kills, kills, stops, kills, kills, conflicts, kills, kills, kills, stops, early_ends,
+    full_disk)

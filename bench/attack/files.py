@@ -261,9 +261,21 @@ def write_results(path: Path) -> Path:
     return path
 
 
+def hostile_checkpoints(folder: Path) -> Iterator[Path]:
+    """Write states of searches, one after another; all but infinite costs are refused."""
+    for name, costs in {"none": "null", "short": "[[]]", "ragged": "[[1.0], [1.0, 2.0]]", "text": '[["1.0"]]',
+                        "nan": "[[NaN]]", "infinite": "[[Infinity]]", "negative": "[[-1e308]]",
+                        "digits": f"[[1{'0' * 400}]]", "deep": "[" * 5000 + "]" * 5000,
+                        "long": f"[{'[1.0],' * 10**6}[1.0]]", "mapping": "{}"}.items():
+        path = folder / f"costs_{name}.json"
+        path.write_text(f'{{"digest": "d", "costs": {costs}}}')
+        yield path
+
+
 def hostile_files(folder: Path) -> Iterator[Path]:
     """Write all hostile files, one after another."""
     yield from hostile_recordings(folder)
+    yield from hostile_checkpoints(folder)
     for name, content in hostile_parquet_files(folder):
         path = folder / f"{name}.parquet"
         path.write_bytes(content)
@@ -283,6 +295,8 @@ def fault_of_file(path: Path) -> str | None:
     try:
         if path.suffix == ".xml":
             MujocoPlant(Robot.from_urdf(robot_file(ROBOT)), scene=str(path))
+        elif path.suffix == ".json":
+            Checkpoint(path, "d", resume=True).check((1,), 10)
         elif path.suffix == ".parquet":
             (Results.read if path.stem.startswith("results") else Table.from_file)(path)
         else:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -113,6 +114,10 @@ class NodeProcess:
     def end(self) -> int:
         """Interrupt the node and return its exit code; kill it if it does not end in time."""
         return end(self._process, self._patience)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the process."""
+        self._process.send_signal(number)
 
     def kill(self) -> None:
         """Kill the process; it does not clean up."""
