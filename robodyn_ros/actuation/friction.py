@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, as_joint_arrays, constants
+from robodyn_ros.compile import less, minimum, where
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.fields import DAMPING, EFFORT, VELOCITY, declare, declared
@@ -110,6 +111,21 @@ _MODELS: dict[str, type[FrictionModel]] = {}
 def friction_models() -> dict[str, type[FrictionModel]]:
     """The models that have been imported, by name."""
     return dict(_MODELS)
+
+
+_NO_RISE = 500.0  # exponent beyond which nothing is left: beyond 512 the C library takes exp as a special case
+
+
+def stribeck_decay(v: NDArray[Any], velocity: Array) -> NDArray[Any]:
+    """e^(-(v / v_s)^2): what is left at a velocity of the rise of the friction at rest, shape (n,).
+
+    Args:
+        v: Velocities, shape (n,), may be traced [rad/s or m/s].
+        velocity: v_s, likewise.
+    """
+    square = (v / velocity) ** 2
+    left: NDArray[Any] = where(less(square, _NO_RISE), np.exp(-minimum(square, _NO_RISE)), 0.0)
+    return left
 
 
 @dataclass(frozen=True)
@@ -208,7 +224,7 @@ class Friction(FrictionModel):
         Args:
             v: Joint velocities, shape (n,), may be traced [rad/s or m/s].
         """
-        rise = self.rise * np.exp(-((v / self.stribeck_velocity) ** 2))
+        rise = self.rise * stribeck_decay(v, self.stribeck_velocity)
         return np.where(constants(self.rise, traced=1.0) > 0.0, self.coulomb + rise, self.coulomb)
 
     def scaled(self, factor: ArrayLike) -> Self:

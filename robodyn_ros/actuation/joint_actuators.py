@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import CurrentLoops, LoopRun, LoopState
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.friction import stribeck_decay
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
 from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
@@ -556,7 +557,7 @@ class JointActuators:
         """
         share = 1.0 - self.efficiency
         if (constants(self.static_loss, traced=1.0) > 0.0).any():
-            share = share + self.static_loss * np.exp(-((speed / self.loss_velocity) ** 2))
+            share = share + self.static_loss * stribeck_decay(speed, self.loss_velocity)
         losses = share * abs(effort)
         if self.motor_friction.any():
             losses = losses + abs(self.motors.gear.ratio) * self.motor_friction

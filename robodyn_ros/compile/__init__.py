@@ -12,6 +12,7 @@ from robodyn_ros.compile.derivatives import derivative, derivative_at
 from robodyn_ros.compile.kernel import Kernel, compile_function
 from robodyn_ros.compile.operations import (
     arctan2,
+    by_element,
     clip,
     equal,
     exp,
@@ -31,7 +32,7 @@ from robodyn_ros.compile.program import Compute, Repeat
 from robodyn_ros.compile.tape import Tape, trace
 
 __all__ = [
-    "Compute", "Kernel", "Procedure", "Products", "Repeat", "Tape", "Term", "arctan2", "clip", "compile_function",
-    "compile_procedure", "derivative", "derivative_at", "equal", "exp", "expm1", "greater", "greater_equal", "less",
-    "less_equal", "maximum", "minimum", "sign", "trace", "where",
+    "Compute", "Kernel", "Procedure", "Products", "Repeat", "Tape", "Term", "arctan2", "by_element", "clip",
+    "compile_function", "compile_procedure", "derivative", "derivative_at", "equal", "exp", "expm1", "greater",
+    "greater_equal", "less", "less_equal", "maximum", "minimum", "sign", "trace", "where",
 ]

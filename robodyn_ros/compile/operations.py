@@ -260,6 +260,23 @@ def greater_equal(a: Any, b: Any) -> Any:
     return less_equal(b, a)
 
 
+def by_element(function: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[Any, ...]:
+    """Call a function of numbers for one element after the other of arrays, which may be traced.
+
+    Formulas on whole arrays keep the intermediate values of all elements, more than a processor has registers.
+
+    Args:
+        function: Takes a number of each array, and returns numbers.
+        arrays: Are brought to one shape.
+
+    Returns:
+        Arrays of this shape, one for each number that the function returns.
+    """
+    columns = np.broadcast_arrays(*(np.asarray(array) for array in arrays))
+    rows = [function(*row) for row in zip(*(column.ravel() for column in columns), strict=True)]
+    return tuple(np.array(column).reshape(columns[0].shape) for column in zip(*rows, strict=True))
+
+
 def _by_the_c_library(code: int, function: Function, value: Any) -> Any:
     """A function element by element, of numbers by the C library: NumPy's need not give the same last bit."""
     def of_one(element: Any) -> Any:

@@ -24,17 +24,19 @@ for velocities at the middles of steps: stable for any stiffness, without dampin
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.checks import constants
-from robodyn_ros.compile import clip, equal, greater, maximum, minimum, where
+from robodyn_ros.compile import by_element, clip, greater, greater_equal, less, maximum, minimum, where
 from robodyn_ros.simulation.joint_constraints import Problem
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
 
 _TOLERANCE = 1e-10  # relative error of a spring's impulse that counts as solved
+_NO_WAY = 1e-150  # change of a deflection that counts as none: its inverse would be infinite [rad or m]
 _LEAST_DEFLECTION = 1e-15  # error of a deflection that counts as solved [rad or m]
 
 NEWTON_ROUNDS = 8
@@ -60,7 +62,7 @@ class Windup(NamedTuple):
         return Windup(self.deflection[springs], self.rate[springs])
 
 
-class SpringLine(NamedTuple):
+class SpringImpulse(NamedTuple):
     """Impulses of springs in a step near a rate of deflection, each array of shape (springs,).
 
     Attributes:
@@ -71,6 +73,22 @@ class SpringLine(NamedTuple):
 
     impulse: NDArray[Any]
     elastic: NDArray[Any]
+    slope: NDArray[Any]
+
+    def tangent(self, rate: NDArray[Any]) -> SpringLine:
+        """Return the line through the impulses at a rate, shape (springs,) [rad/s or m/s]."""
+        return SpringLine(self.impulse - self.slope * rate, self.slope)
+
+
+class SpringLine(NamedTuple):
+    """Impulses of springs that are linear in the rate of deflection after the step, each array of shape (springs,).
+
+    Attributes:
+        at_rest: At rate 0 [N m s or N s].
+        slope: By how much they rise per rate.
+    """
+
+    at_rest: NDArray[Any]
     slope: NDArray[Any]
 
 
@@ -104,7 +122,7 @@ def play(deflection: NDArray[Any], backlash: NDArray[Any]) -> NDArray[Any]:
                     maximum(deflection - half, 0.0) + minimum(deflection + half, 0.0))
 
 
-def spring_line(plant: PlantModel, springs: NDArray[Any], start: Windup, rate: NDArray[Any]) -> SpringLine:
+def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: Windup, rate: NDArray[Any]) -> SpringImpulse:
     """Return the impulses of springs in a step that ends with given rates of deflection, and their slopes.
 
     Args:
@@ -113,61 +131,110 @@ def spring_line(plant: PlantModel, springs: NDArray[Any], start: Windup, rate: N
         start: At the beginning of the step.
         rate: At its end, shape (springs,) [rad/s or m/s].
     """
-    actuators, h = plant.actuators, plant.step
-    stiffness, damping, backlash = (array[springs] for array in
-                                    (actuators.stiffness, actuators.spring_damping, actuators.backlash))
+    h, stiffness, damping, backlash = _figures(plant, springs)
     linear = h * stiffness * (start.deflection + 0.25 * h * (rate - start.rate))
-    firm = SpringLine(linear + 0.5 * h * damping * (start.rate + rate), linear,
-                      0.25 * h * h * stiffness + 0.5 * h * damping)
+    firm = SpringImpulse(linear + 0.5 * h * damping * (start.rate + rate), linear,
+                         0.25 * h * h * stiffness + 0.5 * h * damping)
     simple = _always_loaded(backlash)
     if simple.all():
         return firm
-    before, after = start.deflection - 0.5 * h * start.rate, start.deflection + 0.5 * h * rate
-    front = _face(h, stiffness, damping, before - 0.5 * backlash, after - 0.5 * backlash)
-    back = _face(h, stiffness, damping, -before - 0.5 * backlash, -after - 0.5 * backlash)
-    slack = SpringLine(front.impulse - back.impulse, front.elastic - back.elastic, front.slope + back.slope)
-    return SpringLine(*(np.where(simple, one, other) for one, other in zip(firm, slack, strict=True)))
+    slack = by_element(partial(_slack_impulse, h), stiffness, damping, 0.5 * backlash, _mean_deflection(h, start),
+                       start.deflection + 0.5 * h * rate)
+    return SpringImpulse(*(np.where(simple, one, other) for one, other in zip(firm, slack, strict=True)))
 
 
-def _face(h: float, stiffness: NDArray[Any], damping: NDArray[Any], before: NDArray[Any], after: NDArray[Any]
-          ) -> SpringLine:
-    """Impulses of a face of the dead zone, which pushes where it is pressed and never pulls.
+def _slack_impulse(h: float, stiffness: Any, damping: Any, half: Any, before: Any, after: Any) -> tuple[Any, Any, Any]:
+    """Impulse of a spring with backlash, its elastic part, and its slope by the rate after the step.
+
+    A face pushes and never pulls. A step that ends on the face on which it began takes the mean of both deflections;
+    else, faces that it leaves and enters push for the share of the way on which they are pressed.
 
     Args:
         h: Step [s].
-        stiffness: Shape (springs,), as all arrays.
-        damping: Of the face.
-        before: Mean depth in the step before, negative without contact.
-        after: Mean depth in this step.
+        stiffness: Of the spring, as all further figures.
+        damping: Where it is loaded.
+        half: Of the backlash.
+        before: Mean deflection in the step before.
+        after: Mean deflection in this step.
     """
-    start, end, apart = maximum(before, 0.0), maximum(after, 0.0), after - before
-    pressed = greater(start * end, 0.0)
-    length = where(equal(apart, 0.0), 1.0, apart)
-    share = where(pressed, 1.0, clip((end - start) / length, 0.0, 1.0))  # of the way, pressed
-    mean = 0.5 * (start + end) * share
-    steepness = where(pressed, 0.5, clip((end - mean) / length, 0.0, 0.5))
-    impulse = h * stiffness * mean + damping * (end - start)
-    slope = 0.5 * h * (h * stiffness * steepness + damping * greater(end, 0.0))
-    pushes = greater(impulse, 0.0)
-    return SpringLine(where(pushes, impulse, 0.0), h * stiffness * mean, where(pushes, slope, 0.0))
+    start, end = (where(greater(x, half), x - half, where(less(x, -half), x + half, 0.0)) for x in (before, after))
+    apart, weight = after - before, 0.5 * h * stiffness
+    inverse = 1.0 / where(less(abs(apart), _NO_WAY), 1.0, apart)
+    left, entered = clip(-start * inverse, 0.0, 1.0), clip(end * inverse, 0.0, 1.0)  # shares of the way
+    pushes = greater(weight * left, damping)
+    impulse = where(pushes, start * (weight * left - damping), 0.0) + end * (weight * entered + damping)
+    slope = where(pushes, weight * left * left, 0.0) + where(end, weight * entered * (2.0 - entered) + damping, 0.0)
+    on_one = weight * (start + end) + damping * (end - start)
+    held = greater(on_one * start, 0.0)
+    stays = greater(start * end, 0.0)
+    return (where(stays, where(held, on_one, 0.0), impulse),
+            weight * where(stays, start + end, start * left + end * entered),
+            0.5 * h * where(stays, where(held, weight + damping, 0.0), slope))
 
 
-def with_springs(plant: PlantModel, springs: NDArray[Any], start: Windup, rate: NDArray[Any], problem: Problem
-                 ) -> Problem:
-    """Return a problem with the impulses of springs, linear in the velocities about a guess of the rates.
+def loaded_line(plant: PlantModel, start: Windup) -> SpringLine:
+    """Return the impulses of springs with backlash that stay on the face, or in the dead zone, where they are.
+
+    Args:
+        plant: The simulated model.
+        start: These springs at the beginning of the step.
+    """
+    h, stiffness, damping, backlash = _figures(plant, plant.elastic[plant.slack_springs])
+    before, side = _mean_deflection(h, start), _side(plant, start)
+    pressed = side * side
+    mean = 0.5 * (before + start.deflection) - side * (0.5 * backlash)
+    at_rest = h * stiffness * mean + 0.5 * h * damping * start.rate
+    return SpringLine(pressed * at_rest, pressed * (0.25 * h * h * stiffness + 0.5 * h * damping))
+
+
+def left_side(plant: PlantModel, start: Windup, line: SpringLine, velocity: NDArray[Any]) -> Any:
+    """Return a number that is positive where springs do not stay where `loaded_line` takes them to be.
+
+    Args:
+        plant: The simulated model.
+        start: Springs with backlash at the beginning of the step.
+        line: Of `loaded_line`.
+        velocity: Of links and motors after the step, shape (n + m,).
+    """
+    rate, h, half = slack_rates(plant, velocity), plant.step, 0.5 * plant.actuators.backlash[
+        plant.elastic[plant.slack_springs]]
+    side, after = _side(plant, start), start.deflection + 0.5 * h * rate
+    pushes = greater_equal(side * (line.at_rest + line.slope * rate), 0.0)
+    stays = where(side, greater(side * after, half) * pushes, greater_equal(half, abs(after)))
+    return sum(1.0 - stays, np.float64(0.0))
+
+
+def _figures(plant: PlantModel, springs: NDArray[Any]) -> tuple[float, NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Step, and stiffness, damping and backlash of springs, shape (springs,)."""
+    actuators = plant.actuators
+    return plant.step, actuators.stiffness[springs], actuators.spring_damping[springs], actuators.backlash[springs]
+
+
+def _mean_deflection(h: float, start: Windup) -> NDArray[Any]:
+    """In the step before, shape (springs,) [rad or m]."""
+    return start.deflection - 0.5 * h * start.rate
+
+
+def _side(plant: PlantModel, start: Windup) -> NDArray[Any]:
+    """1 or -1 where a spring with backlash was on the face of that side, 0 in the dead zone, shape (slack,)."""
+    h, _, _, backlash = _figures(plant, plant.elastic[plant.slack_springs])
+    before, half = _mean_deflection(h, start), 0.5 * backlash
+    side: NDArray[Any] = where(greater(before, half), 1.0, where(greater(-half, before), -1.0, 0.0))
+    return side
+
+
+def with_springs(plant: PlantModel, springs: NDArray[Any], line: SpringLine, problem: Problem) -> Problem:
+    """Return a problem with the impulses of springs.
 
     Args:
         plant: The simulated model.
         springs: Their places in ``plant.elastic``, shape (springs,).
-        start: At the beginning of the step.
-        rate: Guess of the rates at its end, shape (springs,); without effect for springs without backlash.
+        line: Their impulses.
         problem: Of links and motors.
     """
-    line = spring_line(plant, plant.elastic[springs], start, rate)
-    at_rest = line.impulse - line.slope * rate
     matrix = problem.matrix.astype(np.result_type(problem.matrix, line.slope))
-    momentum = problem.momentum.astype(np.result_type(problem.momentum, at_rest))
-    for slope, impulse, joint, place in zip(line.slope, at_rest, plant.elastic[springs], springs, strict=True):
+    momentum = problem.momentum.astype(np.result_type(problem.momentum, line.at_rest))
+    for slope, impulse, joint, place in zip(line.slope, line.at_rest, plant.elastic[springs], springs, strict=True):
         motor = plant.n + place
         matrix[joint, joint] += slope
         matrix[motor, motor] += slope
@@ -178,29 +245,35 @@ def with_springs(plant: PlantModel, springs: NDArray[Any], start: Windup, rate: 
     return problem._replace(matrix=matrix, momentum=momentum)
 
 
-def dead_zone_round(plant: PlantModel, start: Windup, guess: NDArray[Any], velocity: NDArray[Any], rounds: Any
-                    ) -> tuple[NDArray[Any], Any]:
-    """Compare guessed rates of springs with backlash with those that follow from them.
+def dead_zone_round(plant: PlantModel, start: Windup, guess: SpringLine, velocity: NDArray[Any], rounds: Any
+                    ) -> tuple[SpringLine, Any]:
+    """Compare guessed impulses of springs with backlash with those at the rates that follow from them.
 
     Args:
         plant: The simulated model.
         start: These springs at the beginning of the step.
-        guess: Their rates, shape (springs,).
+        guess: Their impulses.
         velocity: Of links and motors by :func:`with_springs`, shape (n + m,).
         rounds: Number of rounds before this one.
 
     Returns:
         The next guess; and a number that is positive where it is another one.
     """
-    places = plant.slack_springs
-    joints = plant.elastic[places]
-    rate = velocity[plant.n + places] - velocity[joints]
-    line, found = spring_line(plant, joints, start, guess), spring_line(plant, joints, start, rate)
-    error = abs(found.impulse - line.impulse - line.slope * (rate - guess))
+    joints, rate = plant.elastic[plant.slack_springs], slack_rates(plant, velocity)
+    found = spring_impulse(plant, joints, start, rate)
+    error = abs(found.impulse - guess.at_rest - guess.slope * rate)
     least = plant.step * plant.actuators.stiffness[joints] * _LEAST_DEFLECTION
     # Newton's method can swing between the sides of a dead zone that is narrower than the way of a step.
-    after = where(greater(rounds, NEWTON_ROUNDS - 0.5), 0.5 * (guess + rate), rate)
+    late, tangent = greater(rounds, NEWTON_ROUNDS - 0.5), found.tangent(rate)
+    after = SpringLine(*(where(late, 0.5 * (old + new), new) for old, new in zip(guess, tangent, strict=True)))
     return after, sum(greater(error, _TOLERANCE * abs(found.impulse) + least), np.float64(0.0))
+
+
+def slack_rates(plant: PlantModel, velocity: NDArray[Any]) -> NDArray[Any]:
+    """Return the rates of springs with backlash, shape (slack,), of velocities of links and motors, shape (n + m,)."""
+    springs = plant.slack_springs
+    rates: NDArray[Any] = velocity[plant.n + springs] - velocity[plant.elastic[springs]]
+    return rates
 
 
 def damping_loss(plant: PlantModel, state: PlantState, velocity: NDArray[Any]) -> NDArray[Any]:
@@ -213,7 +286,7 @@ def damping_loss(plant: PlantModel, state: PlantState, velocity: NDArray[Any]) -
     """
     start, joints = windup(plant, state), plant.elastic
     rate = velocity[plant.n:] - velocity[joints]
-    line = spring_line(plant, joints, start, rate)
+    line = spring_impulse(plant, joints, start, rate)
     return (line.impulse - line.elastic) * (0.5 * (start.rate + rate))
 
 

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import is_limit
-from robodyn_ros.compile import clip, equal, greater, greater_equal, less, maximum, sign, where
+from robodyn_ros.compile import clip, equal, greater, greater_equal, less, sign, where
 from robodyn_ros.description.model import Array, joint_matrix
 from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given, solve_positive_definite
 
@@ -220,16 +220,16 @@ def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray
     most = (1.0 + _IMPULSE_TOLERANCE) * problem.motor_friction
     slides = where(greater(abs(motor_impulse), most), -sign(motor_impulse), 0.0)
     stays = greater_equal(motor_mode * (limits.sliding @ velocity), slowest - _VELOCITY_TOLERANCE)
-    change = _choice(
+    changed = change(
         np.concatenate([contact_mode, saturation[limited], motor_mode]),
         np.concatenate([_next_contact_mode(problem, contact_mode, now, velocity, impulse),
                         where(linear, beyond, where(within, 0.0, saturation))[limited],
                         where(motor_mode, where(stays, motor_mode, 0.0), slides)]), number)
     n, ends = len(contact_mode), len(contact_mode) + int(np.sum(limited))
-    next_saturation = np.zeros(len(limited), dtype=np.result_type(change.choice, float))
-    next_saturation[limited] = change.choice[n:ends]
-    return PivotStep(velocity, impulse, change.choice[:n], next_saturation, motor_impulse, change.choice[ends:],
-                     change.moved)
+    next_saturation = np.zeros(len(limited), dtype=np.result_type(changed.choice, float))
+    next_saturation[limited] = changed.choice[n:ends]
+    return PivotStep(velocity, impulse, changed.choice[:n], next_saturation, motor_impulse, changed.choice[ends:],
+                     changed.moved)
 
 
 def _motor_impulses(friction: NDArray[Any], slowest: NDArray[Any], mode: NDArray[Any], response: NDArray[Any],
@@ -318,16 +318,37 @@ def _next_contact_mode(problem: Problem, contact_mode: NDArray[Any], now: _Conta
     return where(greater(value, most), up, where(less(value, least), down, contact_mode))
 
 
-class _Change(NamedTuple):
+class Change(NamedTuple):
+    """The next choice of modes.
+
+    Attributes:
+        choice: Shape (k,).
+        moved: 1 where it is another one than before, else 0.
+    """
+
     choice: NDArray[Any]
     moved: Any
 
 
-def _choice(before: NDArray[Any], after: NDArray[Any], number: Any) -> _Change:
-    """Apply all changes in the first pivot steps, later only the first change; say whether there is any."""
-    all_at_once, moved = less(number, BLOCK_STEPS), 0.0
-    choice = []
-    for old, new in zip(before, after, strict=True):
-        choice.append(where(maximum(all_at_once, 1.0 - moved), new, old))
-        moved = maximum(moved, 1.0 - equal(old, new))
-    return _Change(np.array(choice), moved)
+def change(before: NDArray[Any], after: NDArray[Any], number: Any, moved: Any = 0.0) -> Change:
+    """Apply all changes of modes in the first pivot steps, later only the first change; say whether there is any.
+
+    Args:
+        before: Modes, shape (k,).
+        after: Those that fit the solution, shape (k,).
+        number: Pivot steps before this one.
+        moved: 1 where other modes change, before these in order, else 0.
+    """
+    count = float(len(before))
+    places = where(equal(before, after), count, np.arange(count))
+    first = _least(list(places))
+    chosen = less(number, BLOCK_STEPS) + (1.0 - moved) * equal(np.arange(count), first)
+    return Change(where(chosen, after, before), where(less(first, count), 1.0, moved))
+
+
+def _least(values: list[Any]) -> Any:
+    """The least of numbers, by pairs: one after the other, each would wait for the one before."""
+    while len(values) > 1:
+        pairs = [where(less(a, b), a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[2 * len(pairs):]
+    return values[0]

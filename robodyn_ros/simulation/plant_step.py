@@ -37,8 +37,11 @@ from robodyn_ros.simulation.contact import (
 )
 from robodyn_ros.simulation.elastic_joints import (
     DEAD_ZONE_ROUNDS,
+    SpringLine,
     Windup,
     dead_zone_round,
+    left_side,
+    loaded_line,
     windup,
     with_springs,
 )
@@ -55,6 +58,8 @@ from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantMo
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_round, with_bristles
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
 from robodyn_ros.simulation.readings import report
+
+_NO_SPRINGS = SpringLine(np.zeros(0), np.zeros(0))
 
 
 class Posed(NamedTuple):
@@ -82,7 +87,7 @@ class Guess(NamedTuple):
         contact_mode: Mode of friction and stops of each joint and motor of an elastic one, shape (n + m,).
         saturation: Mode of the motor of each joint, shape (n,).
         motor_mode: Mode of the dry friction of coupled motors, shape (coupled,).
-        unwinding: Rates of springs with backlash after the step, shape (slack,).
+        springs: Impulses of springs with backlash.
         touching: Of the contacts.
         bristle_mode: Of the bristles, shape (N, m) of `friction.Bristles`.
         rounds: Number of rounds before this one.
@@ -91,7 +96,7 @@ class Guess(NamedTuple):
     contact_mode: NDArray[Any]
     saturation: NDArray[Any]
     motor_mode: NDArray[Any]
-    unwinding: NDArray[Any]
+    springs: SpringLine
     touching: ContactChoice
     bristle_mode: NDArray[Any]
     rounds: Any
@@ -155,31 +160,31 @@ def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: S
     touching = first_choice(plant.surroundings, contacts, state.v, plant.step)
     motion = plant.joined(state.v, state.motor_side.v)
     wound = windup(plant, state).at(plant.slack_springs[:0] if smooth else plant.slack_springs)
-    guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(motion), wound.rate,
+    springs = loaded_line(plant, wound) if len(wound.rate) else _NO_SPRINGS
+    guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(motion), springs,
                   touching, state.presliding.mode, np.float64(0.0))
     return Posed(problem, voltage, contacts, bristles, wound), guess
 
 
 def solve(plant: PlantModel, posed: Posed, guess: Guess) -> tuple[Solution, Guess]:
-    """Solve for a guess of the modes of friction, stops, motors and contacts, and guess again."""
-    world, contacts, rounds = plant.surroundings, posed.contacts, guess.rounds
-    problem = posed.problem
-    if len(guess.unwinding):
-        problem = with_springs(plant, plant.slack_springs, posed.wound, guess.unwinding, problem)
+    """Solve for a guess of the modes of friction, stops, motors, springs and contacts, and guess again."""
+    world, contacts, rounds, springs = plant.surroundings, posed.contacts, guess.rounds, guess.springs
+    problem, unsolved = posed.problem, np.float64(0.0)
+    if len(springs.slope):
+        problem = with_springs(plant, plant.slack_springs, springs, problem)
     problem = with_contacts(world, contacts, guess.touching, problem, plant.step, rounds)
-    problem = with_bristles(plant.bristles, posed.bristles, guess.bristle_mode, problem)
+    problem = with_bristles(plant.bristles, posed.bristles, guess.bristle_mode, problem, plant.step)
     done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, guess.motor_mode, rounds)
     touch = contact_round(world, contacts, guess.touching, done.velocity[:plant.n], plant.step, rounds)
-    unwinding, unsolved = guess.unwinding, np.float64(0.0)
-    if len(unwinding):
-        unwinding, unsolved = dead_zone_round(plant, posed.wound, unwinding, done.velocity, rounds)
+    if len(springs.slope):
+        springs, unsolved = dead_zone_round(plant, posed.wound, springs, done.velocity, rounds)
     effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
                  start=np.zeros(plant.n))
     bent, moved = bristle_round(plant.bristles, posed.bristles, guess.bristle_mode, done.velocity, plant.step, rounds,
                                 done.moved)
     return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, bent,
                      moved + touch.moved + unsolved),
-            Guess(done.contact_mode, done.saturation, done.motor_mode, unwinding, touch.choice, bent.state.mode,
+            Guess(done.contact_mode, done.saturation, done.motor_mode, springs, touch.choice, bent.state.mode,
                   rounds + 1.0))
 
 
@@ -197,19 +202,28 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed
 def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Any, ...]:
     """The solution without friction, stops, limits of motors and contacts; ``moved`` is positive where one acts.
 
+    Springs with backlash stay where they are, or it is positive too.
+
     Returns:
         The motors' voltages, the greatest impulses of friction, the solution, and the guess for which it is one.
     """
     world = plant.surroundings
     problem, voltage, _ = semi_implicit_euler.problem(plant, state, command)
+    leaves, springs = np.float64(0.0), _NO_SPRINGS
+    if len(plant.slack_springs):
+        wound = windup(plant, state).at(plant.slack_springs)
+        springs = loaded_line(plant, wound)
+        problem = with_springs(plant, plant.slack_springs, springs, problem)
     free = unhindered(plant.limits, problem)
+    if len(plant.slack_springs):
+        leaves = left_side(plant, wound, springs, free.velocity)
     contacts = contact_geometry(world, plant.model, state.q)
     touches = presses(world, contacts, free.velocity[:plant.n], plant.step)
     none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
     unbent = state.presliding
     solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none,
-                        BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches)
-    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, np.zeros(0), _untouched(world.pairs),
+                        BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches + leaves)
+    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, springs, _untouched(world.pairs),
                   unbent.mode, np.float64(0.0))
     return voltage, problem.friction, solution, guess
 
@@ -258,8 +272,9 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     variables: dict[str, Any] = {
         "state": rest, "command": PlantCommand.of_effort(none),
         "posed": Posed(Problem(np.zeros((size, size)), every, every, every, every, none, none, of_motors), none,
-                       contacts, BristleLines(*np.zeros((4, *unbent.mode.shape))), Windup(slack, slack)),
-        "guess": Guess(every, none, of_motors, slack, _untouched(pairs), unbent.mode, 0.0),
+                       contacts, BristleLines(unbent.deflection, np.zeros(len(plant.bristles.joints))),
+                       Windup(slack, slack)),
+        "guess": Guess(every, none, of_motors, SpringLine(slack, slack), _untouched(pairs), unbent.mode, 0.0),
         "solution": Solution(every, every, of_motors, forces, none, BristleRound(unbent.mode, unbent), 0.0),
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
@@ -328,12 +343,12 @@ def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callab
 
 
 def _all_slide_freely(plant: PlantModel, varied: Sequence[str]) -> bool:
-    """Whether no joint has dry friction or backlash, whatever the varied values are."""
+    """Whether no joint has dry friction, whatever the varied values are."""
     found = []
 
     def look(*values: NDArray[Any]) -> float:
         varied_one = varied_plant(plant, dict(zip(varied, values, strict=True)))
-        found.append(not varied_one.has_dry_friction.any() and not len(varied_one.slack_springs))
+        found.append(not varied_one.has_dry_friction.any())
         return 0.0
 
     trace(look, {name: QUANTITIES[name].shape(plant) for name in varied})

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.friction import Bristles
-from robodyn_ros.compile import clip, equal, greater, greater_equal, less, maximum, where
-from robodyn_ros.simulation.joint_constraints import BLOCK_STEPS, Problem
+from robodyn_ros.compile import by_element, greater, greater_equal, less, where
+from robodyn_ros.simulation.joint_constraints import Problem, change
 
 _TOLERANCE = 1e-10  # relative to the greatest impulse
 
@@ -44,19 +44,15 @@ class Presliding(NamedTuple):
 
 
 class BristleLines(NamedTuple):
-    """Impulses of bristles, drive - damping v' up to a limit; each array has shape (N, m).
+    """Impulses of bristles, which fall with the velocity up to a limit; arrays may be traced.
 
     Attributes:
-        deflection: At the beginning of the step [rad or m].
-        drive: At velocity 0 [N m s or N s].
-        damping: [N m s^2/rad or N s^2/m].
-        limit: [N m s or N s].
+        deflection: At the beginning of the step, shape (N, m) of `Bristles` [rad or m].
+        level: Of the dry friction of the joints, shape (m,) [N m or N].
     """
 
     deflection: NDArray[Any]
-    drive: NDArray[Any]
-    damping: NDArray[Any]
-    limit: NDArray[Any]
+    level: NDArray[Any]
 
 
 class BristleRound(NamedTuple):
@@ -76,29 +72,28 @@ def at_rest(bristles: Bristles) -> Presliding:
     return Presliding(*np.zeros((2, *bristles.share.shape)))
 
 
-def bristle_lines(bristles: Bristles, state: Presliding, level: NDArray[Any], step: float) -> BristleLines:
+def bristle_lines(bristles: Bristles, state: Presliding, level: NDArray[Any]) -> BristleLines:
     """Return the impulses of bristles in a step.
 
     Args:
         bristles: Of the joints.
         state: At the beginning.
         level: Of the dry friction of these joints, shape (m,) [N m or N].
-        step: h [s].
     """
-    most = bristles.share * level
-    deflection = clip(state.deflection, -most / bristles.stiffness, most / bristles.stiffness)
-    return BristleLines(deflection, -step * bristles.stiffness * deflection,
-                        step * (step * bristles.stiffness + bristles.damping), step * most)
+    return BristleLines(_bounded(state.deflection, _reach(bristles) * level), level)
 
 
-def with_bristles(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], problem: Problem) -> Problem:
-    """Return a problem with the impulses of bristles, for a choice of their modes."""
+def with_bristles(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], problem: Problem, step: float
+                  ) -> Problem:
+    """Return a problem with the impulses of bristles in a step h [s], for a choice of their modes."""
     if not len(bristles.joints):
         return problem
-    holds = 1.0 - mode * mode
     damping, drive = np.zeros_like(problem.momentum), np.zeros_like(problem.momentum)
-    damping[bristles.joints] = np.sum(holds * lines.damping, axis=0)
-    drive[bristles.joints] = np.sum(where(holds, lines.drive, mode * lines.limit), axis=0)
+    drives, dampings = by_element(
+        lambda mode, share, stiffness, damping, deflection, level: (
+            where(mode, mode * (step * share * level), -step * stiffness * deflection), where(mode, 0.0, damping)),
+        mode, bristles.share, bristles.stiffness, _damping(bristles, step), lines.deflection, lines.level)
+    damping[bristles.joints], drive[bristles.joints] = np.sum(dampings, axis=0), np.sum(drives, axis=0)
     return problem._replace(matrix=problem.matrix + np.diag(damping), momentum=problem.momentum + drive)
 
 
@@ -113,25 +108,43 @@ def bristle_round(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], v
         velocity: Of all joints after the step, shape (n,) [rad/s or m/s].
         step: h [s].
         rounds: Number of rounds before this one: later on, one mode changes at a time, as in `joint_constraints`.
-        moved: Positive where other modes change.
+        moved: 1 where other modes change, else 0.
 
     Returns:
-        The bristles; and a number that is positive where their choice or another one changes.
+        The bristles; and 1 where their choice or another one changes, else 0.
     """
     if not len(bristles.joints):
         return BristleRound(mode, Presliding(mode, mode)), moved
-    v, slack = velocity[bristles.joints], _TOLERANCE * lines.limit
-    line = lines.drive - lines.damping * v
-    slips = greater(line, lines.limit + slack) - less(line, -lines.limit - slack)
-    stays = greater_equal(mode * line, lines.limit - slack)
-    wanted, all_at_once = where(mode, where(stays, mode, 0.0), slips), less(rounds, BLOCK_STEPS)
-    chosen = []
-    for old, new in zip(mode.ravel(), wanted.ravel(), strict=True):
-        chosen.append(where(maximum(all_at_once, 1.0 - moved), new, old))
-        moved = maximum(moved, 1.0 - equal(old, new))
-    reach = lines.limit / (step * bristles.stiffness)
-    state = Presliding(clip(lines.deflection + step * v, -reach, reach), np.array(chosen).reshape(mode.shape))
-    return BristleRound(where(mode, mode * lines.limit, line), state), moved
+
+    def one(mode: Any, share: Any, stiffness: Any, damping: Any, reach: Any, before: Any, level: Any, v: Any
+            ) -> tuple[Any, Any, Any]:
+        limit, line = step * share * level, -step * stiffness * before - damping * v
+        slips = where(greater(line, (1.0 + _TOLERANCE) * limit), 1.0,
+                      where(less(line, -((1.0 + _TOLERANCE) * limit)), -1.0, 0.0))
+        stays = greater_equal(mode * line, (1.0 - _TOLERANCE) * limit)  # if not, it holds before it slips back
+        return (where(mode, mode * limit, line), _bounded(before + step * v, reach * level),
+                where(mode, where(stays, mode, 0.0), slips))
+
+    impulse, deflection, wanted = by_element(
+        one, mode, bristles.share, bristles.stiffness, _damping(bristles, step), _reach(bristles), lines.deflection,
+        lines.level, velocity[bristles.joints])
+    changed = change(mode.ravel(), wanted.ravel(), rounds, moved)
+    return BristleRound(impulse, Presliding(deflection, changed.choice.reshape(mode.shape))), changed.moved
+
+
+def _damping(bristles: Bristles, step: float) -> NDArray[Any]:
+    """h (h k + c): by how much an impulse falls per velocity, shape (N, m) [N m s^2/rad or N s^2/m]."""
+    return step * (step * bristles.stiffness + bristles.damping)
+
+
+def _reach(bristles: Bristles) -> NDArray[Any]:
+    """Greatest deflection per level of the dry friction, shape (N, m) [rad/(N m) or m/N]."""
+    return bristles.share / bristles.stiffness
+
+
+def _bounded(value: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
+    """Values within +-most, which is not NaN: `clip` of two variables takes several times as many instructions."""
+    return where(greater(value, most), most, where(less(value, -most), -most, value))
 
 
 def on_joints(bristles: Bristles, values: NDArray[Any], n: int) -> NDArray[Any]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
-from robodyn_ros.simulation.elastic_joints import damping_loss, windup, with_springs
+from robodyn_ros.simulation.elastic_joints import damping_loss, spring_impulse, windup, with_springs
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
 from robodyn_ros.simulation.motion import (
@@ -76,8 +76,9 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand
     firm = np.setdiff1d(np.arange(springs), plant.slack_springs)
     if len(firm):
         wound = windup(plant, state).at(firm)
-        posed = with_springs(plant, firm, wound, wound.rate, posed)
-    return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction, step)
+        line = spring_impulse(plant, plant.elastic[firm], wound, wound.rate).tangent(wound.rate)
+        posed = with_springs(plant, firm, line, posed)
+    return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction)
 
 
 def first_modes(state: PlantState, _problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:

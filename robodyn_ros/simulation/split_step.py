@@ -99,7 +99,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
         drive_damping=nothing,
         motor_friction=plant.step * losses[plant.sliding_motors],
     )
-    return posed, voltage, bristle_lines(plant.bristles, state.presliding, np.zeros(0), plant.step)
+    return posed, voltage, bristle_lines(plant.bristles, state.presliding, np.zeros(0))
 
 
 def first_modes(state: PlantState, posed: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
