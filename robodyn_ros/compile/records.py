@@ -13,6 +13,7 @@ the functions that it is traced from, and its callers, see records. The array ``
 ``state.q``.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -121,6 +122,13 @@ def unflatten(form: Form, arrays: Iterator[Any]) -> Any:
 def to_numbers(form: Form, value: Any, where: str) -> np.ndarray:
     """All numbers of a value of this form, or traced numbers, one array after the other, shape (size,)."""
     return np.concatenate([np.zeros(0), *(np.ravel(array) for array in flatten(form, value, where))])
+
+
+def places(form: Form) -> dict[str, slice]:
+    """Where the numbers of each array are in `to_numbers`, by its path within the record."""
+    sizes = {path.removeprefix("."): math.prod(shape) for path, shape in array_shapes("", form).items()}
+    ends = itertools.accumulate(sizes.values())
+    return {path: slice(end - size, end) for (path, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 def from_numbers(form: Form, numbers: np.ndarray) -> Any:

@@ -24,7 +24,7 @@ from robodyn_ros.compile import maximum
 from robodyn_ros.compile.kernel import compile_function
 from robodyn_ros.compile.procedure import Bound, Procedure, compile_procedure
 from robodyn_ros.compile.program import Compute, Repeat
-from robodyn_ros.compile.records import flatten, form_of, from_numbers, to_numbers
+from robodyn_ros.compile.records import form_of, from_numbers, places, to_numbers
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.kinematics.forward import path_to
@@ -109,6 +109,7 @@ class Plant(SimulatedRobot):
         rest = model.state(*np.zeros((2, robot.n)))
         form: Any = form_of(rest)
         self._form, self._numbers = form, to_numbers(form, rest, "state")  # q and v first
+        self._rest, self._places = self._numbers, places(form)
         self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), model.report_at_rest()
         self._forces = np.zeros((model.surroundings.pairs, 3))
         self._kind: _Kind | None = None
@@ -231,7 +232,16 @@ class Plant(SimulatedRobot):
         position = self.q if q is None else start_position(self.robot, q)
         if q is not None:
             self.model.check_start(position)
-        self._begin(self._state_at(position, v))
+        velocity = np.zeros(self.robot.n) if v is None else as_floats(v, (self.robot.n,), "velocities")
+        numbers, warm = self._rest.copy(), self._places["temperature"]
+        numbers[warm] = self._numbers[warm]
+        given = {"q": position, "v": velocity}
+        if len(self.model.elastic):
+            side = self.model.motors_at(position, velocity)
+            given |= {"motor_side.q": side.q, "motor_side.v": side.v}
+        for path, values in given.items():
+            numbers[self._places[path]] = values
+        self._begin_with(numbers)
 
     def continue_from(self, other: Plant) -> None:
         """Take over the time and state of a plant with the same joints and motors but another payload.
@@ -378,12 +388,15 @@ class Plant(SimulatedRobot):
 
     def _begin(self, state: PlantState) -> None:
         """Set the state of the simulation."""
-        self._set_numbers(to_numbers(self._form, state, "state"))
+        self._begin_with(to_numbers(self._form, state, "state"))
+
+    def _begin_with(self, numbers: Array) -> None:
+        """Set the numbers of the state."""
+        self._set_numbers(numbers)
         self._turning = float(turning(self.model, self.v))
         self._restore()
         self._choose_program()
-        form: Any = form_of(self._report)
-        for array in (*flatten(form, self._report, "report"), self._forces):
+        for array in (*self._report, self._forces):
             array[...] = 0.0
 
     def _set_numbers(self, numbers: Array) -> None:

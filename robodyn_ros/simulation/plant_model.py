@@ -513,12 +513,15 @@ class PlantModel:
             v: Shape (n,) [rad/s or m/s].
         """
         none, q, v = np.zeros(self.n), np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
-        motor_q = self.motors_at_rest(q, self._gravity(q)) if len(self.elastic) else np.zeros(0)
-        motor_side = MotorSide(motor_q, v[self.elastic].copy())
         return PlantState(q, v, none, np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
                           np.full(self.n + len(self.elastic), float(STICKING)), none,
                           EnergySums(*np.zeros((6, self.n))), at_rest(self.bristles),
-                          self.actuators.current_loops.at_rest(), motor_side)
+                          self.actuators.current_loops.at_rest(), self.motors_at(q, v))
+
+    def motors_at(self, q: Array, v: Array) -> MotorSide:
+        """Return motors of elastic joints whose springs bear the links' weights, arguments as for :meth:`state`."""
+        motor_q = self.motors_at_rest(q, self._gravity(q)) if len(self.elastic) else np.zeros(0)
+        return MotorSide(motor_q, v[self.elastic].copy())
 
     def motors_at_rest(self, q: NDArray[Any], gravity: NDArray[Any]) -> NDArray[Any]:
         """Return the positions of elastic joints' motors whose springs bear the links' weights, shape (m,) [rad or m].
