@@ -23,6 +23,7 @@ SECTIONS = {
     "generated_code": "bench.generated_code:GENERATED_CODE",
     "export": "bench.exported_law:EXPORTED_LAW",
     "plant": "bench.plant:PLANT",
+    "transmissions": "bench.transmissions:TRANSMISSIONS",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
     "mpc": "bench.predictive_control:PREDICTIVE_CONTROL",
     "networks": "bench.networks:NETWORKS",

@@ -32,15 +32,21 @@ class MujocoRobot:
     def __init__(self, pair: Pair, step: float) -> None:
         import mujoco
 
-        self.model: Any = mujoco.MjModel.from_xml_string(pair.urdf)
+        spec = mujoco.MjSpec.from_string(pair.urdf)
+        self.edit(spec, pair.robot.joint_names)
+        self.model: Any = spec.compile()
         self.model.opt.timestep = step
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         for flag in (mujoco.mjtDisableBit.mjDSBL_CONTACT, mujoco.mjtDisableBit.mjDSBL_LIMIT):
             self.model.opt.disableflags |= flag
         self.data: Any = mujoco.MjData(self.model)
         names = [self.model.joint(number).name for number in range(self.model.njnt)]
+        names = [name for name in names if name in pair.robot.joint_names]
         if names != list(pair.robot.joint_names):
             raise SystemExit(f"bench: MuJoCo has another order of the joints of '{pair.robot.name}': {names}")
+
+    def edit(self, spec: Any, names: tuple[str, ...]) -> None:
+        """Change MuJoCo's specification of the robot, which has joints of these names, before it is compiled."""
 
     def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, steps: int) -> np.ndarray:
         """Return positions and velocities after the steps under constant efforts, shape (2, n)."""

@@ -47,17 +47,24 @@ class Batch:
     Args:
         robot: The robot.
         steps: Steps in a call.
+        model: The simulated model; None: that of the description.
     """
 
-    def __init__(self, robot: Robot, steps: int) -> None:
-        self._model, self._steps = PlantModel.from_description(robot.model, STEP), steps
+    def __init__(self, robot: Robot, steps: int, model: PlantModel | None = None) -> None:
+        self._model, self._steps = PlantModel.from_description(robot.model, STEP) if model is None else model, steps
         step = step_program(self._model, under_efforts=True)
         self.procedure = compile_procedure(step.variables, [Repeat("steps", step.statements)], step.inputs,
                                            ("state.q", "state.v"), name="plant")
 
-    def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, threads: int = 1) -> np.ndarray:
-        """Return positions and velocities after the steps under constant efforts: arrays (N, n) in, (N, 2, n) out."""
+    def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, threads: int = 1,
+            motor_q: np.ndarray | None = None) -> np.ndarray:
+        """Return positions and velocities after the steps under constant efforts: arrays (N, n) in, (N, 2, n) out.
+
+        Motors of elastic joints begin at rest at ``motor_q``, shape (N, m).
+        """
         state = self._model.state(q[0], v[0])._replace(q=q, v=v)
+        if motor_q is not None:
+            state = state._replace(motor_side=state.motor_side._replace(q=motor_q, v=np.zeros_like(motor_q)))
         result = self.procedure.batch(state=state, steps=self._steps, threads=threads, **{"command.effort": effort})
         return np.stack([result["state.q"], result["state.v"]], axis=1)
 
