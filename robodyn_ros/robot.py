@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
+from robodyn_ros.description.joint_springs import JointSprings
 from robodyn_ros.description.load_options import LoadOptions
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
@@ -43,12 +44,14 @@ class Robot:
         model: The robot as data: joints, limits, links.
         timing: Of its control loop; default gains are computed for it.
         formulas: Which formulas `dynamics`, and laws in rollouts, take; see `with_formulas`.
+        springs: Of its elastic joints; None: all joints are rigid, or their springs are not known.
     """
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
         self.timing = LoopTiming()
         self.formulas: Formulas = "efficient"
+        self.springs: JointSprings | None = None
         self._dynamics: dict[tuple[bool, Formulas], Dynamics] = {}
         self._lock = threading.Lock()
 
@@ -224,6 +227,16 @@ class Robot:
         other = copy(self)
         other.formulas = formulas
         return other
+
+    def with_springs(self, springs: JointSprings | None) -> Robot:
+        """The same robot, whose laws know the springs of its joints.
+
+        Args:
+            springs: Of its joints, such as `JointActuators.springs`; None: all are rigid.
+        """
+        elastic = copy(self)
+        elastic.springs = springs
+        return elastic
 
     @property
     def formula_module(self) -> FormulaModule:

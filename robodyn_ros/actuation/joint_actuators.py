@@ -34,6 +34,7 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
 from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
 from robodyn_ros.compile import clip, less, less_equal, maximum, minimum, sign, where
+from robodyn_ros.description.joint_springs import JointSprings
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
@@ -261,6 +262,15 @@ class JointActuators:
     def is_elastic(self) -> NDArray[np.bool_]:
         """Whether there is a spring between the drive of a joint and its link, shape (n,)."""
         return is_limit(self.stiffness)
+
+    @property
+    def springs(self) -> JointSprings | None:
+        """Springs and motors of the elastic joints; None: all joints are rigid."""
+        elastic = self.is_elastic
+        if not elastic.any():
+            return None
+        return JointSprings(np.where(elastic, self.stiffness, np.inf), np.where(elastic, self.reflected_inertia, 0.0),
+                            np.where(elastic, self.spring_damping, 0.0))
 
     @cached_property
     def has_backlash(self) -> NDArray[np.bool_]:

@@ -145,9 +145,13 @@ def simulator(model: RobotModel, start: Array, options: Namespace, described: Ro
                                driver=plant.driver)
 
 
-def comparable() -> tuple[str, ...]:
-    """Names of the installed controllers that follow joints or poses, but need no file, and of those not importable."""
-    return tuple(name for name in controller_names() if _follows_a_motion(name))
+def comparable(is_elastic: bool = False) -> tuple[str, ...]:
+    """Names of the installed controllers that follow joints or poses, but need no file, and of those not importable.
+
+    Args:
+        is_elastic: Whether the robot has elastic joints; else, laws for such joints are left out.
+    """
+    return tuple(name for name in controller_names() if _follows_a_motion(name, is_elastic))
 
 
 def perform(
@@ -179,7 +183,8 @@ def perform(
         PluginError: No controller has that name, or it fails.
         SimulationError: The state became infinite or NaN.
     """
-    law = make_controller(controller, robot.with_timing(period), parameters)
+    timed = robot.with_timing(period).with_springs(None if plant is None else plant.actuators.springs)
+    law = make_controller(controller, timed, parameters)
     if law.follows not in (JointReference, TipReference):
         raise InputError(f"compare: expected controllers that follow joints or poses, received '{controller}'")
     loop = ClosedLoop(law, plant, period, engine)
@@ -357,10 +362,11 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(with_mass_error(robot.model, options.mass_error), motion.sample(motion.start_time).q,
                               options, robot.model)
-    names = named_controllers(options) or comparable()
+    names = named_controllers(options) or comparable(plant.actuators.springs is not None)
     signals = signals_of_words(options.signal, {name: state_form(load_controller(name), robot.n) for name in names}
                                ) if options.signal else {}
-    parameters = given_parameters(options.set, names, robot.with_timing(options.period))
+    parameters = given_parameters(options.set, names, robot.with_timing(options.period).with_springs(
+        plant.actuators.springs))
     results = compare(names, lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed, engine=engine, signals=signals.get(name),
@@ -392,9 +398,10 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     return 1 if failures else 0
 
 
-def _follows_a_motion(name: str) -> bool:
+def _follows_a_motion(name: str, is_elastic: bool) -> bool:
     try:
         kind = load_controller(name)
-        return kind.follows in (JointReference, TipReference) and not needs_file(kind)
+        return (kind.follows in (JointReference, TipReference) and not needs_file(kind)
+                and (is_elastic or not kind.for_elastic_joints))
     except PluginError:
         return True  # the table says why it cannot be imported

@@ -80,13 +80,13 @@ def _files(options: Namespace) -> dict[str, str]:
     from robodyn_ros.errors import InputError
     from robodyn_ros.export.c_source import check_size, files_of
 
-    to_ros2_control, takes_actuators = options.to == "ros2_control", options.plant or options.to == "ros2_control"
+    to_ros2_control = options.to == "ros2_control"
     if [bool(options.law), bool(options.function), options.plant].count(True) != 1:
         raise InputError("export: expected one of a law, --function NAME …, and --plant")
     for option, given, needed, fits in (
             ("--set", options.set, "a law", options.law),
             ("--to ros2_control", to_ros2_control, "a law", options.law),
-            ("--actuators", options.actuators, "--plant or --to ros2_control", takes_actuators),
+            ("--actuators", options.actuators, "--plant or a law", options.plant or options.law),
             ("--period", options.period is not None, "a law", options.law),
             ("--delay", options.delay is not None, "a law", options.law),
             ("--step", options.step is not None, "--plant", options.plant),
@@ -125,10 +125,10 @@ def _package(options: Namespace, robot: Any) -> dict[str, str]:
     from robodyn_ros.actuation.configuration import HardwareSettings
     from robodyn_ros.export import ros2_control_package
 
-    law = _law(options, robot)
     actuators = None
     if options.actuators:
         actuators = HardwareSettings.named(options.actuators).joint_actuators(robot.model)
+    law = _law(options, robot)
     return ros2_control_package(law, _name(options.law), actuators)
 
 
@@ -139,7 +139,10 @@ def _name(law: str) -> str:
 
 def _law(options: Namespace, robot: Any) -> Any:
     """The law with the gains for the timing, and some set anew."""
+    from robodyn_ros.actuation.configuration import HardwareSettings
     from robodyn_ros.control.registry import make_controller
 
     robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)
+    if options.actuators:
+        robot = robot.with_springs(HardwareSettings.named(options.actuators).joint_actuators(robot.model).springs)
     return make_controller(options.law, robot, given_parameters(options.set, [options.law], robot).get(options.law))

@@ -119,6 +119,7 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     robot = Robot.from_urdf(file, tip_link=found.tip_link)
     driver = None if found.driver is None else _file(found.driver, path.parent)
     plant = simulated_plant(robot.model, found.step, actuators, world, driver)
+    robot = robot.with_springs(plant.actuators.springs)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
     quantities = dict(quantity_axes(f"{where}: quantities", found.quantities, plant, motions.values()))
     study = Study(

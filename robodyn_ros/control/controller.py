@@ -59,6 +59,7 @@ class Controller(ABC):
         senses: Fields of `State` that `update` reads beside joints and wrench, of `MOTOR_SIDE`. It runs only while
             these are measured; until then the safe controller holds the robot.
         Inputs: Class of further inputs, see `control.law_inputs`; None: none.
+        for_elastic_joints: Whether it is for robots with elastic joints alone, see `Robot.springs`.
         robot: The robot.
         dynamics: Its compiled dynamics.
         parameters: The parameters in force, complete and within their ranges. Never altered, only replaced.
@@ -68,6 +69,7 @@ class Controller(ABC):
     follows: type[Reference] | None = JointReference
     senses: ClassVar[tuple[str, ...]] = ()
     Inputs: ClassVar[Any] = None
+    for_elastic_joints: ClassVar[bool] = False
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """Prepare for a robot; slow preparations belong here.

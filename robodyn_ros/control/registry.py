@@ -47,9 +47,13 @@ def controller_names() -> tuple[str, ...]:
 
 
 def law_names() -> tuple[str, ...]:
-    """Names of the installed controllers that are a `Law` and run with their default parameters, sorted."""
+    """Names of the installed controllers that are a `Law` and run on any robot as they are, sorted.
+
+    Left out are those that need a file, and those for elastic joints.
+    """
     classes = {name: load_controller(name) for name in controller_names()}
-    return tuple(name for name, found in classes.items() if issubclass(found, Law) and not needs_file(found))
+    return tuple(name for name, found in classes.items() if issubclass(found, Law)
+                 and not (needs_file(found) or found.for_elastic_joints))
 
 
 def needs_file(controller_class: type[Controller]) -> bool:

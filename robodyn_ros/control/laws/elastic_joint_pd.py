@@ -10,39 +10,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import largest_inertia, sampled_positions, stiffness
-from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
-from robodyn_ros.control.sampled_loop import matrix_exponential
+from robodyn_ros.control.default_gains import sampled_positions, stiffness
+from robodyn_ros.control.elastic_joints import (
+    ElasticJoints,
+    MotorFeedback,
+    comes_to_rest,
+    described_inertia,
+    greatest_share,
+    inertia_of_links,
+)
+from robodyn_ros.control.parameters import DAMPING, STIFFNESS, per_joint
+from robodyn_ros.description.joint_springs import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
-_AT_REST = 1.0 + 1e-9  # spectral radius of a joint that comes to rest, up to rounding
 _DIFFERENCE = 1e-5  # of positions, for derivatives of gravity [rad or m]
 
 
-def described_inertia(robot: Robot) -> Array:
-    """Inertia of each motor at the output of its gear by the description, or else 0.1, shape (n,) [kg m^2 or kg]."""
-    return np.where(robot.model.armature > 0.0, robot.model.armature, 0.1)
-
-
 def motor_stiffness(robot: Robot) -> Array:
-    """Default of p: that of other laws, and 2.5 times the slope of gravity, shape (n,) [N m/rad or N/m]."""
+    """Stiffness of `PD`, and at least 2.5 times the slope of gravity, shape (n,) [N m/rad or N/m]."""
     return np.maximum(stiffness(robot), 2.5 * gravity_slope(robot))
 
 
 def motor_damping(robot: Robot) -> Array:
-    """Default of d: 0.7 of the critical damping of motor and link together, shape (n,) [N m s/rad or N s/m]."""
-    return 1.4 * np.sqrt(motor_stiffness(robot) * (described_inertia(robot) + largest_inertia(robot)))
+    """0.7 of the critical damping of motor and link together, shape (n,) [N m s/rad or N s/m]."""
+    return 1.4 * np.sqrt(motor_stiffness(robot) * (described_inertia(robot) + inertia_of_links(robot)))
 
 
 def gravity_slope(robot: Robot) -> float:
@@ -54,24 +54,18 @@ def gravity_slope(robot: Robot) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ElasticJointParameters(Parameters):
+class ElasticJointParameters(ElasticJoints):
     """Gains of `ElasticJointPD`, and the joints that it is for.
 
     Attributes:
         p: Effort per position error of the motor, shape (n,) [N m/rad or N/m].
         d: Effort per velocity error of the motor, shape (n,) [N m s/rad or N s/m].
-        joint_stiffness: K of the springs between motors and links, shape (n,) [N m/rad or N/m].
-        motor_inertia: B of the motors at the outputs of their gears, shape (n,) [kg m^2 or kg].
     """
 
     p: Array = per_joint(motor_stiffness, unit=STIFFNESS, minimum=0.0,
                          description="Effort per position error of the motor")
     d: Array = per_joint(motor_damping, unit=DAMPING, minimum=0.0,
                          description="Effort per velocity error of the motor")
-    joint_stiffness: Array = per_joint(1e4, unit=STIFFNESS, minimum=1e-6, maximum=1e12, structural=True,
-                                       description="Stiffness between motor and link")
-    motor_inertia: Array = per_joint(described_inertia, unit="kg m^2", minimum=1e-9, structural=True,
-                                     description="Inertia of the motor at the output of its gear")
 
     @property
     def shaping(self) -> Array:
@@ -79,7 +73,7 @@ class ElasticJointParameters(Parameters):
         return np.ones(len(self.p))
 
     def for_robot(self, robot: Robot) -> Self:
-        """As in `Parameters`.
+        """As in `ElasticJoints`.
 
         Raises:
             InputError: As there, gravity can pull the arm away, or a joint swings at this period.
@@ -100,6 +94,7 @@ class ElasticJointPD(Law[ElasticJointParameters, JointReference, None]):
     """
 
     senses = ("motor_q", "motor_v")
+    for_elastic_joints = True
 
     @staticmethod
     def law(dynamics: Dynamics, parameters: ElasticJointParameters, state: State, reference: JointReference) -> Array:
@@ -132,6 +127,7 @@ class TorqueFeedback(Law[TorqueFeedbackParameters, JointReference, None]):
     """
 
     senses = ("motor_q", "motor_v", "joint_torque")
+    for_elastic_joints = True
 
     @staticmethod
     def law(dynamics: Dynamics, parameters: TorqueFeedbackParameters, state: State, reference: JointReference) -> Array:
@@ -178,58 +174,47 @@ def check_gravity(robot: Robot, parameters: ElasticJointParameters) -> None:
 
 
 def check_period(robot: Robot, parameters: ElasticJointParameters) -> None:
-    """Check that each joint alone, without damping of its own, comes to rest when sampled with the control period.
+    """Check that each joint alone comes to rest when sampled with the control period.
 
     Raises:
-        InputError: One swings; the message has the gains, or the shaping, below which it does not.
+        InputError: One swings; the message has the gains, or the shaping, below which it does not. Or a rigid joint,
+            which has no torque to feed back, has a lighter motor.
     """
-    for joint, (name, link) in enumerate(zip(robot.joint_names, largest_inertia(robot), strict=True)):
-        p, d, motor, spring, shaping = (float(values[joint]) for values in (
-            parameters.p, parameters.d, parameters.motor_inertia, parameters.joint_stiffness, parameters.shaping))
-        _check_joint(name, robot.timing.period, float(link), motor, spring, p, d, shaping)
+    for joint, (name, link) in enumerate(zip(robot.joint_names, inertia_of_links(robot), strict=True)):
+        springs = JointSprings(*(values[joint:joint + 1] for values in parameters.springs))
+        gains = tuple(float(values[joint]) for values in (parameters.p, parameters.d, parameters.shaping))
+        if parameters.is_rigid[joint] and gains[2] > 1.0:
+            raise InputError(f"lighter of '{name}': expected 1, as this joint is rigid, received {gains[2]:g}")
+        _check_joint(robot, name, float(link), springs, *gains)
 
 
-def _check_joint(name: str, period: float, link: float, motor: float, spring: float, p: float, d: float, shaping: float
+def _check_joint(robot: Robot, name: str, link: float, springs: JointSprings, p: float, d: float, shaping: float
                  ) -> None:
-    two_masses = partial(sampled_radius, period, link, motor, spring)
-    if two_masses(p, d, shaping) <= _AT_REST:
+    motor, spring = float(springs.motor_inertia[0]), float(springs.stiffness[0])
+
+    def rests(p: float, d: float, shaping: float) -> bool:
+        return comes_to_rest(robot.timing, np.array([[link]]), springs, pd_feedback(p, d, spring, shaping))
+
+    if rests(p, d, shaping):
         return
-    why = (f"above which a motor of {motor:.4g} kg m^2 on a spring of {spring:.4g} N m/rad swings at a period of "
-           f"{1e3 * period:g} ms")
-    if shaping > 1.0 and two_masses(p, d, 1.0) <= _AT_REST:
-        most = 1.0 + _greatest(lambda share: two_masses(p, d, 1.0 + share * (shaping - 1.0))) * (shaping - 1.0)
+    why = (f"above which a motor of {motor:.4g} kg m^2 on a spring of {spring:.4g} N m/rad swings with "
+           f"{robot.timing}")
+    if shaping > 1.0 and rests(p, d, 1.0):
+        most = 1.0 + greatest_share(lambda share: rests(p, d, 1.0 + share * (shaping - 1.0))) * (shaping - 1.0)
         raise InputError(f"lighter of '{name}': expected at most {most:.4g}, {why}, received {shaping:.4g}")
-    factor = _greatest(lambda share: two_masses(share * p, share * d, shaping))
+    factor = greatest_share(lambda share: rests(share * p, share * d, shaping))
     raise InputError(f"p and d of '{name}': expected a p below {factor * p:.4g} and a d below {factor * d:.4g}, "
                      f"{why}, received {p:.4g} and {d:.4g}")
 
 
-def _greatest(radius: Callable[[float], float]) -> float:
-    """Return the greatest share, from 0 to 1, at which a joint comes to rest."""
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if radius(middle) <= _AT_REST else (low, middle)
-    return low
-
-
-def sampled_radius(period: float, link: float, motor: float, spring: float, p: float, d: float, shaping: float = 1.0
-                   ) -> float:
-    """Return the spectral radius of two masses on a spring under the law, from one control period to the next.
+def pd_feedback(p: float, d: float, spring: float, shaping: float = 1.0) -> MotorFeedback:
+    """Return the feedback of the law at one joint.
 
     Args:
-        period: Control period [s].
-        link: Inertia of the link [kg m^2 or kg].
-        motor: Of the motor.
-        spring: Stiffness between them [N m/rad or N/m].
         p: Effort per position error of the motor.
         d: Effort per velocity error of the motor.
+        spring: Stiffness between motor and link, whose torque is fed back [N m/rad or N/m].
         shaping: B / B_theta.
     """
-    motion = np.zeros((5, 5))  # of theta, q, theta', q' and the effort of the motor
-    motion[0, 2] = motion[1, 3] = 1.0
-    motion[2, :2], motion[2, 4] = [-spring / motor, spring / motor], 1.0 / motor
-    motion[3, :2] = [spring / link, -spring / link]
-    over_period = matrix_exponential((period * motion)[None])[0]
-    feedback = shaping * np.array([-p, 0.0, -d, 0.0]) + (1.0 - shaping) * np.array([spring, -spring, 0.0, 0.0])
-    return float(np.abs(np.linalg.eigvals(over_period[:4, :4] + np.outer(over_period[:4, 4], feedback))).max())
+    torque = (1.0 - shaping) * spring if shaping > 1.0 else 0.0
+    return MotorFeedback(*(np.array([[gain]]) for gain in (torque - shaping * p, -torque, -shaping * d, 0.0)))

@@ -43,7 +43,7 @@ PARAMETERS = (
           "'joints' of that controller; one empty name: the order of the robot", structural=True),
     *DRIVER_PARAMETERS,
     Field("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the node "
-          "hardware; for output voltage", structural=True),
+          "hardware; for output voltage, and for the springs that laws of elastic joints know", structural=True),
 )
 
 

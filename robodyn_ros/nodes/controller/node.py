@@ -24,6 +24,7 @@ from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import topic_names
+from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
@@ -122,6 +123,8 @@ class ControllerNode(RobodynNode):
         self._robot.check_accelerations()
         self.introduction = f"robot '{self._robot.name}': {self._robot.n} joints, tip link '{self._robot.tip_link}'"
         self._robot = self._robot.with_timing(*declared_timing(self.parameters))
+        actuators = HardwareSettings.named(self.parameters["actuators"]).joint_actuators(self._robot.model)
+        self._robot = self._robot.with_springs(actuators.springs)
         self._joints = JointOrder(self._robot.joint_names)
         self._timeout: float = self.parameters["state_timeout"]
         self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))

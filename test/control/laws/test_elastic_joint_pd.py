@@ -13,18 +13,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robodyn_ros import ClosedLoop, InputError, Robot, SimulationError
+from robodyn_ros import ClosedLoop, InputError, PluginError, Robot, SimulationError, rollout
 from robodyn_ros.actuation import Friction, JointActuators
+from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference, Law, State
+from robodyn_ros.control.elastic_joints import sampled_radius
 from robodyn_ros.control.laws.elastic_joint_pd import (
     ElasticJointParameters,
     ElasticJointPD,
     TorqueFeedback,
     TorqueFeedbackParameters,
     gravity_slope,
-    sampled_radius,
+    pd_feedback,
 )
 from robodyn_ros.control.laws.pd_gravity import PDGravity
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.description.joint_springs import JointSprings
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.trajectories import excursion
@@ -64,7 +68,8 @@ def test_the_links_of_an_elastic_arm_rest_where_they_should_and_under_a_law_for_
 
 
 def test_the_default_gains_hold_an_elastic_arm():
-    loop = ClosedLoop(ElasticJointPD(ARM), elastic(ARM))
+    plant = elastic(ARM)
+    loop = ClosedLoop(ElasticJointPD(ARM.with_springs(plant.actuators.springs)), plant)
     done = loop.run(loop.scenario(duration=4.0, v=np.full(7, 0.1)))
     assert np.abs(done.q[-1] - done.q[0]).max() < 0.02
 
@@ -79,8 +84,10 @@ def test_at_rest_the_law_is_gravity_whatever_the_shaping():
 
 @pytest.mark.parametrize("shaping", [1.0, 1.5])
 def test_the_radius_of_two_masses_tells_where_the_simulated_joint_begins_to_swing(shaping):
-    period = 0.001
-    radius = [sampled_radius(period, LINK, MOTOR, SPRING, 500.0, d, shaping) for d in (20.0, 400.0)]
+    period, joint = 0.001, JointSprings(np.array([SPRING]), np.array([MOTOR]), np.zeros(1))
+    timing = WHEEL.with_timing(period).timing
+    radius = [sampled_radius(timing, np.array([[LINK]]), joint, pd_feedback(500.0, d, SPRING, shaping))
+              for d in (20.0, 400.0)]
     assert radius[0] < 1.0 < radius[1]
     for d, stable in ((20.0, True), (400.0, False)):
         parameters = gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=shaping)
@@ -124,6 +131,33 @@ def test_gains_that_swing_at_the_period_are_told_with_those_that_do_not():
     ElasticJointPD(WHEEL.with_timing(0.001), gains(p=0.99 * most, d=0.99 * most * 0.8))
     with pytest.raises(InputError, match=r"lighter of 'axle': expected at most ([\d.]+), above which a motor of 0.1"):
         TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=50.0))
+
+
+def test_a_delay_of_the_loop_lowers_the_gains_that_are_taken():
+    most = []
+    for delay in (0, 2):
+        with pytest.raises(InputError, match=r"expected a p below [\d.]+") as told:
+            ElasticJointPD(WHEEL.with_timing(0.001, delay), gains(p=5000.0, d=400.0))
+        most.append(float(str(told.value).partition("p below ")[2].partition(" ")[0]))
+    assert most[1] < 0.5 * most[0]
+
+
+@pytest.mark.parametrize("name", ["elastic_joint_pd", "torque_feedback", "elastic_composite"])
+def test_rigid_robots_are_refused_and_rigid_joints_are_not(name):
+    with pytest.raises(PluginError, match="joint_stiffness: expected elastic joints, received 'arm7', all of whose "
+                                          "joints are rigid as far as is known; give the file"):
+        make_controller(name, ARM)
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    first = HardwareSettings.from_mapping({"joints": {"joint1": {"gear": "harmonic_csf_25_50", "transmission": {
+        "inertia": 0.5}}}}).joint_actuators(robot.model)
+    motion, plant = excursion(robot), PlantModel.from_description(robot.model, actuators=first)
+    done = rollout(robot, name, motion, duration=motion.end_time + 1.0, plant=plant)
+    assert not done.note and np.abs(done.reference.q[-1] - done.q[-1]).max() < 2e-3
+
+
+def test_torque_feedback_of_a_rigid_joint_is_refused():
+    with pytest.raises(InputError, match="lighter of 'joint1': expected 1, as this joint is rigid, received 2"):
+        TorqueFeedback(ARM, gains(TorqueFeedbackParameters, lighter=2.0, spring=[1e9, *[SPRING] * 6]))
 
 
 class Remembers(Law[ElasticJointParameters, JointReference, np.ndarray]):

@@ -1,0 +1,137 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Composite law of elastic joints: computed torque for the slow motion, damping for the fast one of the springs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.default_gains import MARGIN, sampled_positions, slowed, viscous_friction
+from robodyn_ros.control.elastic_joints import (
+    ElasticJoints,
+    MotorFeedback,
+    comes_to_rest,
+    described_inertia,
+    greatest_share,
+    inertia_of_links,
+    spring_stiffness,
+)
+from robodyn_ros.control.parameters import DAMPING, derived, per_joint
+from robodyn_ros.control.sampled_loop import LOOKED_AT, most_damping
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+
+_DAMPING_RATIO = 0.5  # of the springs, where the control period allows it
+
+
+def spring_damping(robot: Robot) -> Array:
+    """Half of the critical damping of the springs, or what the period and the delay allow.
+
+    B e'' + K_f e' + K (1 + B/M) e = 0 is the fast motion of a spring e = theta - q.
+
+    Returns:
+        Shape (n,) [N m s/rad or N s/m].
+    """
+    motor, spring = described_inertia(robot), spring_stiffness(robot)
+    wanted = 2.0 * _DAMPING_RATIO * np.sqrt(spring * motor * (1.0 + motor / inertia_of_links(robot)))
+    return np.minimum(wanted, MARGIN * most_damping(robot.timing.delay) / robot.timing.period * motor)
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticCompositeParameters(ElasticJoints):
+    """Gains of `ElasticComposite`, and the joints that it is for.
+
+    Attributes:
+        p: K_p, shape (n,) [1/s^2].
+        d: K_v, shape (n,) [1/s].
+        fast_damping: K_f, shape (n,) [N m s/rad or N s/m].
+        friction: D, shape (n,) [N m s/rad or N s/m].
+        added_inertia: Of the motors, as far as the mass matrix of the description has it not; shape (n,) [kg m^2 or
+            kg].
+    """
+
+    p: Array = per_joint(slowed(400.0, 2, 40.0), unit="1/s^2", minimum=0.0,
+                         description="Acceleration per position error of the link, K_p")
+    d: Array = per_joint(slowed(40.0, 1, 40.0), unit="1/s", minimum=0.0,
+                         description="Acceleration per velocity error of the link, K_v")
+    fast_damping: Array = per_joint(spring_damping, unit=DAMPING, minimum=0.0,
+                                    description="Effort per velocity of the spring, K_f")
+    friction: Array = per_joint(viscous_friction, unit=DAMPING, minimum=0.0,
+                                description="Viscous friction of the model, D")
+    added_inertia: Array = derived(lambda robot, complete: np.where(
+        complete.is_rigid, 0.0, complete.motor_inertia - robot.model.armature))
+
+    def for_robot(self, robot: Robot) -> Self:
+        """As in `ElasticJoints`.
+
+        Raises:
+            InputError: As there, or a joint swings at this period.
+        """
+        complete = super().for_robot(robot)
+        check_separation(robot, complete)
+        return complete
+
+
+class ElasticComposite(Law[ElasticCompositeParameters, JointReference, None]):
+    """tau = (M + B) a* + h + g + D v + K_f (v - theta'), with a* = a_d + K_v (v_d - v) + K_p (q_d - q).
+
+    By singular perturbation [Spong], an arm on stiff springs has a slow motion, that of a rigid arm of inertia M + B,
+    and a fast one, of the springs about it. The first terms are computed torque for the slow motion; the last one
+    damps the fast one, and is nothing where the springs rest. It needs gains so low that the two motions do not meet,
+    which `check_separation` checks. M, h and g are those of the links' positions q; theta are the motors'.
+    """
+
+    senses = ("motor_v",)
+    for_elastic_joints = True
+
+    @staticmethod
+    def law(dynamics: Dynamics, parameters: ElasticCompositeParameters, state: State, reference: JointReference
+            ) -> Array:
+        """As in `Law`; uses no memory."""
+        a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
+        slow = (dynamics.inverse_dynamics(state.q, state.v, a) + parameters.added_inertia * a
+                + parameters.friction * state.v)
+        return slow + parameters.fast_damping * (state.v - state.motor_v)
+
+
+def check_separation(robot: Robot, parameters: ElasticCompositeParameters) -> None:
+    """Check that the arm comes to rest in several postures when sampled.
+
+    Raises:
+        InputError: It swings; the message has the gains below which it does not.
+    """
+    added, behind = parameters.added_inertia, np.where(parameters.is_rigid, 0.0, robot.model.armature)
+    masses = robot.dynamics().batch.mass_matrix(sampled_positions(robot)[:LOOKED_AT])
+    nothing = np.zeros((robot.n, robot.n))
+
+    def rests(share: float, fast: float = 1.0) -> bool:
+        damping = fast * np.diag(parameters.fast_damping)
+        for mass in masses:
+            gain = -share * (mass + np.diag(added))
+            feedback = MotorFeedback(nothing, gain * parameters.p, -damping, gain * parameters.d + damping)
+            if not comes_to_rest(robot.timing, mass - np.diag(behind), parameters.springs, feedback):
+                return False
+        return True
+
+    if rests(1.0):
+        return
+    if not rests(1e-3):
+        most = greatest_share(lambda fast: rests(1e-3, fast))
+        raise InputError(f"fast_damping: expected at most {most:.3g} times these, above which springs of "
+                         f"'{robot.name}' swing with {robot.timing}, whatever p and d are")
+    most = greatest_share(rests)
+    raise InputError(f"p and d: expected a p below {most * parameters.p.max():.4g} 1/s^2 and a d below "
+                     f"{most * parameters.d.max():.4g} 1/s, above which '{robot.name}' swings on its springs with "
+                     f"{robot.timing}, received {parameters.p.max():.4g} and {parameters.d.max():.4g}")
