@@ -78,6 +78,7 @@ setup(
             f"task_space_pd = {NAME}.control.laws.task_space_pd:TaskSpacePD",
             f"resolved_acceleration = {NAME}.control.laws.resolved_acceleration:ResolvedAcceleration",
             f"operational_space = {NAME}.control.laws.operational_space:OperationalSpace",
+            f"task_priority = {NAME}.control.laws.task_priority:TaskPriority",
             f"impedance = {NAME}.control.laws.impedance:Impedance",
             f"force = {NAME}.control.laws.force:Force",
             f"gravity_compensation = {NAME}.control.laws.gravity_compensation:GravityCompensation",

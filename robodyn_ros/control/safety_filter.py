@@ -132,14 +132,31 @@ def _numbers(text: str, name: str, form: str) -> tuple[tuple[float, ...], ...]:
     return groups
 
 
-def _half_spaces(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
-    """Normals and distances (n, d) of n^T p >= d: of the planes, and of the sides of the box."""
+def half_space(text: str, name: str) -> tuple[float, ...]:
+    """Normal of length 1 and distance (n, d) of n^T p >= d, from the text of one plane; empty: none.
+
+    Raises:
+        InputError: The text has another form, or there are several.
+    """
+    found = _planes(text, name)
+    if len(found) > 1:
+        raise InputError(f"{name}: expected one plane, received {len(found)}")
+    return found[0] if found else ()
+
+
+def _planes(text: str, name: str) -> list[tuple[float, ...]]:
     found = []
-    for *normal, distance in _numbers(complete.safety_planes, "safety_planes", "nx ny nz d"):
+    for *normal, distance in _numbers(text, name, "nx ny nz d"):
         length = float(np.linalg.norm(normal))
         if length < _TINY:
-            raise InputError(f"safety_planes: expected a normal other than 0, received {complete.safety_planes!r}")
+            raise InputError(f"{name}: expected a normal other than 0, received {text!r}")
         found.append((*(each / length for each in normal), distance / length))
+    return found
+
+
+def _half_spaces(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
+    """Normals and distances (n, d) of n^T p >= d: of the planes, and of the sides of the box."""
+    found = _planes(complete.safety_planes, "safety_planes")
     boxes = _numbers(complete.safety_box, "safety_box", "x_min y_min z_min x_max y_max z_max")
     if len(boxes) > 1:
         raise InputError(f"safety_box: expected one box, received {len(boxes)}")

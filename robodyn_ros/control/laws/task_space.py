@@ -101,7 +101,7 @@ class TaskSpaceParameters(Parameters):
             InputError: Likewise, or there are unknown axes, or more than joints.
         """
         complete = super().for_robot(robot)
-        if len(axis_rows(complete.axes)) > robot.n:
+        if len(complete.rows) > robot.n:
             raise InputError(f"axes: expected at most {robot.n}, the number of joints of '{robot.name}', received "
                              f"{complete.axes!r}")
         return complete

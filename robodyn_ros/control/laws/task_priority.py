@@ -1,0 +1,371 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Tasks in levels within limits: a quadratic program, or one for each level, decides on the efforts at every tick.
+
+The tasks are accelerations of the tip link, and below them those of the posture, a_0. With x the efforts of the chain
+beyond those of the posture, tau = M a_0 + h + g + D v + x, the joints accelerate by a_0 + M^-1 x. A program is
+
+    minimise    1/2 x^T M^-1 x + 1/2 s^T W^-1 s
+    subject to  J M^-1 x + s = r''* - J' v - J a_0,  and limits of x and M^-1 x,
+
+s being the slack of the tasks, a soft row each ([Arnström]). Without an active limit its solution is that of the
+operational space, x = J^T (J M^-1 J^T + W)^-1 (r''* - J' v - J a_0), [Khatib]. W = (1 / weight + mu) S has the damping
+mu near singular positions of `laws.singularity`; from a weight of 1e8 on the tip goes before the posture, as strictly
+as numbers of 64 bits allow. With levels the program of one level keeps what those before it reached as equations,
+[Escande]. One program for each level has n variables whatever the number of levels; all levels at once by
+weights would need a weight of 1e16 for the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from robodyn_ros.control import qp
+from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters
+from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
+from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task_errors, tip_acceleration
+from robodyn_ros.control.parameters import derived, scalar
+from robodyn_ros.control.safety_filter import (
+    SafetyParameters,
+    check_start,
+    half_space,
+    joint_bounds,
+    limit_names,
+    tip_rows,
+)
+from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+
+NO_FORCE = 1e6
+"""Force of the tip from which on there is no limit [N]."""
+
+_SMALLEST_NORMAL = 1e-3  # of a surface, along the axes
+
+
+def _translations(parameters: Any) -> list[int]:
+    """Rows of the Jacobian for translations, of those that are controlled."""
+    return [row for row in parameters.rows if row < 3]
+
+
+def _level_thresholds(robot: Robot, complete: Any) -> Array:
+    """For each level the thresholds of its axes and of those before, 0 of the others, shape (levels, m)."""
+    thresholds = np.zeros((len(complete.levels), len(complete.rows)))
+    places = list[int]()
+    for level, own in zip(thresholds, complete.levels, strict=True):
+        places = sorted([*places, *own])
+        rows = [complete.rows[place] for place in places]
+        level[places] = singularity_thresholds(robot, rows, complete.singularity, with_inertia=True)
+    return thresholds
+
+
+def _force_thresholds(robot: Robot, complete: Any) -> Array:
+    rows = _translations(complete)
+    return singularity_thresholds(robot, rows, complete.singularity, with_inertia=True) if rows else np.zeros(0)
+
+
+def _surface(robot: Robot, complete: Any) -> tuple[float, ...]:
+    """Normal and distance of the surface; empty: none."""
+    found = half_space(complete.contact_plane, "contact_plane")
+    if found and np.linalg.norm(np.array(found)[_translations(complete)]) < _SMALLEST_NORMAL:
+        raise InputError(f"contact_plane: expected a normal along the axes '{complete.axes}', received "
+                         f"{complete.contact_plane!r}")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
+    """Tasks, levels and limits of `TaskPriority`; the limits of joints and tip are those of the safety filter.
+
+    Attributes:
+        axes: Some of `AXES`, with spaces between, in levels divided by semicolons.
+        weight: Of the tip's tasks over the posture.
+        effort_share: Share of the effort limits.
+        tip_force: Greatest force of the tip along each controlled translation [N].
+        contact_plane: Plane of a surface, in the base frame.
+        contact_distance: [m].
+        contact_force: Greatest normal force on the surface [N].
+        contact_friction: Coefficient of friction.
+        chain: Joints that move the tip link, by their indices.
+        level_thresholds: As `thresholds`, for each level, shape (levels, m).
+        force_thresholds: As `thresholds`, of the controlled translations.
+        surface: Normal and distance of the surface; empty: none.
+        limits_force: Whether the force of the tip is limited.
+        limits_slip: Whether the tip's force stays in the cone of friction.
+    """
+
+    axes: str = scalar(
+        task_axes, structural=True, description="Axes of the base that are controlled, some of x y z rx ry rz; "
+        "semicolons divide them into levels, of which those before go first")
+    weight: float = scalar(
+        1e8, minimum=1e-3, maximum=1e10, description="Weight of the axes over the posture; from 1e8 on they go first")
+    effort_share: float = scalar(
+        1.0, minimum=1e-3, maximum=1.0, description="Share of the effort limits that the law uses")
+    tip_force: float = scalar(
+        NO_FORCE, unit="N", minimum=1e-3, maximum=NO_FORCE, structural=True,
+        description="Greatest force of the tip on what holds it, along each of the axes x y z that are controlled; "
+        f"{NO_FORCE:g}: any")
+    contact_plane: str = scalar(
+        "", structural=True, description="Surface that the tip touches, in the base frame, n p = d with n towards the "
+        "robot: nx ny nz d; empty: none")
+    contact_distance: float = scalar(
+        0.005, unit="m", minimum=0.0, maximum=1.0,
+        description="Distance between tip and surface below which its force is limited")
+    contact_force: float = scalar(
+        20.0, unit="N", minimum=1e-3, maximum=NO_FORCE, description="Greatest normal force on the surface")
+    contact_friction: float = scalar(
+        0.0, minimum=0.0, maximum=10.0, structural=True, description="Coefficient of friction in whose cone the force "
+        "on the surface stays while the reference is there, so that the tip does not slip; 0: any force")
+    chain: tuple[int, ...] = derived(
+        lambda robot, complete: tuple(np.flatnonzero(robot.model.moves(robot.tip_link)).tolist()), structural=True)
+    level_thresholds: Array = derived(_level_thresholds)
+    force_thresholds: Array = derived(_force_thresholds)
+    surface: tuple[float, ...] = derived(_surface, structural=True)
+    limits_force: bool = derived(lambda _, complete: bool(complete.tip_force < NO_FORCE), structural=True)
+    limits_slip: bool = derived(
+        lambda _, complete: bool(complete.contact_plane.strip() and complete.contact_friction > 0.0), structural=True)
+
+    def for_robot(self, robot: Robot) -> Self:
+        """As in `TaskSpaceParameters`.
+
+        Raises:
+            InputError: As there; the chain has more joints than a program may have variables; or a force is limited
+                but no translation controlled.
+        """
+        complete = super().for_robot(robot)
+        if len(complete.chain) > qp.LARGEST[0]:
+            raise InputError(f"task_priority: expected at most {qp.LARGEST[0]} joints that move '{robot.tip_link}', "
+                             f"received {len(complete.chain)}")
+        if complete.limits_force and not _translations(complete):
+            raise InputError(f"tip_force: expected a translation among the axes, received '{complete.axes}'")
+        return complete
+
+    @property
+    def rows(self) -> list[int]:
+        """Rows of the Jacobian that are controlled, those of all levels."""
+        return axis_rows(self.axes.replace(";", " "))
+
+    @property
+    def levels(self) -> list[list[int]]:
+        """For each level the places of its axes among `rows`."""
+        rows = self.rows
+        return [[rows.index(row) for row in axis_rows(level)] for level in self.axes.split(";")]
+
+
+class PriorityMemory(NamedTuple):
+    """Memory of `TaskPriority`.
+
+    Attributes:
+        q: Posture at the activation, shape (n,) [rad or m].
+        multipliers: Of the programs, level by level: of `limit_row_names`, of the axes, and of the efforts. Other than
+            0 where a limit acts.
+        status: Worst status of the programs, see `robodyn_ros.control.qp`, shape (1,).
+        violation: By how much the worst limit of the motion is violated [rad/s^2, m/s^2 or N], shape (1,).
+        slack: Accelerations that the tip should have and does not receive, shape (m,) [m/s^2, rad/s^2].
+    """
+
+    q: Array
+    multipliers: Array
+    status: Array
+    violation: Array
+    slack: Array
+
+
+class LimitRows(NamedTuple):
+    """Limits lower <= A x <= upper of the efforts beyond those of the posture, x of shape (c,).
+
+    Attributes:
+        matrix: A, shape (rows, c).
+        lower: Shape (rows,); infinite where there is no limit.
+        upper: Likewise.
+    """
+
+    matrix: Array
+    lower: Array
+    upper: Array
+
+
+class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
+    """Operational space within limits, see `robodyn_ros.control.laws.task_priority`.
+
+    r''* and a_0 are those of `OperationalSpace`, whose efforts these are where no limit acts. Effort limits always
+    hold. Where limits of the motion contradict them or each other, these are violated as little as possible in least
+    squares, and the tasks count little ([Escande] calls that the first level). Joints beside the chain of the tip link
+    follow the reference's joint positions.
+    """
+
+    @staticmethod
+    def law(
+        dynamics: Dynamics, parameters: TaskPriorityParameters, state: State, reference: TipReference,
+        memory: PriorityMemory,
+    ) -> tuple[Array, PriorityMemory]:
+        """As in `Law`."""
+        q, v, chain = state.q, state.v, list(parameters.chain)
+        limit = parameters.effort_share * parameters.safety_efforts
+        errors = task_errors(dynamics, parameters.rows, state, reference)
+        mass_matrix = dynamics.mass_matrix(q)
+        inverse = np.linalg.inv(mass_matrix[np.ix_(chain, chain)])
+        by_effort = errors.jacobian[:, chain] @ inverse
+        mobility = by_effort @ errors.jacobian[:, chain].T
+        dampings = _dampings(parameters, mobility)
+        a = parameters.posture_acceleration(state, memory.q, dampings[-1], reference)
+        drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
+        missing = tip_acceleration(parameters, errors, reference) - drift - errors.jacobian @ a
+        effort = mass_matrix @ a + dynamics.bias(q, v) + parameters.friction * v
+        limits = limit_rows(dynamics, parameters, state, reference, a, inverse)
+        bounds = (-limit - effort)[chain], (limit - effort)[chain]
+
+        x, kept, size = np.zeros(len(chain)), LimitRows(*limits), len(limits.lower) + len(missing) + len(chain)
+        multipliers, status = list[Array](), np.asarray(qp.OPTIMAL)
+        for number, places in enumerate(parameters.levels):
+            tasks = _task_rows(parameters, number, missing, by_effort @ x)
+            own = np.array([float(place in places) for place in range(len(missing))])
+            softness = own * (1.0 / parameters.weight + dampings[number]) * parameters.level_thresholds[number]
+            found = qp.solve(
+                inverse, np.zeros(len(chain)), np.concatenate([limits.matrix, by_effort]),
+                np.concatenate([kept.lower, tasks[0]]), np.concatenate([kept.upper, tasks[1]]), *bounds,
+                softness=np.concatenate([np.zeros(len(limits.lower)), softness]),
+                warm=memory.multipliers[number * size : (number + 1) * size])
+            x, status = found.x, np.maximum(status, found.status)
+            multipliers.append(found.multipliers)
+            reached = limits.matrix @ x
+            kept = LimitRows(limits.matrix, np.minimum(limits.lower, reached), np.maximum(limits.upper, reached))
+        excess = np.maximum(np.maximum(limits.lower - reached, reached - limits.upper), 0.0)
+        effort = effort + mass_matrix[:, chain] @ (inverse @ x)
+        return np.clip(effort, -limit, limit), PriorityMemory(
+            memory.q, np.concatenate(multipliers), np.stack([status]), np.stack([excess.max()]),
+            missing - by_effort @ x)
+
+    def initial_memory(self, state: State) -> PriorityMemory:
+        """The posture to keep is the present one."""
+        own, m = self.parameters, len(self.parameters.rows)
+        size = len(limit_row_names(self.robot, own)) + m + len(own.chain)
+        return PriorityMemory(state.q.copy(), np.zeros(len(own.levels) * size), np.zeros(1), np.zeros(1), np.zeros(m))
+
+    def memory_names(self) -> tuple[str, ...]:
+        """As in `Law`."""
+        own, joints = self.parameters, self.robot.joint_names
+        axes = [AXES[row] for row in own.rows]
+        names = [*limit_row_names(self.robot, own), *(f"{axis}.task" for axis in axes),
+                 *(f"{joints[k]}.effort" for k in own.chain)]
+        levels = [f"level{number}.{name}" for number in range(1, len(own.levels) + 1) for name in names]
+        return (*(f"{joint}.posture" for joint in joints), *(names if len(own.levels) == 1 else levels), "status",
+                "violation", *(f"{axis}.slack" for axis in axes))
+
+    def activate(self, state: State) -> None:
+        """As in `Law`.
+
+        Raises:
+            InputError: The tip is beyond a limit of its position.
+        """
+        check_start(self.robot, self.parameters, state)
+        super().activate(state)
+
+
+def _dampings(parameters: TaskPriorityParameters, mobility: Array) -> list[Any]:
+    """mu for each level: of its axes and those before together, which may be singular although each is not."""
+    places, dampings = list[int](), list[Any]()
+    for number, own in enumerate(parameters.levels):
+        places = sorted([*places, *own])
+        thresholds = parameters.level_thresholds[number][places]
+        dampings.append(singularity_damping(mobility[np.ix_(places, places)], thresholds))
+    return dampings
+
+
+def _task_rows(parameters: TaskPriorityParameters, number: int, missing: Array, reached: Array) -> tuple[Array, Array]:
+    """Bounds of the rows of the axes in the program of a level: what was reached before it, its own tasks, or none."""
+    lower, upper = list[Any](), list[Any]()
+    before = [place for level in parameters.levels[:number] for place in level]
+    for place in range(len(parameters.rows)):
+        known = place in before or place in parameters.levels[number]
+        value = reached[place] if place in before else missing[place]
+        lower.append(value if known else -np.inf)
+        upper.append(value if known else np.inf)
+    return np.stack(lower), np.stack(upper)
+
+
+def limit_row_names(robot: Robot, parameters: TaskPriorityParameters) -> tuple[str, ...]:
+    """Names of the rows of `limit_rows`."""
+    joints, of_filter = robot.joint_names, limit_names(robot, parameters)
+    names = [of_filter[k] for k in parameters.chain]
+    names += of_filter[len(joints):]
+    names += [f"tip_force.{AXES[row]}" for row in _translations(parameters) if parameters.limits_force]
+    names += ["contact.normal"] * bool(parameters.surface)
+    return (*names, *(f"contact.friction{place}" for place in range(4 * parameters.limits_slip)))
+
+
+def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,
+               inverse: Any) -> LimitRows:
+    """Limits of joints and tip as the safety filter has them, and of the force of the tip.
+
+    Args:
+        dynamics: The robot's dynamics.
+        parameters: In force.
+        state: The measured state.
+        reference: The reference.
+        a: a_0, shape (n,).
+        inverse: M^-1 of the chain, shape (c, c).
+    """
+    chain = list(parameters.chain)
+    lower, upper = joint_bounds(parameters, state)
+    matrix, below, above = [inverse], [(lower - a)[chain]], [(upper - a)[chain]]
+    rows, bounds = tip_rows(dynamics, parameters, state, a)
+    if rows:
+        tip = np.stack(rows)
+        matrix.append(tip[:, chain] @ inverse)
+        below.append(np.stack(bounds) - tip @ a)
+        above.append(np.full(len(rows), np.inf))
+    for row, least, most in _force_rows(dynamics, parameters, state, reference, a, inverse):
+        matrix.append(row[None, :])
+        below.append(np.stack([least]))
+        above.append(np.stack([most]))
+    return LimitRows(np.concatenate(matrix), np.concatenate(below), np.concatenate(above))
+
+
+def _force_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,
+                inverse: Any) -> Iterator[tuple[Array, Any, Any]]:
+    """Rows and bounds of the force f of the tip on what holds it in place: f = Lambda (J a + J' v).
+
+    The cone of friction is that of a pyramid within it, [DelPrete]: |t f| <= friction / sqrt(2) (-n f).
+    """
+    if not (parameters.limits_force or parameters.surface):
+        return
+    axes, chain = _translations(parameters), list(parameters.chain)
+    jacobian = dynamics.jacobian(state.q)[axes]
+    free = jacobian @ a + dynamics.jacobian_derivative(state.q, state.v)[axes] @ state.v
+    by_effort = jacobian[:, chain] @ inverse
+    mobility = by_effort @ jacobian[:, chain].T
+    damping = singularity_damping(mobility, parameters.force_thresholds)
+    held = solve_damped(mobility, parameters.force_thresholds, damping, np.concatenate([by_effort, free[:, None]], 1))
+    force, offset = held[:, :-1], held[:, -1]
+    if parameters.limits_force:
+        for row, known in zip(force, offset, strict=True):
+            yield row, -parameters.tip_force - known, parameters.tip_force - known
+    if parameters.surface:
+        whole = np.array(parameters.surface[:3])
+        normal, distance = whole[axes], parameters.surface[3]
+        near = whole @ dynamics.forward_kinematics(state.q)[:3, 3] - distance
+        most = np.where(near <= parameters.contact_distance, parameters.contact_force, np.inf)
+        yield normal @ force, -most - normal @ offset, np.inf
+        if parameters.limits_slip:
+            wanted = np.maximum(near, whole @ reference.position - distance)
+            tangent = np.cross(whole, np.eye(3)[np.argmin(np.abs(whole))])
+            tangent = tangent / np.linalg.norm(tangent)
+            inner = parameters.contact_friction / np.sqrt(2.0)
+            for direction in (tangent, -tangent, np.cross(whole, tangent), -np.cross(whole, tangent)):
+                edge = inner * normal + direction[axes]
+                none = np.where(wanted <= parameters.contact_distance, 0.0, np.inf)
+                yield edge @ force, -np.inf, none - edge @ offset
