@@ -25,6 +25,7 @@ from robodyn_ros.control.registry import law_names, load_controller
 from robodyn_ros.resources import robot_file, shipped_robots
 
 OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+ROUNDING = {"task_priority": 1e-8}  # its weights of 1e6, and of limits that contradict each other, multiply rounding
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 
 
@@ -89,10 +90,11 @@ def test_compiled_is_as_written(law, name):
             effort = controller.update(state, reference)
             assert not controller.uncompiled_reason
             assert effort.shape == (robot.n,) and np.isfinite(expected).all()
-            np.testing.assert_allclose(effort, expected, rtol=1e-12, atol=1e-12 * (1.0 + np.abs(expected).max()))
+            most = ROUNDING.get(law, 1e-12)
+            np.testing.assert_allclose(effort, expected, rtol=most, atol=most * (1.0 + np.abs(expected).max()))
             numbers = memory_numbers(memory)
-            np.testing.assert_allclose(controller.memory_numbers, numbers, rtol=1e-12,
-                                       atol=1e-12 * (1.0 + np.abs(numbers).max(initial=0.0)))
+            np.testing.assert_allclose(controller.memory_numbers, numbers, rtol=most,
+                                       atol=most * (1.0 + np.abs(numbers).max(initial=0.0)))
 
 
 def test_error_of_computed_torque_decays_as_chosen():

@@ -53,6 +53,7 @@ TOLERANCE = {
     "pd_gravity": (5.0, 22.0, 2.0, 20.0),  # a sixth of the offset of pd, which is 0.2 g / K_p
     "pid": (80.0, 95.0, 10.0, 12.0),  # as pd at first, then the integral, slowly
     "resolved_acceleration": (1.2, 8.0, 1.0, 8.0),  # as computed_torque
+    "task_priority": (1.2, 8.0, 1.0, 8.0),  # as operational_space
     "task_space_pd": (160.0, 160.0, 3.0, 16.0),  # brakes the joints, so that it lags behind a moving reference
 }
 """Greatest distance of the tip from where it should be [mm]: in a slow motion, and a while after one that is too fast,

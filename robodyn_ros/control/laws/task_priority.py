@@ -16,10 +16,10 @@ beyond those of the posture, tau = M a_0 + h + g + D v + x, the joints accelerat
 
 s being the slack of the tasks, a soft row each ([Arnström]). Without an active limit its solution is that of the
 operational space, x = J^T (J M^-1 J^T + W)^-1 (r''* - J' v - J a_0), [Khatib]. W = (1 / weight + mu) S has the damping
-mu near singular positions of `laws.singularity`; from a weight of 1e8 on the tip goes before the posture, as strictly
-as numbers of 64 bits allow. With levels the program of one level keeps what those before it reached as equations,
-[Escande]. One program for each level has n variables whatever the number of levels; all levels at once by
-weights would need a weight of 1e16 for the second.
+mu near singular positions of `laws.singularity`. With a weight of 1e6 the tip goes before the posture, to one part in
+1e6; a higher weight leaves fewer digits to the efforts. With levels the program of one level keeps what those before it
+reached as equations, [Escande]. Each program has n variables, whatever the number of levels; one program of all levels
+would need a weight of 1e12 for the second.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
         contact_distance: [m].
         contact_force: Greatest normal force on the surface [N].
         contact_friction: Coefficient of friction.
+        safety_friction: `friction`.
         chain: Joints that move the tip link, by their indices.
         level_thresholds: As `thresholds`, for each level, shape (levels, m).
         force_thresholds: As `thresholds`, of the controlled translations.
@@ -111,7 +112,7 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
         task_axes, structural=True, description="Axes of the base that are controlled, some of x y z rx ry rz; "
         "semicolons divide them into levels, of which those before go first")
     weight: float = scalar(
-        1e8, minimum=1e-3, maximum=1e10, description="Weight of the axes over the posture; from 1e8 on they go first")
+        1e6, minimum=1e-3, maximum=1e8, description="Weight of the axes over the posture; from 1e6 on they go first")
     effort_share: float = scalar(
         1.0, minimum=1e-3, maximum=1.0, description="Share of the effort limits that the law uses")
     tip_force: float = scalar(
@@ -129,6 +130,7 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
     contact_friction: float = scalar(
         0.0, minimum=0.0, maximum=10.0, structural=True, description="Coefficient of friction in whose cone the force "
         "on the surface stays while the reference is there, so that the tip does not slip; 0: any force")
+    safety_friction: Array = derived(lambda _, complete: complete.friction)
     chain: tuple[int, ...] = derived(
         lambda robot, complete: tuple(np.flatnonzero(robot.model.moves(robot.tip_link)).tolist()), structural=True)
     level_thresholds: Array = derived(_level_thresholds)
