@@ -470,11 +470,17 @@ def manipulability_motion(dynamics: Any, parameters: Any, state: State) -> tuple
     return share, slope, turning
 
 
-def observed_disturbance(inertia: Array, parameters: Any, state: State, memory: Filtering) -> Array:
+def observed_disturbance(inertia: Array, parameters: Any, state: State, memory: Any) -> Array:
     """Efforts that the model lacks, by the momentum that it did not expect since the last tick, shape (n,) [N m or N].
 
     d' = K (M (v' - v'_model)), the momentum observer of [DeLuca] over a control period; [Alan] uses such an estimate in
     a control barrier function. No more than the effort limits: impacts are none of the model's errors.
+
+    Args:
+        inertia: M, shape (n, n).
+        parameters: As of the filter.
+        state: The measured state.
+        memory: Has ``disturbance``, ``v`` and ``acceleration`` of the last tick, as `Filtering`.
     """
     share = 1.0 - np.exp(-parameters.safety_observer * state.period)
     unexpected = inertia @ (state.v - memory.v - state.period * memory.acceleration)

@@ -37,11 +37,13 @@ from robodyn_ros.control.laws.singularity import singularity_damping, singularit
 from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task_errors, tip_acceleration
 from robodyn_ros.control.parameters import derived, scalar
 from robodyn_ros.control.safety_filter import (
+    YIELDING,
     SafetyParameters,
     check_start,
     half_space,
     joint_bounds,
     limit_names,
+    observed_disturbance,
     tip_rows,
 )
 from robodyn_ros.control.trajectories.tip_reference import TipReference
@@ -100,7 +102,6 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
         contact_force: Greatest normal force on the surface [N].
         contact_friction: Coefficient of friction.
         safety_friction: `friction`.
-        chain: Joints that move the tip link, by their indices.
         level_thresholds: As `thresholds`, for each level, shape (levels, m).
         force_thresholds: As `thresholds`, of the controlled translations.
         surface: Normal and distance of the surface; empty: none.
@@ -131,8 +132,6 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
         0.0, minimum=0.0, maximum=10.0, structural=True, description="Coefficient of friction in whose cone the force "
         "on the surface stays while the reference is there, so that the tip does not slip; 0: any force")
     safety_friction: Array = derived(lambda _, complete: complete.friction)
-    chain: tuple[int, ...] = derived(
-        lambda robot, complete: tuple(np.flatnonzero(robot.model.moves(robot.tip_link)).tolist()), structural=True)
     level_thresholds: Array = derived(_level_thresholds)
     force_thresholds: Array = derived(_force_thresholds)
     surface: tuple[float, ...] = derived(_surface, structural=True)
@@ -148,9 +147,9 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
                 but no translation controlled.
         """
         complete = super().for_robot(robot)
-        if len(complete.chain) > qp.LARGEST[0]:
+        if len(complete.safety_tip_joints) > qp.LARGEST[0]:
             raise InputError(f"task_priority: expected at most {qp.LARGEST[0]} joints that move '{robot.tip_link}', "
-                             f"received {len(complete.chain)}")
+                             f"received {len(complete.safety_tip_joints)}")
         if complete.limits_force and not _translations(complete):
             raise InputError(f"tip_force: expected a translation among the axes, received '{complete.axes}'")
         return complete
@@ -175,15 +174,20 @@ class PriorityMemory(NamedTuple):
         multipliers: Of the programs, level by level: of `limit_row_names`, of the axes, and of the efforts. Other than
             0 where a limit acts.
         status: Worst status of the programs, see `robodyn_ros.control.qp`, shape (1,).
-        violation: By how much the worst limit of the motion is violated [rad/s^2, m/s^2 or N], shape (1,).
-        slack: Accelerations that the tip should have and does not receive, shape (m,) [m/s^2, rad/s^2].
+        slack: By how much each limit of `limit_row_names` gives way [rad/s^2, m/s^2, 1/s^2, N], and accelerations that
+            the tip should have and does not receive, shape (rows + m,) [m/s^2, rad/s^2].
+        disturbance: Efforts that the model lacks, shape (n,) [N m or N].
+        v: Velocities of the last tick, shape (n,) [rad/s or m/s].
+        acceleration: That the model expects since, shape (n,) [rad/s^2 or m/s^2].
     """
 
     q: Array
     multipliers: Array
     status: Array
-    violation: Array
     slack: Array
+    disturbance: Array
+    v: Array
+    acceleration: Array
 
 
 class LimitRows(NamedTuple):
@@ -193,11 +197,13 @@ class LimitRows(NamedTuple):
         matrix: A, shape (rows, c).
         lower: Shape (rows,); infinite where there is no limit.
         upper: Likewise.
+        yielding: Of `qp.solve`, shape (rows,).
     """
 
     matrix: Array
     lower: Array
     upper: Array
+    yielding: Array
 
 
 class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
@@ -215,7 +221,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         memory: PriorityMemory,
     ) -> tuple[Array, PriorityMemory]:
         """As in `Law`."""
-        q, v, chain = state.q, state.v, list(parameters.chain)
+        q, v, chain = state.q, state.v, list(parameters.safety_tip_joints)
         limit = parameters.effort_share * parameters.safety_efforts
         errors = task_errors(dynamics, parameters.rows, state, reference)
         mass_matrix = dynamics.mass_matrix(q)
@@ -227,10 +233,12 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - errors.jacobian @ a
         effort = mass_matrix @ a + dynamics.bias(q, v) + parameters.friction * v
-        limits = limit_rows(dynamics, parameters, state, reference, a, inverse)
+        disturbance = observed_disturbance(mass_matrix, parameters, state, memory)
+        limits = limit_rows(dynamics, parameters, state, reference, a, disturbance, mass_matrix, inverse)
         bounds = (-limit - effort)[chain], (limit - effort)[chain]
 
-        x, kept, size = np.zeros(len(chain)), LimitRows(*limits), len(limits.lower) + len(missing) + len(chain)
+        x, lower, upper, size = np.zeros(len(chain)), limits.lower, limits.upper, len(memory.multipliers)
+        size //= len(parameters.levels)
         multipliers, status = list[Array](), np.asarray(qp.OPTIMAL)
         for number, places in enumerate(parameters.levels):
             tasks = _task_rows(parameters, number, missing, by_effort @ x)
@@ -238,34 +246,36 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
             softness = own * (1.0 / parameters.weight + dampings[number]) * parameters.level_thresholds[number]
             found = qp.solve(
                 inverse, np.zeros(len(chain)), np.concatenate([limits.matrix, by_effort]),
-                np.concatenate([kept.lower, tasks[0]]), np.concatenate([kept.upper, tasks[1]]), *bounds,
-                softness=np.concatenate([np.zeros(len(limits.lower)), softness]),
+                np.concatenate([lower, tasks[0]]), np.concatenate([upper, tasks[1]]), *bounds,
+                softness=np.concatenate([np.zeros(len(lower)), softness]),
+                yielding=np.concatenate([limits.yielding, parameters.level_thresholds[number]]),
                 warm=memory.multipliers[number * size : (number + 1) * size])
             x, status = found.x, np.maximum(status, found.status)
             multipliers.append(found.multipliers)
             reached = limits.matrix @ x
-            kept = LimitRows(limits.matrix, np.minimum(limits.lower, reached), np.maximum(limits.upper, reached))
-        excess = np.maximum(np.maximum(limits.lower - reached, reached - limits.upper), 0.0)
-        effort = effort + mass_matrix[:, chain] @ (inverse @ x)
-        return np.clip(effort, -limit, limit), PriorityMemory(
-            memory.q, np.concatenate(multipliers), np.stack([status]), np.stack([excess.max()]),
-            missing - by_effort @ x)
+            lower, upper = np.minimum(limits.lower, reached), np.maximum(limits.upper, reached)  # of the next levels
+        slack = np.concatenate([limits.lower - lower + upper - limits.upper, missing - by_effort @ x])
+        effort = np.clip(effort + mass_matrix[:, chain] @ (inverse @ x), -limit, limit)
+        return effort, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack, disturbance, v,
+                                      _free(a, inverse, x + disturbance[chain], chain))
 
     def initial_memory(self, state: State) -> PriorityMemory:
         """The posture to keep is the present one."""
-        own, m = self.parameters, len(self.parameters.rows)
-        size = len(limit_row_names(self.robot, own)) + m + len(own.chain)
-        return PriorityMemory(state.q.copy(), np.zeros(len(own.levels) * size), np.zeros(1), np.zeros(1), np.zeros(m))
+        own, n = self.parameters, self.robot.n
+        rows = len(limit_row_names(self.robot, own)) + len(own.rows)
+        multipliers = np.zeros(len(own.levels) * (rows + len(own.safety_tip_joints)))
+        return PriorityMemory(state.q.copy(), multipliers, np.zeros(1), np.zeros(rows), np.zeros(n), np.array(state.v),
+                              np.zeros(n))
 
     def memory_names(self) -> tuple[str, ...]:
         """As in `Law`."""
         own, joints = self.parameters, self.robot.joint_names
-        axes = [AXES[row] for row in own.rows]
-        names = [*limit_row_names(self.robot, own), *(f"{axis}.task" for axis in axes),
-                 *(f"{joints[k]}.effort" for k in own.chain)]
+        rows = [*limit_row_names(self.robot, own), *(f"{AXES[row]}.task" for row in own.rows)]
+        names = [*rows, *(f"{joints[k]}.effort" for k in own.safety_tip_joints)]
         levels = [f"level{number}.{name}" for number in range(1, len(own.levels) + 1) for name in names]
         return (*(f"{joint}.posture" for joint in joints), *(names if len(own.levels) == 1 else levels), "status",
-                "violation", *(f"{axis}.slack" for axis in axes))
+                *(f"{row}.slack" for row in rows),
+                *(f"{joint}.{what}" for what in ("disturbance", "velocity", "acceleration") for joint in joints))
 
     def activate(self, state: State) -> None:
         """As in `Law`.
@@ -302,7 +312,7 @@ def _task_rows(parameters: TaskPriorityParameters, number: int, missing: Array, 
 def limit_row_names(robot: Robot, parameters: TaskPriorityParameters) -> tuple[str, ...]:
     """Names of the rows of `limit_rows`."""
     joints, of_filter = robot.joint_names, limit_names(robot, parameters)
-    names = [of_filter[k] for k in parameters.chain]
+    names = [of_filter[k] for k in parameters.safety_tip_joints]
     names += of_filter[len(joints):]
     names += [f"tip_force.{AXES[row]}" for row in _translations(parameters) if parameters.limits_force]
     names += ["contact.normal"] * bool(parameters.surface)
@@ -310,8 +320,10 @@ def limit_row_names(robot: Robot, parameters: TaskPriorityParameters) -> tuple[s
 
 
 def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,
-               inverse: Any) -> LimitRows:
+               disturbance: Array, mass_matrix: Array, inverse: Any) -> LimitRows:
     """Limits of joints and tip as the safety filter has them, and of the force of the tip.
+
+    Limits give way in the order of the filter, whose costs are shares of the efforts; here of a_b^T M a_b for its a_b.
 
     Args:
         dynamics: The robot's dynamics.
@@ -319,22 +331,34 @@ def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, 
         state: The measured state.
         reference: The reference.
         a: a_0, shape (n,).
+        disturbance: Efforts that the model lacks, shape (n,).
+        mass_matrix: M, shape (n, n).
         inverse: M^-1 of the chain, shape (c, c).
     """
-    chain = list(parameters.chain)
+    chain, braking = list(parameters.safety_tip_joints), parameters.safety_braking
+    cost = braking @ (mass_matrix @ braking)
+    free = _free(a, inverse, disturbance[chain], chain)
     lower, upper = joint_bounds(parameters, state)
-    matrix, below, above = [inverse], [(lower - a)[chain]], [(upper - a)[chain]]
-    rows, bounds = tip_rows(dynamics, parameters, state, a)
-    if rows:
-        tip = np.stack(rows)
-        matrix.append(tip[:, chain] @ inverse)
-        below.append(np.stack(bounds) - tip @ a)
-        above.append(np.full(len(rows), np.inf))
-    for row, least, most in _force_rows(dynamics, parameters, state, reference, a, inverse):
-        matrix.append(row[None, :])
+    matrix, below, above = [inverse], [(lower - free)[chain]], [(upper - free)[chain]]
+    yielding = [YIELDING["joints"] / cost * braking[chain] ** 2]
+    for row in tip_rows(dynamics, parameters, state, free):
+        matrix.append(row.gradient[None, chain] @ inverse)
+        below.append(np.stack([row.bound - row.gradient @ free]))
+        above.append(np.full(1, np.inf))
+        yielding.append(np.stack([row.yielding / cost]))
+    for force, least, most in _force_rows(dynamics, parameters, state, reference, a, inverse):
+        matrix.append(force[None, :])
         below.append(np.stack([least]))
         above.append(np.stack([most]))
-    return LimitRows(np.concatenate(matrix), np.concatenate(below), np.concatenate(above))
+        yielding.append(np.stack([YIELDING["workspace"] / cost * parameters.contact_force**2]))
+    return LimitRows(*(np.concatenate(each) for each in (matrix, below, above, yielding)))
+
+
+def _free(a: Array, inverse: Any, effort: Array, chain: list[int]) -> Array:
+    """Accelerations with further efforts of the chain, shape (n,)."""
+    result = np.array(a)
+    result[chain] = a[chain] + inverse @ effort
+    return result
 
 
 def _force_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,
@@ -345,7 +369,7 @@ def _force_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State,
     """
     if not (parameters.limits_force or parameters.surface):
         return
-    axes, chain = _translations(parameters), list(parameters.chain)
+    axes, chain = _translations(parameters), list(parameters.safety_tip_joints)
     jacobian = dynamics.jacobian(state.q)[axes]
     free = jacobian @ a + dynamics.jacobian_derivative(state.q, state.v)[axes] @ state.v
     by_effort = jacobian[:, chain] @ inverse
