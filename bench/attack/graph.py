@@ -123,7 +123,8 @@ class AttackedGraph:
         try:
             for name in NODES:
                 self.start(name)
-            if not self.recover():
+            known = self.recover() and self.wait(lambda: NODES.keys() <= set(self.node.get_node_names()), START_SECONDS)
+            if not known:
                 output = "\n".join(process.output()[-500:] for process in self.nodes.values())
                 raise RobodynError(f"not all nodes publish within {START_SECONDS:g} s; they printed last:\n{output}")
         except BaseException:
