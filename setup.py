@@ -58,7 +58,7 @@ setup(
         "view": ["msgspec", "trimesh", "viser~=1.1", "websockets"],
         "xacro": ["xacrodoc~=2.0"],
         "test": ["daqp", "hypothesis", "matplotlib", "mujoco", "mypy", "pandas", "pin", "playwright", "polars",
-                 "pytest", "pytest-rerunfailures", "pytest-xdist", "rosbags", "ruff"],
+                 "pytest", "pytest-rerunfailures", "pytest-xdist", "qpsolvers", "rosbags", "ruff"],
         "bench": ["daqp", "matplotlib", "mujoco", "pin", "proxsuite"],
         "docs": ["furo", "ipykernel", "matplotlib", "myst-parser", "nbclient", "sphinx", "sphinx-copybutton",
                  "sphinx-mathjax-offline"],

@@ -36,8 +36,8 @@ RUN_EXTRAS = ("cluster", "learn", "mujoco", "plot", "record", "study", "view", "
 UNPINNED_EXTRA = "train"
 """It brings PyTorch, hundreds of megabytes, so that `make setup` leaves it out."""
 WITHOUT_KEY = {"cmaes", "daqp", "distributed", "gymnasium", "llvmlite", "lz4", "msgspec", "mujoco", "onnx",
-               "onnxruntime", "playwright", "polars", "pyarrow", "pytest-rerunfailures", "viser", "websockets",
-               "xacrodoc", "zstandard"}
+               "onnxruntime", "playwright", "polars", "pyarrow", "pytest-rerunfailures", "qpsolvers", "viser",
+               "websockets", "xacrodoc", "zstandard"}
 """Without a key of rosdep, or they come with such a one."""
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
