@@ -25,6 +25,7 @@ PRINTS = {
     "06_follow_a_trajectory.py": "result: 0",
     "07_dynamics_services.py": "tip in base_link:",
     "08_step_the_simulation.py": "0.200 s of simulated time later",
+    "09_kept_solver.py": "greatest difference of their efforts: ",
 }
 """What each script prints if it did what it is there for."""
 
