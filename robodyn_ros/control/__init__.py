@@ -10,6 +10,7 @@
 
 from robodyn_ros.compile import clip, where
 from robodyn_ros.control.controller import Controller, Law
+from robodyn_ros.control.law_drawings import DrawnShape, declare_drawing
 from robodyn_ros.control.law_inputs import Reading, declare_input
 from robodyn_ros.control.parameters import (
     DAMPING,
@@ -38,6 +39,7 @@ __all__ = [
     "VELOCITY",
     "TipReference",
     "Controller",
+    "DrawnShape",
     "Dynamics",
     "ForceReference",
     "JointReference",
@@ -48,6 +50,7 @@ __all__ = [
     "Unit",
     "clip",
     "controller_names",
+    "declare_drawing",
     "declare_input",
     "derived",
     "law_names",

@@ -60,6 +60,7 @@ class Controller(ABC):
             these are measured; until then the safe controller holds the robot.
         Inputs: Class of further inputs, see `control.law_inputs`; None: none.
         for_elastic_joints: Whether it is for robots with elastic joints alone, see `Robot.springs`.
+        Drawing: Class of what `draw` returns, see `control.law_drawings`; None: nothing is drawn.
         robot: The robot.
         dynamics: Its compiled dynamics.
         parameters: The parameters in force, complete and within their ranges. Never altered, only replaced.
@@ -70,6 +71,7 @@ class Controller(ABC):
     senses: ClassVar[tuple[str, ...]] = ()
     Inputs: ClassVar[Any] = None
     for_elastic_joints: ClassVar[bool] = False
+    Drawing: ClassVar[Any] = None
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """Prepare for a robot; slow preparations belong here.
@@ -105,6 +107,17 @@ class Controller(ABC):
 
         Called after the last update, possibly from another thread; `activate` may follow, in a further rollout.
         """
+
+    def draw(self, state: State) -> Any:
+        """Return what displays show, an instance of `Drawing`.
+
+        Called at the rate of displays while one listens, on another thread than `update`: what `update` computes for it
+        is one attribute that is replaced whole, or the memory of a `Law`.
+
+        Args:
+            state: The last measured state.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has a Drawing, but no method draw(state)")
 
     @abstractmethod
     def update(self, state: State, reference: Any) -> ArrayLike:

@@ -21,6 +21,7 @@ from functools import lru_cache, reduce
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 from robodyn_ros.control.controller import Controller, Law
+from robodyn_ros.control.law_drawings import drawn_fields
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS, describe, plugin_error
@@ -33,8 +34,8 @@ from robodyn_ros.robot import Robot
 GROUP = "robodyn_ros.controllers"
 """Entry point group of controllers."""
 
-_READ_BETWEEN_CALLS = ("follows", "senses", "Inputs", "parameters", "memory", "memory_numbers", "uncompiled_reason",
-                       "prepare", "__getattribute__", "__getattr__", "__setattr__")
+_READ_BETWEEN_CALLS = ("follows", "senses", "Inputs", "Drawing", "parameters", "memory", "memory_numbers",
+                       "uncompiled_reason", "prepare", "__getattribute__", "__getattr__", "__setattr__")
 """Attributes of a controller that run no code of it: it might raise or block where nothing holds it."""
 
 REFERENCES: tuple[type | None, ...] = (None, *SOURCES)
@@ -249,6 +250,7 @@ def _checked(name: str, loaded: object) -> type[Controller]:
     try:
         parameters.declarations()
         state_form(loaded, 1)
+        drawn_fields(loaded.Drawing)
     except InputError as error:
         raise PluginError(f"controller '{name}': {error}") from error
     if loaded.follows not in REFERENCES:

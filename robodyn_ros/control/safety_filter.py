@@ -47,6 +47,7 @@ from robodyn_ros.control.default_gains import (
     viscous_friction,
 )
 from robodyn_ros.control.parameters import DAMPING, POSITION, Parameters, Unit, derived, per_joint, scalar
+from robodyn_ros.control.safety_drawing import active_limits, with_limits
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
@@ -539,6 +540,13 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
     class Filtered(law_class):  # type: ignore[misc, valid-type]
         __doc__ = f"`{law_class.__name__}` within the limits of the robot, see `robodyn_ros.control.safety_filter`."
         Parameters = dataclass(frozen=True, eq=False)(FilteredParameters)
+
+        Drawing = with_limits(law_class.Drawing)
+
+        def draw(self, state: State) -> Any:
+            multipliers = self.memory.multipliers
+            inner = {} if law_class.Drawing is None else super().draw(state)._asdict()
+            return self.Drawing(**inner, **active_limits(self.robot, self.parameters, state, multipliers))
 
         def initial_memory(self, state: State) -> Filtering:
             m, n = len(limit_names(self.robot, self.parameters)), self.robot.n

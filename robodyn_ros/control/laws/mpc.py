@@ -21,6 +21,7 @@ from robodyn_ros.checks import LARGEST
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.admm import BoundedProgram
 from robodyn_ros.control.controller import Controller, JointReference, State
+from robodyn_ros.control.law_drawings import DrawnShape, declare_drawing
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.lqr import default_effort_weight
 from robodyn_ros.control.laws.pid import default_limit
@@ -112,6 +113,12 @@ class Plan(NamedTuple):
                               self.a[k])
 
 
+class PlannedPath(NamedTuple):
+    """What `MPC` draws."""
+
+    plan: Array = declare_drawing(DrawnShape.PATH, "Where the tip will be at the steps of the plan")
+
+
 class MPC(Controller):
     """A quadratic program over N steps plans accelerations u; `ComputedTorque` follows the plan.
 
@@ -127,6 +134,7 @@ class MPC(Controller):
     """
 
     Parameters = MPCParameters
+    Drawing = PlannedPath
 
     def __init__(self, robot: Robot, parameters: MPCParameters | None = None) -> None:
         """As in `Controller`.
@@ -178,6 +186,11 @@ class MPC(Controller):
             next(self._work)
         limit = self.parameters.effort_limit
         return np.clip(self._inner.update(state, self._plan.at(state.time)), -limit, limit)
+
+    def draw(self, state: State) -> PlannedPath:
+        """As in `Controller`."""
+        tip = self.dynamics.forward_kinematics
+        return PlannedPath(np.array([tip(q)[:3, 3] for q in self._plan.q]))
 
     def _planning(self, state: State, reference: JointReference) -> Iterator[Plan | None]:
         """Plan in as many parts as there are ticks between two plans; what follows the last part is the plan."""
