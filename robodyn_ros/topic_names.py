@@ -49,6 +49,8 @@ POSE, WRENCH = "controller/pose", "controller/wrench"
 STOP, RELEASE = "controller/stop", "controller/release"
 TIP_PATH, DESIRED_PATH = "controller/tip_path", "controller/desired_path"
 TARGET, EFFORT = "controller/target", "controller/effort"
+DRAWING = "controller/drawing"
+"""What the controller in force wants drawn."""
 
 # Of the node dynamics, besides its services.
 GRAVITY_EFFORT = "dynamics/gravity_effort"

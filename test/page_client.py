@@ -93,6 +93,11 @@ class PageClient:
         return next((message for message in list(self._messages) if message.get("name") == name and "props" in message),
                     None)
 
+    def scene_updates(self, name):
+        """Changes of a node of the scene since it was created, by property; a dictionary for each message."""
+        return [message["updates"] for message in list(self._messages)
+                if message.get("name") == name and "updates" in message]
+
     def close(self):
         self._socket.close()
 

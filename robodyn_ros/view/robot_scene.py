@@ -18,6 +18,7 @@ import viser
 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.reach import reach
+from robodyn_ros.view.drawing_figures import DrawingFigures
 from robodyn_ros.view.framing import FIELD_OF_VIEW, Framing
 from robodyn_ros.view.link_meshes import frame_poses, link_meshes
 from robodyn_ros.view.robot_figure import RobotFigure, position_and_quaternion
@@ -76,6 +77,7 @@ class RobotScene:
             for kind, colors in WRENCH_COLORS.items()
         }
         self.surfaces = SurfaceFigures(scene)
+        self.drawing = DrawingFigures(scene, self.size)
         self.grid = self._add_grid()
         self.ghost_wanted = True
         self.show(q)

@@ -16,7 +16,18 @@ from typing import NamedTuple
 import numpy as np
 from rclpy.action.server import RCLError, ServerGoalHandle
 
-from robodyn_ros.control import STIFFNESS, Controller, Law, Parameters, Reading, declare_input, per_joint, scalar
+from robodyn_ros.control import (
+    STIFFNESS,
+    Controller,
+    DrawnShape,
+    Law,
+    Parameters,
+    Reading,
+    declare_drawing,
+    declare_input,
+    per_joint,
+    scalar,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +167,38 @@ class Servo(Law):
         target = state.inputs.target.value
         seen = np.where(np.isnan(target), -1.0, target)
         return np.stack([state.inputs.gain.value + seen[1], state.motor_q[1] + 0.1 * state.joint_torque[1]])
+
+
+class Shown(NamedTuple):
+    """What `Draws` draws."""
+
+    way: np.ndarray = declare_drawing(DrawnShape.PATH, "A way", (0.0, 1.0, 0.0))
+    pushes: np.ndarray = declare_drawing(DrawnShape.ARROWS, "Pushes")
+    goals: np.ndarray = declare_drawing(DrawnShape.FRAMES, "Goals")
+
+
+class Draws(Spring):
+    """Draws a line of three points from the first joint's angle on, and a frame."""
+
+    Drawing = Shown
+
+    def draw(self, state):
+        return Shown(way=np.array([[state.q[0], 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.0]]), goals=np.eye(4)[None])
+
+
+class DrawsNothingElse(Draws):
+    """Returns another thing than it has declared."""
+
+    def draw(self, state):
+        return Shown(way=np.full((3, 3), np.nan))
+
+
+class DrawsForEver(Draws):
+    """Does not return from `draw`."""
+
+    def draw(self, state):
+        while True:
+            pass
 
 
 class NoSuchField(NamedTuple):

@@ -62,7 +62,7 @@ def ros(tmp_path_factory):
 
 def test_the_displays_are_those_that_are_wanted_and_switched_on():
     assert set(DISPLAYS) == {"Grid", "RobotModel", "TF", "Tip path", "Desired path", "Target", "Effort",
-                             "Applied wrench", "Surfaces"}
+                             "Applied wrench", "Surfaces", "Drawing"}
     assert all(display["Enabled"] and display["Value"] for display in DISPLAYS.values())
     assert DISPLAYS["RobotModel"]["Description Source"] == "Topic" and DISPLAYS["RobotModel"]["TF Prefix"] == ""
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -22,6 +23,7 @@ from nav_msgs.msg import Path
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import ControlLoop
@@ -33,12 +35,13 @@ from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.nodes.controller.law_drawings import LawDrawings
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import to_nanoseconds
 
 PARAMETERS = (
-    Field("display_rate", 10.0, "Rate of ~/tip_path, ~/target and ~/effort, for displays such as RViz", unit="Hz",
-          structural=True, minimum=0.1, maximum=100.0),
+    Field("display_rate", 10.0, "Rate of ~/tip_path, ~/target, ~/effort and ~/drawing, for displays such as RViz",
+          unit="Hz", structural=True, minimum=0.1, maximum=100.0),
 )
 
 UNHEARD_PERIOD = 0.5
@@ -59,19 +62,23 @@ class DisplayTopics:
         loop: The control loop.
         rate: Messages per second, by the steady clock [Hz].
         frame: tf frame of the base link.
+        is_stopped: Whether to wait for code of plugins no longer.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, rate: float, frame: str) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, rate: float, frame: str,
+                 is_stopped: Callable[[], bool]) -> None:
         self._loop, self._frame = loop, frame
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._tip_path = node.create_publisher(Path, topic_names.own(topic_names.TIP_PATH), 10)
         self._desired_path = node.create_publisher(Path, topic_names.own(topic_names.DESIRED_PATH), LATCHED_QOS)
         self._target = node.create_publisher(PoseStamped, topic_names.own(topic_names.TARGET), 10)
         self._effort = node.create_publisher(JointState, topic_names.own(topic_names.EFFORT), 10)
+        self._drawing = node.create_publisher(MarkerArray, topic_names.own(topic_names.DRAWING), 10)
+        self._drawings = LawDrawings(frame, is_stopped, lambda text: node.diagnostics.problem("failed drawings", text))
         self._joint_names = list(robot.joint_names)
         self._trail: deque[PoseStamped] = deque(maxlen=TRAIL)
         self._shown: Trajectory | None = None
-        self._publishers = (self._tip_path, self._desired_path, self._target, self._effort)
+        self._publishers = (self._tip_path, self._desired_path, self._target, self._effort, self._drawing)
         self._period = 1.0 / rate
         self._timer = node.create_steady_timer(self._period, self._publish)
 
@@ -90,6 +97,8 @@ class DisplayTopics:
             self._trail.clear()
         if tick.reference is not None and self._heard(self._target):
             self._target.publish(self._pose(tick.reference, header))
+        if self._heard(self._drawing) and (markers := self._drawings.markers(tick)) is not None:
+            self._drawing.publish(markers)
         if self._heard(self._effort):
             # Without a stamp: RViz then takes the newest transform of each joint, which may be older than this tick.
             message = JointState(name=self._joint_names, effort=to_field(tick.effort))

@@ -181,7 +181,8 @@ class ControllerNode(RobodynNode):
         self._wrench_sensor.configure(self.parameters.__getitem__)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._trajectories)
         self._displays = DisplayTopics(self, self._robot, self._loop, self.parameters["display_rate"],
-                                       self.parameters["frame_prefix"] + self._robot.model.base_link)
+                                       self.parameters["frame_prefix"] + self._robot.model.base_link,
+                                       self.stop_requested.is_set)
         for sentence in self._plugins.unclaimed():
             self.log.warning(sentence, sentence)
         self.parameters.on_change(self._on_change)

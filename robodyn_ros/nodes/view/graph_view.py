@@ -20,6 +20,8 @@ from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import topic_names
 from robodyn_ros.control.registry import prefix
+from robodyn_ros.nodes.common import drawing_markers
+from robodyn_ros.nodes.common.drawing_markers import Strokes
 from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.surface_markers import from_markers
@@ -61,6 +63,8 @@ class GraphView:
         self._events = node.listen(ParameterEvent, topic_names.PARAMETER_EVENTS, self._on_parameter_event,
                                    qos_profile_parameter_events)
         self._surfaces = node.listen(MarkerArray, topic_names.SURFACES, self._on_surfaces, LATCHED_QOS)
+        self._drawing = node.listen(MarkerArray, topic_names.DRAWING, self._on_drawing, 10)
+        self._strokes: Strokes | None = None
         self._shapes: list[SurfaceShape] = []
         self._scene: RobotScene | None = None
         self._pictures, self._asked = 0, -ASK_AGAIN
@@ -101,6 +105,7 @@ class GraphView:
         self._graph.destroy()
         self._node.destroy_subscription(self._events)
         self._node.destroy_subscription(self._surfaces)
+        self._node.destroy_subscription(self._drawing)
         self._server.scene.reset()
         self._server.gui.reset()
 
@@ -109,6 +114,7 @@ class GraphView:
         self._server.gui.reset()
         self._scene = RobotScene(self._server, self._robot.model, self._folder, self._graph.q)
         self._scene.surfaces.show(self._shapes)
+        self._show_drawing()
         if self._scene.warnings:
             self._node.log.warning("meshes", "; ".join(self._scene.warnings))
         self._panel = Panel(self._server, self._scene, self._robot.model, self._commands)
@@ -184,6 +190,18 @@ class GraphView:
             return
         if self._scene is not None:
             self._scene.surfaces.show(self._shapes)
+
+    def _on_drawing(self, message: MarkerArray) -> None:
+        try:
+            self._strokes = drawing_markers.from_markers(message)
+        except MessageError as error:
+            self._node.diagnostics.problem(f"rejected drawing: {error.reason}", f"drawing rejected: {error}")
+            return
+        self._show_drawing()
+
+    def _show_drawing(self) -> None:
+        if self._scene is not None and self._strokes is not None:
+            self._scene.drawing.show(*self._strokes)
 
     def _on_parameter_event(self, event: ParameterEvent) -> None:
         namespace = self._node.get_namespace().rstrip("/")
