@@ -13,7 +13,8 @@ from __future__ import annotations
 import warnings
 from argparse import Namespace
 
-from robodyn_ros.commands.options import Subparsers, add_complete_option, add_tip_link_option
+from robodyn_ros.commands.options import Subparsers, add_complete_option, add_options, add_tip_link_option
+from robodyn_ros.common_fields import STEP
 from robodyn_ros.errors import DescriptionError, DescriptionWarning
 
 FINDINGS = 1
@@ -31,6 +32,9 @@ def add_commands(commands: Subparsers) -> None:
         "be used.",
     )
     check.add_argument("file", help="path of a URDF or xacro file, or name of a shipped robot")
+    check.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
+                       "config/, whose elastic joints are described, too")
+    add_options(check, STEP)
     check.add_argument("--strict", action="store_true", help="refuse a robot with warnings or doubts")
     add_complete_option(check)
     add_tip_link_option(check)
@@ -66,6 +70,12 @@ def run_check(options: Namespace) -> int:
         warnings.simplefilter("always", DescriptionWarning)
         robot = Robot.from_urdf(file, strict=options.strict, tip_link=options.tip_link)
     lines, doubts = report(robot, file)
+    if options.actuators is not None:
+        from robodyn_ros.commands.compare import simulated_plant
+        from robodyn_ros.commands.transmission_report import transmissions
+
+        more, doubted = transmissions(simulated_plant(robot.model, options.step, options.actuators))
+        lines, doubts = [*lines, "", *more], [*doubts, *doubted]
     if options.strict and doubts:
         raise DescriptionError("\n".join([*doubts, "(an error because of --strict)"]))
     print("\n".join(lines))

@@ -9,11 +9,13 @@
 """The robodyn command without ROS: robots, check, and error messages."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
 from importlib.metadata import version
 
+import numpy as np
 import pytest
 import yaml
 from urdf_parts import one_joint
@@ -35,6 +37,28 @@ ODD = """<robot name='odd'><link name='base'/><link name='arm'><inertial><mass v
 def test_robots_lists_every_shipped_robot(capsys):
     assert main(["robots"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(shipped_robots())
+
+
+def test_check_tells_the_natural_frequencies_of_elastic_joints(tmp_path, capsys):
+    """Link against the motor that is held, and both free; of the fastest mode, the step that resolves it."""
+    file = tmp_path / "elastic.yaml"
+    file.write_text("joints:\n  joint2: {transmission: {stiffness: 1000, inertia: 0.1, backlash: 0.001}}\n")
+    assert main(["check", "planar_2r", "--actuators", str(file), "--step", "0.0001"]) == 0
+    out = capsys.readouterr().out
+    words = next(line for line in out.splitlines() if line.startswith("joint2") and "0.001" in line).split()
+    inertia = Robot.named("planar_2r").dynamics().mass_matrix(np.zeros(2))[1, 1]
+    np.testing.assert_allclose(list(map(float, words[1:])), [
+        1000.0, 0.001, np.sqrt(1000.0 / inertia) / (2.0 * np.pi),
+        np.sqrt(1000.0 * (1.0 / inertia + 10.0)) / (2.0 * np.pi)], rtol=1e-3)
+    fastest = float(re.search(r"fastest mode: ([\d.]+) Hz, mainly of joint2", out)[1])
+    assert main(["check", "planar_2r", "--actuators", str(file), "--step", "0.01"]) == 1
+    told = re.search(r"doubt: spring of joint 'joint2': a step of 0.01 s is too long for its mode of ([\d.]+) Hz, "
+                     r"which swings at ([\d.]+) Hz in it; a step of ([\d.]+) s has it within 1 %",
+                     capsys.readouterr().out)
+    assert float(told[1]) == fastest
+    np.testing.assert_allclose(float(told[2]), np.arctan(0.005 * 2.0 * np.pi * fastest) / (0.01 * np.pi), rtol=1e-3)
+    assert main(["check", "planar_2r", "--actuators", str(file), "--step", told[3]]) == 0
+    assert main(["check", "arm6", "--actuators", "hardware_dc_motors"]) == 2  # of another robot
 
 
 def test_check_prints_the_robot_and_its_exit_code_tells_of_findings(tmp_path, capsys):
