@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_floats
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
@@ -120,11 +118,6 @@ class SimulatedRobot(ABC):
         Raises:
             InputError: A shape is wrong, a value not finite, or a position beyond its limits.
         """
-
-    def _state_at(self, position: Array, v: ArrayLike | None) -> PlantState:
-        """Return a state with the present temperatures and without currents; `v` as for :meth:`set_state`."""
-        velocity = np.zeros(len(position)) if v is None else as_floats(v, (self.robot.n,), "velocities")
-        return self.model.state(position, velocity)._replace(temperature=self._state.temperature)
 
     @abstractmethod
     def continue_from(self, other: Self) -> None:

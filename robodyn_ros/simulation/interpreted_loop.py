@@ -223,6 +223,8 @@ class InterpretedLoop:
             state.q[:], state.v[:] = np.nan, np.nan
         else:
             state.q[:], state.v[:] = engine.q, engine.v
+            for own, there in zip(state.motor_side, engine.motor_side, strict=False):
+                own[:] = there[self._plant.elastic]
 
     def _efforts(self, state: State, reference: Any) -> Array:
         return as_efforts(answer(self._controller, state, reference), self._plant.n)

@@ -27,6 +27,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.driver import Driver
+from robodyn_ros.simulation.elastic_joints import windup
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolution
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
@@ -39,6 +40,7 @@ from robodyn_ros.timing import DEFAULT_STEP
 _GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
 _MOST_ATTEMPTS = 20  # to find the motors at their limits; two or three are the rule
 _TRIAL_SECONDS = 0.05
+_STABLE_ANGLE = 2.0  # h omega up to which the semi-implicit Euler method is stable, [HairerLubichWanner]
 
 
 class MujocoPlant(SimulatedRobot):
@@ -85,10 +87,7 @@ class MujocoPlant(SimulatedRobot):
         if len(model.bristles.joints):
             raise InputError(f"engine mujoco: expected friction without presliding, received stiffness of friction "
                              f"model '{model.friction.name}'; use engine robodyn, or leave out the stiffness")
-        if len(model.elastic):
-            raise InputError(f"engine mujoco: expected rigid joints of '{robot.name}', received elastic ones at "
-                             f"{', '.join(robot.joint_names[joint] for joint in model.elastic)}; use engine robodyn, "
-                             "or leave out their transmissions")
+        self._check_springs()
         self.step, self.steps = step, 0
         self.joint_names = robot.joint_names
         self._file, self._scene = scene, load_scene(model, scene)
@@ -105,22 +104,26 @@ class MujocoPlant(SimulatedRobot):
         self._upper = np.where(self._engine.jnt_limited[self._scene.joints],
                                self._engine.jnt_range[self._scene.joints, 1], np.inf)
         self._joint_of_brake = np.full(self._engine.neq, -1)
-        self._joint_of_brake[self._scene.brakes] = np.arange(robot.n)
+        self._joint_of_brake[self._scene.brakes] = model.seen_by_motors(np.arange(robot.n + len(model.elastic)))
         self._joint_of_dof, self._joint_of_number = (np.full(size, -1) for size in (self._engine.nv, self._engine.njnt))
-        self._joint_of_dof[self._scene.dofs] = self._joint_of_number[self._scene.joints] = np.arange(robot.n)
+        joints = np.concatenate([self._scene.joints, self._scene.rotors])  # of links, and of motors behind springs
+        self._positions = self._engine.jnt_qposadr[joints]
+        self._dofs = self._engine.jnt_dofadr[joints]
+        self._braked = self._positions[model.seen_by_motors(np.arange(len(joints)))]
+        self._joint_of_dof[self._dofs] = self._joint_of_number[joints] = np.arange(len(joints))
         self._tendons, self._joint_of_tendon = np.full(robot.n, -1), np.full(self._engine.ntendon, -1)
         self._tendons[model.actuators.is_coupled] = self._scene.motors
         self._joint_of_tendon[self._scene.motors] = np.flatnonzero(model.actuators.is_coupled)
         self._limit = model.actuators.effort_limit
         self._limited = bool(np.isfinite(self._limit).any())
-        self._sticking = np.full(robot.n, float(STICKING))
+        self._sticking = np.full(len(joints), float(STICKING))
         n, self._state = robot.n, model.state(*np.zeros((2, robot.n)))
         self._command, self._report = PlantCommand(*np.zeros((6, n))), model.report_at_rest()
         given: dict[str, Any] = {"state": self._state, "command": self._command}
         self._drives = compile_function(partial(joint_drives, model), given, "joint drives").call
-        none = np.zeros(len(model.sliding_motors))
-        given |= {"drives": JointDrives(*(*np.zeros((6, n)), none)), "q": (n,),
-                  "solution": ConstraintSolution(*(*np.zeros((5, n)), none))}
+        each, motors, none = np.zeros(len(joints)), np.zeros(n), np.zeros(len(model.sliding_motors))
+        given |= {"drives": joint_drives(model, self._state, self._command), "q": (len(joints),),
+                  "solution": ConstraintSolution(each, each, each, each, motors, none)}
         self._commit = compile_function(partial(_commit, model), given, "end of a step").call
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         self.q: Array
@@ -132,6 +135,22 @@ class MujocoPlant(SimulatedRobot):
                                                        zip(poses, robot.model.leaders, strict=True)]),
                    np.array([pose[:3, 3] for pose in poses]), self._data)
         self._check_start()
+
+    def _check_springs(self) -> None:
+        """Refuse springs that swing too fast for MuJoCo's step, which takes their stiffness explicitly.
+
+        Raises:
+            InputError: One does.
+        """
+        model = self.model
+        if not len(model.elastic) or model.integrator is not Integrator.SEMI_IMPLICIT_EULER:  # else it is checked
+            return
+        frequencies, modes = model.spring_modes()
+        if model.step * frequencies[-1] > _STABLE_ANGLE:
+            joint = self.robot.joint_names[model.elastic[int(np.argmax(np.abs(modes[:, -1])))]]
+            raise InputError(f"engine mujoco: expected steps of at most {_STABLE_ANGLE / frequencies[-1]:.3g} s for "
+                             f"the spring of joint '{joint}', which swings at {frequencies[-1] / (2.0 * np.pi):.4g} "
+                             f"Hz, received {model.step:g} s; use engine robodyn, or smaller steps")
 
     @property
     def has_surroundings(self) -> bool:
@@ -151,6 +170,9 @@ class MujocoPlant(SimulatedRobot):
         mujoco.mj_energyPos(self._engine, probe)
         mujoco.mj_energyVel(self._engine, probe)
         potential, kinetic = probe.energy.tolist()
+        half, stretched = 0.5 * self.model.actuators.backlash[self.model.elastic], probe.ten_length[self._scene.springs]
+        bent = np.maximum(np.abs(stretched) - half, 0.0)
+        potential -= float(0.5 * self._engine.tendon_stiffness[self._scene.springs] @ bent**2)  # which the state has
         return summed_energy(self.model, self._state, kinetic, potential)
 
     def prepare(self) -> None:
@@ -160,7 +182,8 @@ class MujocoPlant(SimulatedRobot):
         """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
         matrix = np.zeros((self._engine.nv, self._engine.nv))
         self._mujoco.mj_fullM(self._engine, self._data, matrix)
-        return matrix.diagonal()[self._scene.dofs]
+        own = np.where(self.model.actuators.is_elastic, self.model.actuators.reflected_inertia, 0.0)
+        return matrix.diagonal()[self._scene.dofs] + own
 
     def reset(self) -> None:
         """Return to the initial position at rest, and all else to the scene's initial state; time continues."""
@@ -170,7 +193,8 @@ class MujocoPlant(SimulatedRobot):
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """Set the state of the robot's joints; as for `Plant`, and all else in the scene stays as it is."""
         position = self.q if q is None else start_position(self.robot, q)
-        self._begin(self._state_at(position, v))
+        velocity = np.zeros(len(position)) if v is None else as_floats(v, (self.robot.n,), "velocities")
+        self._begin(self.model.state(position, velocity)._replace(temperature=self._state.temperature))
 
     def continue_from(self, other: MujocoPlant) -> None:
         """Take over time and state of a plant in the same scene, without energies and wrenches."""
@@ -265,16 +289,19 @@ class MujocoPlant(SimulatedRobot):
         data, brakes = self._data, self._scene.brakes
         new = locked & (data.eq_active[brakes] == 0)
         if new.any():
-            at_zero = self._engine.qpos0[self._scene.positions]
-            self._engine.eq_data[brakes[new], 0] = (self.q - at_zero)[new]
+            turned = data.qpos[self._braked] - self._engine.qpos0[self._braked]
+            self._engine.eq_data[brakes[new], 0] = turned[new]
         data.eq_active[brakes] = locked
 
     def _step(self) -> None:
         """Take a step; repeat it with other modes of the motors while it contradicts the limits of their currents."""
-        mujoco, engine, data, dofs = self._mujoco, self._engine, self._data, self._scene.dofs
+        mujoco, engine, data, dofs = self._mujoco, self._engine, self._data, self._dofs
+        model, springs, n, none = self.model, self._scene.springs, self.robot.n, np.zeros(self.robot.n)
         state, command = self._state, self._command
         mujoco.mj_getState(engine, data, self._before, self._everything)
-        command.external[:] = self._apply_wrenches()[dofs]
+        command.external[:] = self._apply_wrenches()[self._scene.dofs]
+        loaded = abs(windup(model, state).deflection) > 0.5 * model.actuators.backlash[model.elastic]
+        engine.tendon_damping[springs] = np.where(loaded, model.actuators.spring_damping[model.elastic], 0.0)
         drives = self._drives(state, command)
         locked = np.isinf(drives.friction)
         engine.dof_frictionloss[dofs] = np.where(locked, 0.0, drives.friction)
@@ -284,7 +311,7 @@ class MujocoPlant(SimulatedRobot):
         for attempt in range(_MOST_ATTEMPTS):
             linear = saturation == 0.0
             damping = np.where(linear, drives.motor_damping, 0.0)
-            engine.dof_damping[dofs] = drives.viscous + np.where(coupled, 0.0, damping)
+            engine.dof_damping[dofs] = drives.viscous + model.split(none, np.where(coupled, 0.0, damping))
             engine.tendon_damping[self._scene.motors] = (self.model.coupled_damping + damping)[coupled]
             motors = np.where(linear, drives.motor_effort, saturation * np.where(linear, 0.0, self._limit))
             data.qfrc_applied[:] = self._external
@@ -303,10 +330,11 @@ class MujocoPlant(SimulatedRobot):
             saturation = needed
             mujoco.mj_setState(engine, data, self._before, self._everything)
         friction, stops, of_motors = self._constraint_efforts()
-        command.external[:] += data.qfrc_constraint[dofs] - friction - stops - limits.sliding.T @ of_motors[sliding]
+        others = data.qfrc_constraint[dofs] - friction - stops - limits.sliding.T @ of_motors[sliding]
+        command.external[:] += others[:n]
         solution = ConstraintSolution(v, self.step * (friction + stops), self.step * drives.friction, self._sticking,
                                       saturation, self.step * of_motors[sliding])
-        self._state, self._report = self._commit(state, command, drives, data.qpos[self._scene.positions], solution)
+        self._state, self._report = self._commit(state, command, drives, data.qpos[self._positions], solution)
         self.q, self.v = self._state.q, self._state.v
         self._snapshot = data.qpos.copy(), data.qvel.copy()
         self.steps += 1
@@ -325,12 +353,13 @@ class MujocoPlant(SimulatedRobot):
         return external
 
     def _constraint_efforts(self) -> tuple[Array, Array, Array]:
-        """Efforts in the last step, shape (n,) each [N m or N].
+        """Efforts in the last step [N m or N].
 
-        Of friction and brakes, and of stops, on the joints; and of the friction of coupled motors on their gears'
-        outputs.
+        Of friction and brakes, and of stops, on the joints and the motors of elastic ones, shape (n + m,) each; and of
+        the friction of coupled motors on their gears' outputs, shape (n,).
         """
-        friction, stops, of_motors = np.zeros((3, self.robot.n))
+        n, of_motors = self.robot.n, np.zeros(self.robot.n)
+        friction, stops = np.zeros((2, len(self._dofs)))
         data, kinds = self._data, self._mujoco.mjtConstraint
         if not data.nefc:
             return friction, stops, of_motors
@@ -346,7 +375,8 @@ class MujocoPlant(SimulatedRobot):
         rows = kind == kinds.mjCNSTR_FRICTION_TENDON
         joint = self._joint_of_tendon[number[rows]]
         np.add.at(of_motors, joint[joint >= 0], force[rows][joint >= 0])
-        return friction, np.where(self.q - self._lower < self._upper - self.q, stops, -stops), of_motors
+        stops[:n] *= np.where(self.q - self._lower < self._upper - self.q, 1.0, -1.0)
+        return friction, stops, of_motors
 
     def _diverged(self, reason: str = "") -> NoReturn:
         """Restore the last good state, and raise."""
@@ -362,7 +392,8 @@ class MujocoPlant(SimulatedRobot):
         data = self._data
         self._state = state
         self.q, self.v = state.q, state.v
-        data.qpos[self._scene.positions], data.qvel[self._scene.dofs] = self.q, self.v
+        data.qpos[self._positions] = np.concatenate([self.q, state.motor_side.q])
+        data.qvel[self._dofs] = np.concatenate([self.v, state.motor_side.v])
         for position, joint, multiplier, offset in self._scene.mimics:
             data.qpos[position] = multiplier * self.q[joint] + offset
         data.qacc_warmstart[:] = 0.0
@@ -407,9 +438,10 @@ def _commit(plant: PlantModel, state: PlantState, command: PlantCommand, drives:
         state: Before the step.
         command: The commands, with the efforts of contacts among the external ones.
         drives: Efforts of the drives in the step.
-        q: Positions after the step, shape (n,).
+        q: Positions after the step, of links and motors of elastic joints, shape (n + m,).
         solution: Velocities after the step, and impulses of friction and stops.
     """
-    after = semi_implicit_euler.integrate(plant, state, command, drives.voltage, solution)._replace(q=q)
+    after = semi_implicit_euler.integrate(plant, state, command, drives.voltage, solution)
+    after = after._replace(q=q[:plant.n], motor_side=after.motor_side._replace(q=q[plant.n:]))
     return _End(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse,
                               solution.motor_impulse))

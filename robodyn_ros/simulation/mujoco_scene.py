@@ -32,6 +32,8 @@ _NEEDED = {"constraint": "brakes and friction need", "equality": "brakes need", 
            "eulerdamp": "motors need"}
 """Flags of MuJoCo that have to be enabled, and why."""
 
+_NEEDED_BY_SPRINGS = {"spring": "elastic joints need", "damper": "elastic joints need"}
+
 _ANGLE, _DISTANCE = 0.02, 0.005  # [rad, m]; greatest difference of a joint's axis in scene and description
 
 
@@ -57,6 +59,8 @@ class MujocoScene:
         has_own_masses: Whether the robot's bodies are the scene's, not those of the description.
         brakes: Number of the equality that locks each joint, shape (n,).
         motors: Number of the tendon of each motor that turns with several joints, shape (coupled,).
+        rotors: MuJoCo's number of the joint of each motor behind a spring, shape (m,).
+        springs: Number of the tendon of each spring, whose length is its deflection, shape (m,).
         mimics: (index into qpos, joint, multiplier, offset) of each mimic joint.
         base: Number of the body that is the base, or of the world.
         base_rotation: Base axes in the axes of the world, shape (3, 3).
@@ -71,6 +75,8 @@ class MujocoScene:
     has_own_masses: bool
     brakes: NDArray[np.int64]
     motors: NDArray[np.int64]
+    rotors: NDArray[np.int64]
+    springs: NDArray[np.int64]
     mimics: tuple[tuple[int, int, float, float], ...]
     base: int
     base_rotation: Array
@@ -139,6 +145,12 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # Euler takes damping of tendons explicitly
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     joints = np.array([model.joint(joint).id for joint in robot.joint_names], dtype=np.int64)
+    elastic = [robot.joint_names[joint] for joint in plant.elastic]
+    rotors = np.array([model.joint(_motor(joint)).id for joint in elastic], dtype=np.int64)
+    springs = np.array([model.tendon(_spring(joint)).id for joint in elastic], dtype=np.int64)
+    half = 0.5 * plant.actuators.backlash[plant.elastic]
+    model.tendon_stiffness[springs] = plant.actuators.stiffness[plant.elastic]
+    model.tendon_lengthspring[springs] = np.stack([-half, half], axis=1)
     base_body, rotation, position = _base(mujoco, model, robot, name)
     model.opt.gravity = rotation @ robot.gravity
     return MujocoScene(
@@ -147,6 +159,7 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
         np.array([model.equality(_brake(joint)).id for joint in robot.joint_names], dtype=np.int64),
         np.array([model.tendon(_motor(joint)).id for joint, coupled in
                   zip(robot.joint_names, plant.actuators.is_coupled, strict=True) if coupled], dtype=np.int64),
+        rotors, springs,
         tuple((int(model.jnt_qposadr[model.joint(joint.name).id]), joint.dof, joint.multiplier, joint.offset)
               for joint in robot.joints if joint.name not in robot.joint_names) if base is not None else (),
         base_body, rotation, position)
@@ -253,20 +266,30 @@ def add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
 def _drive(mujoco: Any, spec: Any, plant: PlantModel) -> None:
     """Give the joints the plant's rotors, and equalities for their brakes; damping and friction follow in each step.
 
-    A rotor that several joints turn is that of a fixed tendon.
+    A rotor that several joints turn is that of a fixed tendon. One behind a spring is the armature of a joint of its
+    own, between the world and a body without mass; a fixed tendon between both joints is the spring.
     """
     actuators, rows = plant.actuators, plant.actuators.motors.gear.joint_rows
-    rotors = plant.model.armature + np.where(actuators.is_coupled, 0.0, actuators.reflected_inertia)
+    rotors = plant.model.armature + np.where(actuators.is_coupled, 0.0, actuators.rigid_inertia)
     for index in np.flatnonzero(actuators.is_coupled):
         tendon = spec.add_tendon(name=_motor(plant.model.joint_names[index]), solref_friction=_FAST,
                                  armature=float(actuators.reflected_inertia[index]), solimp_friction=_HARD)
         for name, share in zip(plant.model.joint_names, rows[index].tolist(), strict=True):
             if share:
                 tendon.wrap_joint(name, share)
-    for name, rotor in zip(plant.model.joint_names, rotors, strict=True):
+    for joint in plant.elastic:
+        name, own = plant.model.joint_names[joint], float(actuators.reflected_inertia[joint])
+        body = spec.worldbody.add_body(name=_motor(name), mass=_LEAST_INERTIA, inertia=np.full(3, _LEAST_INERTIA),
+                                       explicitinertial=True)
+        body.add_joint(name=_motor(name), type=spec.joint(name).type, axis=[0.0, 0.0, 1.0], armature=own,
+                       solref_friction=_FAST, solimp_friction=_HARD)
+        spring = spec.add_tendon(name=_spring(name))
+        spring.wrap_joint(_motor(name), 1.0)
+        spring.wrap_joint(name, -1.0)
+    for name, rotor, elastic in zip(plant.model.joint_names, rotors, actuators.is_elastic, strict=True):
         joint = spec.joint(name)
         joint.armature, joint.solref_friction, joint.solimp_friction = rotor, _FAST, _HARD
-        _couple(mujoco, spec, _brake(name), [0.0, 0.0], name).active = False
+        _couple(mujoco, spec, _brake(name), [0.0, 0.0], _motor(name) if elastic else name).active = False
 
 
 def _couple(mujoco: Any, spec: Any, name: str, polynomial: list[float], joint: str, leader: str = "") -> Any:
@@ -283,6 +306,10 @@ def _brake(joint: str) -> str:
 
 def _motor(joint: str) -> str:
     return f"motor of {joint}"
+
+
+def _spring(joint: str) -> str:
+    return f"spring of {joint}"
 
 
 def _pose(pose: Array) -> dict[str, Array]:

@@ -19,9 +19,10 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Friction, JointActuators
-from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.configuration import HardwareSettings, TransmissionSettings
 from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.errors import InputError
+from robodyn_ros.fields import declared
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.elastic_joints import spring_energy
@@ -29,6 +30,7 @@ from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_step import step_program
+from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
 
 STEP, LINK, MOTOR = 1e-3, 0.5, 0.2
 
@@ -258,6 +260,25 @@ def test_batches_and_varied_quantities_are_each_robot_on_its_own():
         np.testing.assert_allclose(batch.motor_side.v[k], found.motor_side.v, atol=1e-4)
 
 
+@pytest.mark.parametrize("field", [name for name in declared(TransmissionSettings) if name != "encoder"])
+def test_each_figure_of_a_transmission_is_a_varied_quantity(field):
+    """A program that takes it as an input moves as one that has it built in, and not as with another value."""
+    robot, name, none = Robot.named("planar_2r"), f"transmission.{field}", np.zeros(2)
+    model = PlantModel.from_description(robot.model, STEP, sources(2, 3e3, 3.0, 2e-3), free(2))
+    program = step_program(model, (name,), under_efforts=True)
+    procedure = compile_procedure(program.variables, [Repeat("steps", program.statements)], program.inputs, ("state",))
+    start, ends = model.state([0.3, 0.5], none), []
+    for factor in (1.0, 1.5):
+        own = varied_plant(model, {name: factor * QUANTITIES[name].nominal_value(model)})
+        single = step_program(own, under_efforts=True)
+        alone = compile_procedure(single.variables, [Repeat("steps", single.statements)], single.inputs, ("state",))
+        found, expected = (each(state=start, steps=100, **{"command.effort": none}, **values)["state"] for each, values
+                           in ((procedure, {name: factor * QUANTITIES[name].nominal_value(model)}), (alone, {})))
+        np.testing.assert_allclose(found.q, expected.q, atol=1e-9)
+        ends.append(found.q)
+    assert np.abs(ends[1] - ends[0]).max() > 1e-7
+
+
 def inertial_xml(inertia):
     tensor = inertia.rotational + 1e-9 * np.eye(3)  # MuJoCo takes no rods
     values = " ".join(map(str, (*np.diag(tensor), tensor[0, 1], tensor[0, 2], tensor[1, 2])))
@@ -301,11 +322,45 @@ def test_mujoco_with_two_hinges_a_joint_agrees(damping):
     np.testing.assert_allclose(plant.q, data.qpos[[0, 2]] + data.qpos[[1, 3]], atol=2e-4)
 
 
-def test_the_mujoco_engine_refuses_elastic_joints_by_name():
+@pytest.mark.parametrize(("damping", "backlash"), [(0.0, 0.0), (4.0, 0.0), (0.0, 5e-3)])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta"])
+def test_the_engine_mujoco_agrees(damping, backlash, integrator):
+    """Its springs are tendons, with a dead band as wide as the backlash, to motors that turn beside the robot."""
     pytest.importorskip("mujoco")
-    with pytest.raises(InputError, match="engine mujoco: expected rigid joints of 'planar_2r', received elastic ones "
-                                         "at joint1, joint2; use engine robodyn"):
-        MujocoPlant(Robot.named("planar_2r"), actuators=sources(2, 1e4), friction=free(2))
+    robot, step = Robot.named("planar_2r"), 1e-4
+    springs = sources(2, 3e3, damping, backlash, 0.15, motor_encoder=np.array([True, False]))
+    options = {"actuators": springs, "friction": Friction(np.full(2, 0.2), np.full(2, 0.1))}
+    plants = [Plant(robot, step, [0.3, 0.5], **options),
+              MujocoPlant(robot, step, [0.3, 0.5], integrator=integrator, **options)]
+    np.testing.assert_allclose(plants[1].joint_inertia(), plants[0].joint_inertia(), rtol=1e-6)
+    start = [plant.energy for plant in plants]
+    found = [run(plant, [3.0, -1.0], 800) for plant in plants]
+    for name in ("motor_q", "motor_v", "joint_torque"):
+        ours, theirs = (np.array([getattr(readings, name) for readings, _ in each]) for each in found)
+        np.testing.assert_allclose(ours, theirs, atol=0.02 * np.abs(ours).max())
+    for plant, begin in zip(plants, start, strict=True):
+        end = plant.energy
+        stored = [each.kinetic + each.potential + each.elastic for each in (begin, end)]
+        gained = end.drive_work + end.external_work - end.viscous_loss - end.friction_loss - end.stop_loss
+        assert stored[1] - stored[0] == pytest.approx(gained, abs=0.03 * abs(end.drive_work))
+    np.testing.assert_allclose(plants[1].encoder_motion[0], [found[1][-1][0].motor_q[0], plants[1].q[1]])
+
+
+def test_a_brake_of_the_engine_mujoco_holds_the_motor_of_an_elastic_joint():
+    pytest.importorskip("mujoco")
+    plant = MujocoPlant(Robot.named("planar_2r"), 2e-4, [0.3, 0.5], actuators=sources(2, 3e3, 4.0), friction=free(2))
+    motors, none = plant.motor_side[0], np.zeros(2)
+    plant.set_wrench("link2", [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
+    plant.advance(Drive(none, none, np.full(2, np.inf)), 2000)
+    np.testing.assert_allclose(plant.motor_side[0], motors, atol=1e-4)
+    assert np.abs(plant.q - motors).max() > 2e-3  # the springs bend behind it
+
+
+def test_the_engine_mujoco_says_which_step_a_spring_needs():
+    pytest.importorskip("mujoco")
+    with pytest.raises(InputError, match="engine mujoco: expected steps of at most .* s for the spring of joint "
+                                         "'joint2', which swings at .* Hz, received 0.001 s; use engine robodyn"):
+        MujocoPlant(Robot.named("planar_2r"), actuators=sources(2, 1e7), friction=free(2))
 
 
 YAML = {"joints": {"joint1": {"transmission": {"stiffness": 1e4, "damping": 5.0, "backlash": 1e-3, "inertia": 0.2,
