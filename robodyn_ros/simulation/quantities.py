@@ -172,6 +172,7 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _spring("stiffness", "stiffness"),
     _spring("damping", "spring_damping"),
     _spring("backlash", "backlash"),
+    _spring("inertia", "source_inertia"),
     Quantity("gravity", None, "Gravitational acceleration in base axes", unit="m/s^2", axes=(3,),
              nominal="model.gravity"),
     _sensing("position_noise", None),
