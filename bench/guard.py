@@ -25,6 +25,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -54,7 +55,7 @@ while True:
     time.sleep(1.0 / float(sys.argv[2]))
 """
 """Publishes commands that hold their time, and a joint that moves; after SIGUSR1 the same command again and again."""
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Manager:
@@ -145,7 +146,8 @@ class InstalledManager(ControllerManager):
         links = "".join(f'<link name="{name}_link"/><joint name="{name}_joint" type="continuous"><parent link="base"/>'
                         f'<child link="{name}_link"/></joint>' for name in controllers)
         rows = "".join(f'<joint name="{name}_joint"><command_interface name="effort"/>'
-                       '<state_interface name="position"/></joint>' for name in controllers)
+                       '<state_interface name="position"/><state_interface name="effort"/></joint>'
+                       for name in controllers)
         super().__init__(
             f'<robot name="arm"><link name="base"/>{links}<ros2_control name="arm" type="system"><hardware>'
             '<plugin>joint_state_topic_hardware_interface/JointStateTopicSystem</plugin>'
@@ -254,9 +256,10 @@ def measure(rounds: int, timeouts: list[float], folder: Path, namespace: str = "
         prioritize_process(PRIORITY)  # the manager's thread, as ros2_control has it
         for turn in range(rounds):
             manager.begin()
-            guards = [Guard(namespace, folder / name, name, "--timeout", f"{timeout:g}")
-                      for name, timeout in names.items()]
-            with Law(namespace, *names) as law:
+            with ExitStack() as stack:
+                guards = [stack.enter_context(Guard(namespace, folder / name, name, "--timeout", f"{timeout:g}"))
+                          for name, timeout in names.items()]
+                law = stack.enter_context(Law(namespace, *names))
                 for guard in guards:
                     guard.wait_until("armed")
                 time.sleep(0.3 + 0.1 * np.random.default_rng(turn).random())
