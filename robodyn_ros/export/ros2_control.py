@@ -95,6 +95,9 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointAct
         "joint_list": ", ".join(f"`{joint}`" for joint in robot.joint_names),
         "or_voltage": " or `voltage` (parameter `command_interface`)" if actuators is not None else "",
         "example_gain": f"{gains[0].parameter.name} {gains[0].parameter.value}" if gains else "speed_scaling 0.5",
+        "header": "controller_interface" if law.follows is None else "chainable_controller_interface",
+        "interface": "ControllerInterface" if law.follows is None else "ChainableControllerInterface",
+        "base": _UNCHAINED if law.follows is None else _CHAINED,
         "motion_lines": _README_OF_MOTION if law.follows is not None else "- The law follows no reference.",
         **_snippets(law, source.name, prefix, gains, actuators is not None)}
     written = {"package.xml": "package.xml", "CMakeLists.txt": "CMakeLists.txt", f"{package}.xml": "plugin.xml",
@@ -208,6 +211,31 @@ def _put(tree: dict[str, Any], path: str, leaf: dict[str, Any]) -> None:
         raise InputError(f"export: '{path}' and another name are the same in C++; rename one of them")
     tree[identifier(last)] = leaf
 
+
+_CHAINED = """\
+using Base = controller_interface::ChainableControllerInterface;
+
+"""
+_UNCHAINED = """\
+/// The law follows no reference; the manager refuses chainable controllers without reference interfaces.
+class Base : public controller_interface::ControllerInterface
+{
+public:
+  return_type update(const rclcpp::Time & time, const rclcpp::Duration & period) override
+  {
+    return update_and_write_commands(time, period);
+  }
+
+protected:
+  virtual std::vector<hardware_interface::CommandInterface> on_export_reference_interfaces() = 0;
+  virtual bool on_set_chained_mode(bool chained) = 0;
+  virtual return_type update_reference_from_subscribers(const rclcpp::Time & time, const rclcpp::Duration & period) = 0;
+  virtual return_type update_and_write_commands(const rclcpp::Time & time, const rclcpp::Duration & period) = 0;
+
+  std::vector<double> reference_interfaces_;
+};
+
+"""
 
 _README_OF_MOTION = """\
 - It follows `~/joint_trajectory` (trajectory_msgs/JointTrajectory) and goals of the action `~/follow_joint_trajectory`

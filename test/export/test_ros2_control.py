@@ -44,6 +44,8 @@ def test_a_package_is_complete(name, tmp_path):
     plugin = ElementTree.fromstring(files[f"{top}/{top}.xml"]).find("class")
     assert plugin.get("name") == f"{top}/Controller" and f"{top}::Controller, controller" in files[
         f"{top}/src/controller.cpp"]
+    interface = "ControllerInterface" if name in ("gravity_compensation", "damping") else "ChainableControllerInterface"
+    assert plugin.get("base_class_type") == f"controller_interface::{interface}"
     for source in re.findall(r"src/\w+\.c\b", files[f"{top}/CMakeLists.txt"]):
         assert f"{top}/{source}" in files
     tree = yaml.safe_load(files[f"{top}/src/parameters.yaml"])[top]
@@ -93,7 +95,7 @@ def test_voltage_needs_motors(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.long
 @pytest.mark.skipif(not HAS_ROS2_CONTROL, reason="ros2_control is not installed")
-@pytest.mark.parametrize("name", ["computed_torque", "operational_space"])
+@pytest.mark.parametrize("name", ["computed_torque", "operational_space", "damping"])
 def test_it_builds_without_warnings_and_updates_without_allocation(name, tmp_path):
     write_new(tmp_path / "src", package(name))
     colcon = [sys.executable, "-c", "import sys; from colcon_core.command import main; sys.exit(main())"]
