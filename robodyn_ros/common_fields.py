@@ -32,3 +32,14 @@ REAL_TIME_FACTOR = Field("real_time_factor", 1.0, "Simulated seconds per second,
                          maximum=1e3)
 SPEED_LIMIT = Field("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not "
                     "exceed; 0: as fast as the machine goes", minimum=0.0, maximum=1e3)
+
+FILTERS = {"none": "", "safety": "+safety"}
+"""What the name of a controller ends in whose efforts are filtered, by the filter."""
+
+FILTER = Field("filter", "none", "Filter behind every controller but the safe one: 'safety' keeps its efforts within "
+               "the limits of the robot, as '+safety' behind the controller's name does", choices=tuple(FILTERS))
+
+
+def filtered_name(controller: str, filter_name: str) -> str:
+    """Name of a controller behind a filter; one that names the filter itself stays as it is."""
+    return controller.removesuffix(FILTERS[filter_name]) + FILTERS[filter_name]

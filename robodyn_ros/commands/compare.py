@@ -362,7 +362,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(with_mass_error(robot.model, options.mass_error), motion.sample(motion.start_time).q,
                               options, robot.model)
-    names = named_controllers(options) or comparable(plant.actuators.springs is not None)
+    names = named_controllers(options) or named_controllers(options, comparable(plant.actuators.springs is not None))
     signals = signals_of_words(options.signal, {name: state_form(load_controller(name), robot.n) for name in names}
                                ) if options.signal else {}
     parameters = given_parameters(options.set, names, robot.with_timing(options.period).with_springs(

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.law_parameters import add_set_option, given_parameters
-from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
-from robodyn_ros.common_fields import DELAY, PERIOD, STEP
+from robodyn_ros.commands.options import Subparsers, add_filter_option, add_options, add_robot_options, given_robot
+from robodyn_ros.common_fields import DELAY, FILTER, PERIOD, STEP, filtered_name
 from robodyn_ros.fields import Field
 
 TARGETS = ("c", "ros2_control")
@@ -37,6 +37,7 @@ def add_commands(commands: Subparsers) -> None:
     export.add_argument("--to", choices=TARGETS, default=TARGETS[0], help="c: the law, and trajectories, limits, soft "
                         "start and stop of this robot; ros2_control: an ament_cmake package with a plugin of "
                         "controller_interface (default: %(default)s)")
+    add_filter_option(export)
     add_set_option(export)
     add_options(export, *(replace(field, default=None, description=f"{text} (default: {field.default})")
                           for field, text in ((PERIOD, f"{PERIOD.description} that default gains are for"),
@@ -84,6 +85,7 @@ def _files(options: Namespace) -> dict[str, str]:
     if [bool(options.law), bool(options.function), options.plant].count(True) != 1:
         raise InputError("export: expected one of a law, --function NAME …, and --plant")
     for option, given, needed, fits in (
+            ("--filter", options.filter, "a law", options.law),
             ("--set", options.set, "a law", options.law),
             ("--to ros2_control", to_ros2_control, "a law", options.law),
             ("--actuators", options.actuators, "--plant or a law", options.plant or options.law),
@@ -96,6 +98,8 @@ def _files(options: Namespace) -> dict[str, str]:
             raise InputError(f"export: {option} has no effect without {needed}; leave it out")
     if os.path.exists(options.output):  # which is False where it cannot be looked at
         raise InputError(f"export: '{options.output}' exists; name a new folder, or remove it")
+    if options.law:
+        options.law = filtered_name(options.law, options.filter or FILTER.default)
     robot = given_robot(options)
     if to_ros2_control:
         return _package(options, robot)
@@ -133,8 +137,10 @@ def _package(options: Namespace, robot: Any) -> dict[str, str]:
 
 
 def _name(law: str) -> str:
-    """Name of a law in names of C: its own, or the class of ``module:Class``."""
-    return law.rpartition(":")[2]
+    """Name of a law in names of C: that of its parameters."""
+    from robodyn_ros.control.registry import prefix
+
+    return prefix(law)
 
 
 def _law(options: Namespace, robot: Any) -> Any:

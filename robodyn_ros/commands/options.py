@@ -14,7 +14,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsConta
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from robodyn_ros.common_fields import DEFAULT_ROBOT
+from robodyn_ros.common_fields import DEFAULT_ROBOT, FILTER, filtered_name
 from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field
 
@@ -63,6 +63,7 @@ def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequenc
     parser.add_argument("more_controllers", nargs="*", metavar="NAME", help="short for --controllers")
     add_robot_options(parser)
     parser.add_argument("--controllers", nargs="+", metavar="NAME", default=[], help=controllers)
+    add_filter_option(parser)
     parser.set_defaults(default_controllers=tuple(defaults))
     parser.add_argument("--trajectory", metavar="FILE", help="follow this motion: trajectory_msgs/JointTrajectory as "
                         "YAML, CSV with the columns time and joints, or a recording (default: a test motion)")
@@ -73,7 +74,14 @@ def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequenc
 def named_controllers(options: Namespace, defaults: Iterable[str] | None = None) -> list[str]:
     """Return the controllers that were named with `add_task_options`, otherwise ``defaults``, or those given there."""
     named = [*options.more_controllers, *options.controllers]
-    return named or list(options.default_controllers if defaults is None else defaults)
+    chosen = named or list(options.default_controllers if defaults is None else defaults)
+    return [filtered_name(name, options.filter or FILTER.default) for name in chosen]
+
+
+def add_filter_option(parser: ArgumentParser) -> None:
+    """Add ``--filter``."""
+    parser.add_argument("--filter", choices=FILTER.choices, help="safety: the controllers behind the safety filter, as "
+                        "with '+safety' behind their names")
 
 
 def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None = None) -> None:

@@ -21,7 +21,16 @@ from robodyn_ros.commands.compare import simulated_plant
 from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.commands.signal_files import read_signals
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.common_fields import DEFAULT_ROBOT, PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
+from robodyn_ros.common_fields import (
+    DEFAULT_ROBOT,
+    FILTER,
+    PERIOD,
+    POSITION_NOISE,
+    SEED,
+    STEP,
+    VELOCITY_NOISE,
+    filtered_name,
+)
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters
@@ -73,6 +82,8 @@ class StudySection:
                           "[Drivers of arms](hardware.md#drivers-of-arms)")
     world: Any = declare(None, kind=object, description="surfaces: [Touch: surfaces, a force sensor, and laws "
                          "that press](touch.md)")
+    filter: str = declare_as(FILTER.renamed("filter", description="filter behind every law: `safety` keeps its "
+                                            "efforts within the limits of the robot, as `+safety` behind its name"))
     period: float = declare_as(PERIOD)
     step: float = declare_as(STEP)
     position_noise: float = declare_as(POSITION_NOISE)
@@ -124,7 +135,7 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     quantities = dict(quantity_axes(f"{where}: quantities", found.quantities, plant, motions.values()))
     study = Study(
         path=path.resolve(), text=text, robot=robot, plant=plant,
-        laws=dict(_laws(where, found.laws, robot.with_timing(found.period), path.parent)),
+        laws=dict(_laws(where, found.laws, found.filter, robot.with_timing(found.period), path.parent)),
         motions=motions, quantities=quantities, count=found.samples, design=Design(found.design),
         seed=found.seed, period=found.period, position_noise=found.position_noise,
         velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail))
@@ -175,7 +186,8 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{name}", value
 
 
-def _laws(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[str, StudiedLaw]]:
+def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path
+          ) -> Iterator[tuple[str, StudiedLaw]]:
     if isinstance(given, list):
         if len(set(map(str, given))) < len(given):
             raise InputError(f"{where}: laws: expected different names, received {shown(given)}")
@@ -185,7 +197,7 @@ def _laws(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[
     for label, values in given.items():
         place = f"{where}: laws: {label}"
         found = section(_LawSection, place, values)
-        name = str(found.controller or label)
+        name = filtered_name(str(found.controller or label), filter_name)
         own = load_controller(name).Parameters()
         if isinstance(found.parameters, Mapping):
             own = _with_values(f"{place}: parameters", found.parameters, robot, own, folder)

@@ -14,8 +14,9 @@ import time
 from argparse import Namespace
 from typing import Protocol
 
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, add_filter_option
 from robodyn_ros.commands.required import ros_required
+from robodyn_ros.common_fields import FILTER, filtered_name
 from robodyn_ros.errors import PluginError, RobodynError
 
 FAILED = 1
@@ -40,6 +41,7 @@ def add_commands(commands: Subparsers) -> None:
         "NAME' does. A controller whose file has changed is imported anew.",
     )
     swap.add_argument("controller", help="such as pd or computed_torque, or package.module:Class of your own")
+    add_filter_option(swap)
     swap.add_argument("--namespace", default="", help="namespace of the graph")
     swap.add_argument("--node", default="", help="name of the controller node, if it is not 'controller'")
     swap.add_argument("--watch", action="store_true", help="swap again whenever the controller's file, or a file "
@@ -60,13 +62,14 @@ def run_swap(options: Namespace) -> int:
         from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 
     stay_on_this_machine()
+    controller = filtered_name(options.controller, options.filter or FILTER.default)
     space = options.namespace.strip("/")
     node = options.node or (f"/{space}/controller" if space else "/controller")
     with ControllerClient("swap", node, namespace=options.namespace) as client:
         client.waits_for_start = False
         if options.watch:
-            return watch(client, options.controller)
-        print(client.try_out(options.controller))
+            return watch(client, controller)
+        print(client.try_out(controller))
     return 0
 
 

@@ -49,7 +49,7 @@ def run_touch_demo(options: Namespace) -> int:
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.touch_requests import TouchRequests
 
-    for name in ("trajectory", "actuators", "tip_link", "controllers", "more_controllers"):
+    for name in ("trajectory", "actuators", "tip_link", "controllers", "more_controllers", "filter"):
         if getattr(options, name):
             option = name.removeprefix("more_").replace("_", "-")
             raise InputError(f"--{option} has no effect with --touch, which draws a circle under 'force'; leave one of "

@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.common_fields import FILTERS
 from robodyn_ros.compile import derivative_at
 from robodyn_ros.control import qp
 from robodyn_ros.control.compiled_law import initial_memory, memory_numbers
@@ -54,7 +55,7 @@ from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
-SUFFIX = "+safety"
+SUFFIX = FILTERS["safety"]
 """What the name of a controller ends in whose efforts are filtered."""
 
 NO_SPEED = 1000.0

@@ -17,6 +17,7 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 
 from robodyn_interfaces.msg import ControllerState
+from robodyn_ros.common_fields import FILTERS, filtered_name
 from robodyn_ros.errors import PluginError, RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient, check_node_name
 from robodyn_ros.nodes.common.messages import read_stamp
@@ -88,15 +89,16 @@ class ControllerClient(GraphClient):
             self._trial = self.node.create_subscription(
                 ControllerState, f"{self._controller}/controller_state", self._states.append, 100)
         self.swap(controller, seconds)
+        names = {filtered_name(controller, each) for each in FILTERS}  # that the node may give it
         self.wait_for_drop(ON_THE_WAY)
         self._told = ""
         ticks: list[float] = []
 
         def has_run() -> bool:
             ticks.extend(to_seconds(read_stamp(state.header.stamp)) for state in self._states
-                         if state.controller == controller)
+                         if state.controller in names)
             why = self._take_fallback()
-            if why.startswith(f"controller '{controller}' "):  # a late state may still tell of one before
+            if why.startswith(tuple(f"controller '{name}' " for name in names)):  # a late state may tell of another
                 raise PluginError(why)
             return bool(ticks) and ticks[-1] - ticks[0] >= TRIAL
 

@@ -25,6 +25,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros import topic_names
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.common_fields import FILTER, filtered_name
 from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
@@ -73,6 +74,7 @@ PARAMETERS = (
     *OUTPUT_PARAMETERS,
     Field("controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to "
           "swap", suggestions=controller_names()),
+    FILTER,
     ALLOW_PYTHON_PLUGINS,
     SWAP_TIMEOUT,
     Field("safe_controller", "damping", "Controller plugin that takes over from one that fails", structural=True),
@@ -137,7 +139,7 @@ class ControllerNode(RobodynNode):
             except PluginError as error:
                 self.diagnostics.problem(BROKEN, str(error))
                 self._log_traceback(error)
-        active, safe = (self._plugins.make(self.parameters[role]) for role in ("controller", "safe_controller"))
+        active, safe = map(self._plugins.make, (self._chosen({}), self.parameters["safe_controller"]))
         for plugin in (active, safe):
             try:
                 self._plugins.try_on(plugin, None)
@@ -335,7 +337,8 @@ class ControllerNode(RobodynNode):
     def _on_change(self, changes: Mapping[str, Any]) -> None:
         in_force = (self._loop.active.name, self.parameters["safe_controller"])
         gains = self._plugins.changed(changes, in_force)
-        name = changes.get("controller", self._loop.active.name)
+        is_chosen = not self._reflecting and changes.keys() & {"controller", FILTER.name}
+        name = self._chosen(changes) if is_chosen else self._loop.active.name
         successor = None
         if name != self._loop.active.name or self._was_edited(changes):
             try:
@@ -368,6 +371,11 @@ class ControllerNode(RobodynNode):
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
         self._wrench_sensor.configure(lambda name: changes.get(name, self.parameters[name]))
+
+    def _chosen(self, changes: Mapping[str, Any]) -> str:
+        """Name of the controller that the parameters choose after a change, with its filter."""
+        controller, chosen = (changes.get(name, self.parameters[name]) for name in ("controller", FILTER.name))
+        return filtered_name(controller, chosen)
 
     def _set_delay(self, delay: float) -> None:
         """Predict states over a delay from now on [s]; compiles here, not on the control path."""

@@ -443,6 +443,26 @@ def test_a_filtered_law_tells_which_limit_acts_and_refuses_a_start_beyond_one(ri
     rig.set(controller="computed_torque")
     rig.set(**{"computed_torque_safety.safety_planes": "1 0 0 50"})
     assert "beyond the plane" in rig.refuse(controller="computed_torque+safety")
+    rig.set(**{"computed_torque_safety.safety_planes": "", "computed_torque_safety.safety_speed": 0.95})
+
+
+def test_a_filter_stands_behind_every_controller_until_it_is_taken_away(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    rig.set(filter="safety")
+    rig.next("the filtered law", lambda s: s.controller == "computed_torque+safety" and s.memory_names)
+    rig.set(controller="pd")
+    rig.next("another one", lambda s: s.controller == "pd+safety")
+    assert "expected one of 'none', 'safety'" in rig.refuse(filter="safe")
+    rig.set(filter="none")
+    rig.next("the law alone", lambda s: s.controller == "pd" and not s.memory_names)
+    rig.set(**{"pd_safety.safety_planes": "1 0 0 50"})
+    before = rig.next()
+    assert "beyond the plane" in rig.refuse(filter="safety")
+    assert "where all joints brake at once" in rig.refuse(**{"pd_safety.gains.joint1.safety_braking": 5000.0})
+    after = rig.next()
+    assert after.controller == "pd"
+    np.testing.assert_array_equal(after.reference.positions, before.reference.positions)
+    rig.set(**{"pd_safety.safety_planes": ""})
 
 
 def test_bad_trajectories_are_refused_and_the_robot_stays(rig):

@@ -1,0 +1,49 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+
+"""The safety filter by an option: the commands that take ``--filter``, and studies."""
+
+import pytest
+
+from robodyn_ros import InputError
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.commands.study_file import read_study
+from robodyn_ros.common_fields import filtered_name
+
+
+def test_a_name_has_a_filter_once():
+    assert filtered_name("pd", "none") == "pd"
+    assert filtered_name("pd", "safety") == filtered_name("pd+safety", "safety") == "pd+safety"
+    assert filtered_name("pd+safety", "none") == "pd+safety"
+
+
+def test_comparing_filtered_laws(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", "pd", "computed_torque", "--robot", "planar_2r", "--filter", "safety"]) == 0
+    told = capsys.readouterr().out
+    assert "pd+safety" in told and "computed_torque+safety" in told
+
+
+def test_exporting_a_filtered_law(tmp_path, capsys):
+    assert main(["export", "computed_torque", "--robot", "planar_2r", "--filter", "safety", "--output",
+                 str(tmp_path / "c")]) == 0
+    assert "qp_solve_program" in (tmp_path / "c" / "planar_2r_computed_torque_safety.c").read_text()
+    assert main(["export", "--function", "gravity", "--filter", "safety", "--output", str(tmp_path / "d")]) != 0
+    assert "--filter has no effect without a law" in capsys.readouterr().err
+
+
+def test_a_study_of_filtered_laws(tmp_path):
+    file = tmp_path / "study.yaml"
+    file.write_text("robot: planar_2r\nlaws: [pd]\nsamples: 2\nfilter: safety\n")
+    study = read_study(file)
+    assert study.laws["pd"].name == "pd+safety"
+    assert type(study.laws["pd"].controller).__name__.endswith("+safety")
+    file.write_text("robot: planar_2r\nlaws: [pd]\nfilter: safe\n")
+    with pytest.raises(InputError, match="filter: expected one of 'none', 'safety', received 'safe'"):
+        read_study(file)
