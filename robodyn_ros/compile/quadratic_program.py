@@ -22,6 +22,7 @@ A soft row may be violated by s at a cost of s^2 / (2 softness), which adds soft
 """
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,6 +75,56 @@ class Sizes:
         self.work = n * n + 2 * n + every * n + every * (every + 1) // 2 + 10 * every
 
 
+class ScaledRows(NamedTuple):
+    """The rows and then the bounds of x of the least-distance problem, scaled to length 1; N of them.
+
+    Attributes:
+        matrix: M, N n elements.
+        low: N elements; -`NONE` for none.
+        high: Likewise.
+        norm: Lengths before they were scaled; 0 for a row that is left out.
+        soft: Softness.
+    """
+
+    matrix: Array
+    low: Array
+    high: Array
+    norm: Array
+    soft: Array
+
+
+class WorkingSet(NamedTuple):
+    """Rows that hold with equality, in the order in which they were added.
+
+    Attributes:
+        side: Of each row: 1 at its upper bound, -1 at its lower one, 0 where it is not in the set.
+        order: Indices of the rows.
+        triangle: L of M_W M_W^T + soft = L D L^T, below its diagonal.
+        diagonal: D.
+        multiplier: Of the rows of the set.
+    """
+
+    side: Array
+    order: Array
+    triangle: Array
+    diagonal: Array
+    multiplier: Array
+
+
+class Scratch(NamedTuple):
+    """Memory of an iteration.
+
+    Attributes:
+        target: Multipliers to which it leads.
+        column: A column of the factorisation.
+        u: The primal point, n elements.
+    """
+
+    target: Array
+    column: Array
+    u: Array
+
+
 def dot(n: int, a: Array, b: Array) -> float:
     """Scalar product."""
     total = 0.0
@@ -120,8 +171,7 @@ def backward(n: int, factor: Array, b: Array) -> None:
         b[i] = (b[i] - dot(back, factor[i * n + i + 1:], b[i + 1:])) * factor[i * n + i]
 
 
-def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, scaled: Array, low: Array, high: Array,
-               norm: Array) -> int:
+def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, scaled: ScaledRows) -> int:
     """M and its bounds; 1 if a row contradicts itself, whose bounds are then their mean.
 
     Rows without bounds, and rows of zeros, have norm 0 and are left out.
@@ -131,9 +181,9 @@ def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, sc
     lower = matrix[m * n:]
     upper = lower[rows:]
     for i in range(rows):
-        norm[i] = 0.0
+        scaled.norm[i] = 0.0
         if lower[i] > -NONE or upper[i] < NONE:
-            row = scaled[i * n:]
+            row = scaled.matrix[i * n:]
             for k in range(n):
                 row[k] = 0.0
             if i < m:
@@ -150,62 +200,60 @@ def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, sc
                 least = 0.5 * (least + most)
                 most = least
             if length > 1.0 / NONE:
-                norm[i] = length
+                scaled.norm[i] = length
                 for k in range(n):
                     row[k] = row[k] / length
                 middle = dot(n, row, shift)
-                low[i] = least / length + middle if least > -NONE else -NONE
-                high[i] = most / length + middle if most < NONE else NONE
+                scaled.low[i] = least / length + middle if least > -NONE else -NONE
+                scaled.high[i] = most / length + middle if most < NONE else NONE
             elif least > 0.0 or most < 0.0:
                 contradiction = 1
     return contradiction
 
 
-def append(n: int, count: int, row: int, scaled: Array, soft: Array, order: Array, triangle: Array, diagonal: Array,
-           products: Array) -> float:
+def append(n: int, count: int, row: int, scaled: ScaledRows, held: WorkingSet, products: Array) -> float:
     """Add a row to the working set and to its factorisation; returns the new element of D, 0 for a dependent row."""
-    new = triangle[count * (count + 1) // 2:]
-    pivot = dot(n, scaled[row * n:], scaled[row * n:]) + soft[row]
+    new = held.triangle[count * (count + 1) // 2:]
+    pivot = dot(n, scaled.matrix[row * n:], scaled.matrix[row * n:]) + scaled.soft[row]
     for j in range(count):
-        total = dot(n, scaled[int(order[j]) * n:], scaled[row * n:])
+        total = dot(n, scaled.matrix[int(held.order[j]) * n:], scaled.matrix[row * n:])
         for k in range(j):
-            total -= triangle[j * (j + 1) // 2 + k] * products[k]
+            total -= held.triangle[j * (j + 1) // 2 + k] * products[k]
         products[j] = total
-        new[j] = total / diagonal[j]
+        new[j] = total / held.diagonal[j]
         pivot -= total * new[j]
     if not pivot > 1e4 * EPSILON:
         pivot = 0.0
-    order[count] = float(row)
-    diagonal[count] = pivot
+    held.order[count] = float(row)
+    held.diagonal[count] = pivot
     return pivot
 
 
-def remove(count: int, place: int, order: Array, triangle: Array, diagonal: Array, multiplier: Array,
-           column: Array) -> None:
+def remove(count: int, place: int, held: WorkingSet, column: Array) -> None:
     """Take a row out of the working set; its column updates the factorisation behind it."""
-    alpha = diagonal[place]
+    alpha = held.diagonal[place]
     for i in range(place + 1, count):
-        old = triangle[i * (i + 1) // 2:]
-        new = triangle[(i - 1) * i // 2:]
+        old = held.triangle[i * (i + 1) // 2:]
+        new = held.triangle[(i - 1) * i // 2:]
         column[i - 1] = old[place]
         for k in range(place):
             new[k] = old[k]
         for k in range(place + 1, i):
             new[k - 1] = old[k]
-        order[i - 1] = order[i]
-        diagonal[i - 1] = diagonal[i]
-        multiplier[i - 1] = multiplier[i]
+        held.order[i - 1] = held.order[i]
+        held.diagonal[i - 1] = held.diagonal[i]
+        held.multiplier[i - 1] = held.multiplier[i]
     for j in range(place, count - 1):
         w = column[j]
-        d = diagonal[j] + alpha * w * w
+        d = held.diagonal[j] + alpha * w * w
         if d > 0.0:
             beta = w * alpha / d
-            alpha = diagonal[j] * alpha / d
+            alpha = held.diagonal[j] * alpha / d
             for i in range(j + 1, count - 1):
-                element = triangle[i * (i + 1) // 2 + j]
+                element = held.triangle[i * (i + 1) // 2 + j]
                 column[i] -= w * element
-                triangle[i * (i + 1) // 2 + j] = element + beta * column[i]
-        diagonal[j] = d
+                held.triangle[i * (i + 1) // 2 + j] = element + beta * column[i]
+        held.diagonal[j] = d
 
 
 def solve_factored(count: int, triangle: Array, diagonal: Array, b: Array) -> None:
@@ -225,42 +273,43 @@ def solve_transposed(count: int, triangle: Array, b: Array) -> None:
             b[k] -= triangle[i * (i + 1) // 2 + k] * b[i]
 
 
-def nearest(n: int, count: int, scaled: Array, order: Array, multiplier: Array, u: Array) -> None:
+def nearest(n: int, count: int, scaled: ScaledRows, held: WorkingSet, u: Array) -> None:
     """The primal point of the multipliers, u = -M_W^T lambda."""
     for k in range(n):
         u[k] = 0.0
     for j in range(count):
-        row = scaled[int(order[j]) * n:]
+        row = scaled.matrix[int(held.order[j]) * n:]
         for k in range(n):
-            u[k] -= row[k] * multiplier[j]
+            u[k] -= row[k] * held.multiplier[j]
 
 
-def residuals(n: int, count: int, scaled: Array, low: Array, high: Array, soft: Array, order: Array, side: Array,
-              multiplier: Array, u: Array, b: Array) -> None:
+def residuals(n: int, count: int, scaled: ScaledRows, held: WorkingSet, u: Array, b: Array) -> None:
     """M_W u - soft lambda - d_W: 0 where the rows of the working set hold."""
     for j in range(count):
-        row = int(order[j])
-        b[j] = dot(n, scaled[row * n:], u) - soft[row] * multiplier[j] - (high[row] if side[row] > 0.0 else low[row])
+        row = int(held.order[j])
+        wanted = scaled.high[row] if held.side[row] > 0.0 else scaled.low[row]
+        b[j] = dot(n, scaled.matrix[row * n:], u) - scaled.soft[row] * held.multiplier[j] - wanted
 
 
-def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: Array, low: Array, high: Array,
-            norm: Array, soft: Array, side: Array, order: Array, triangle: Array, diagonal: Array, multiplier: Array,
-            target: Array, column: Array, u: Array, counted: Array) -> float:
+def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: ScaledRows, held: WorkingSet,
+            scratch: Scratch, counted: Array) -> float:
     """The dual active-set method, from the working set of other multipliers; returns the status.
 
     ``counted`` receives the number of iterations and the size of the working set.
     """
     rows, count = n + m, 0
+    target, column, u = scratch.target, scratch.column, scratch.u
     for start in range(2):  # equations, and then the rows that were active
         for i in range(rows):
             if start == 0:
-                side[i] = 0.0
-            equation = norm[i] > 0.0 and low[i] == high[i]
-            active = norm[i] > 0.0 and (warm[i] > 0.0 and high[i] < NONE or warm[i] < 0.0 and low[i] > -NONE)
+                held.side[i] = 0.0
+            equation = scaled.norm[i] > 0.0 and scaled.low[i] == scaled.high[i]
+            bounded = warm[i] > 0.0 and scaled.high[i] < NONE or warm[i] < 0.0 and scaled.low[i] > -NONE
+            active = scaled.norm[i] > 0.0 and bounded
             if (equation and start == 0 or active and not equation and start == 1) and count < rows:
-                if append(n, count, i, scaled, soft, order, triangle, diagonal, column) > 0.0:
-                    side[i] = 1.0 if warm[i] > 0.0 else -1.0
-                    multiplier[count] = warm[i] * norm[i]
+                if append(n, count, i, scaled, held, column) > 0.0:
+                    held.side[i] = 1.0 if warm[i] > 0.0 else -1.0
+                    held.multiplier[count] = warm[i] * scaled.norm[i]
                     count += 1
     iterations, singular, violation = 0, 0, 0.0
     while iterations < limit:
@@ -269,36 +318,36 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: A
             u[k] = 0.0
         if singular == 0:
             for j in range(count):
-                row = int(order[j])
-                target[j] = -high[row] if side[row] > 0.0 else -low[row]
-            solve_factored(count, triangle, diagonal, target)
+                row = int(held.order[j])
+                target[j] = -scaled.high[row] if held.side[row] > 0.0 else -scaled.low[row]
+            solve_factored(count, held.triangle, held.diagonal, target)
         else:
             last = count - 1
             for j in range(last):
-                target[j] = -triangle[last * (last + 1) // 2 + j]
+                target[j] = -held.triangle[last * (last + 1) // 2 + j]
             target[last] = 1.0
-            solve_transposed(last, triangle, target)
-            if side[int(order[last])] < 0.0:
+            solve_transposed(last, held.triangle, target)
+            if held.side[int(held.order[last])] < 0.0:
                 for j in range(count):
                     target[j] = -target[j]
         blocking, step, largest = -1, NONE, 0.0
         for j in range(count):
-            row = int(order[j])
-            change = target[j] if singular == 1 else target[j] - multiplier[j]
-            falls = -side[row] * change
-            beyond = -side[row] * target[j]
-            if low[row] < high[row] and beyond > (1e-9 if singular == 1 else tolerance) and falls > 0.0:
-                room = side[row] * multiplier[j] / falls
+            row = int(held.order[j])
+            change = target[j] if singular == 1 else target[j] - held.multiplier[j]
+            falls = -held.side[row] * change
+            beyond = -held.side[row] * target[j]
+            if scaled.low[row] < scaled.high[row] and beyond > (1e-9 if singular == 1 else tolerance) and falls > 0.0:
+                room = held.side[row] * held.multiplier[j] / falls
                 if room < step or room == step and falls > largest:
                     blocking, step, largest = j, room, falls
         if blocking >= 0:
             step = step if step > 0.0 else 0.0
             for j in range(count):
-                multiplier[j] += step * (target[j] if singular == 1 else target[j] - multiplier[j])
-            side[int(order[blocking])] = 0.0
-            remove(count, blocking, order, triangle, diagonal, multiplier, column)
+                held.multiplier[j] += step * (target[j] if singular == 1 else target[j] - held.multiplier[j])
+            held.side[int(held.order[blocking])] = 0.0
+            remove(count, blocking, held, column)
             count -= 1
-            if singular == 1 and diagonal[count - 1] > 1e4 * EPSILON:
+            if singular == 1 and held.diagonal[count - 1] > 1e4 * EPSILON:
                 singular = 0
             continue
         if singular == 1:  # no multiplier stops the growth of the dual objective
@@ -306,17 +355,17 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: A
             if violation > SAME * tolerance:
                 counted[0], counted[1] = float(iterations), float(count)
                 return INFEASIBLE
-            norm[int(order[count])] = 0.0
+            scaled.norm[int(held.order[count])] = 0.0
             singular = 0
             continue
         for j in range(count):
-            multiplier[j] = target[j]
-        nearest(n, count, scaled, order, multiplier, u)
+            held.multiplier[j] = target[j]
+        nearest(n, count, scaled, held, u)
         entering, violation, sign = -1, tolerance, 1.0
         for i in range(rows):
-            if norm[i] > 0.0 and side[i] == 0.0:
-                value = dot(n, scaled[i * n:], u)
-                above, below = value - high[i], low[i] - value
+            if scaled.norm[i] > 0.0 and held.side[i] == 0.0:
+                value = dot(n, scaled.matrix[i * n:], u)
+                above, below = value - scaled.high[i], scaled.low[i] - value
                 if above > violation:
                     entering, violation, sign = i, above, 1.0
                 if below > violation:
@@ -324,16 +373,16 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: A
         if entering < 0:
             for j in range(count):
                 target[j] = 0.0
-            residuals(n, count, scaled, low, high, soft, order, side, multiplier, u, target)  # one refinement
-            solve_factored(count, triangle, diagonal, target)
+            residuals(n, count, scaled, held, u, target)  # one refinement
+            solve_factored(count, held.triangle, held.diagonal, target)
             for j in range(count):
-                multiplier[j] += target[j]
-            nearest(n, count, scaled, order, multiplier, u)
+                held.multiplier[j] += target[j]
+            nearest(n, count, scaled, held, u)
             counted[0], counted[1] = float(iterations), float(count)
             return OPTIMAL
-        multiplier[count] = 0.0
-        side[entering] = sign
-        if append(n, count, entering, scaled, soft, order, triangle, diagonal, column) == 0.0:
+        held.multiplier[count] = 0.0
+        held.side[entering] = sign
+        if append(n, count, entering, scaled, held, column) == 0.0:
             singular = 1
         count += 1
     counted[0], counted[1] = float(iterations), float(count)
@@ -355,8 +404,8 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
     factor = work[0:]
     shift = factor[n * n:]
     u = shift[n:]
-    scaled = u[n:]
-    triangle = scaled[rows * n:]
+    entries = u[n:]
+    triangle = entries[rows * n:]
     low = triangle[rows * (rows + 1) // 2:]
     high = low[rows:]
     norm = high[rows:]
@@ -366,7 +415,9 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
     diagonal = order[rows:]
     multiplier = diagonal[rows:]
     target = multiplier[rows:]
-    column = target[rows:]
+    scaled = ScaledRows(entries, low, high, norm, soft)
+    held = WorkingSet(side, order, triangle, diagonal, multiplier)
+    scratch = Scratch(target, target[rows:], u)
     status, iterations = INVALID, 0.0
     for i in range(rows):
         multipliers[i] = 0.0
@@ -374,13 +425,12 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
         for k in range(n):
             shift[k] = gradient[k]
         forward(n, 0, factor, shift)
-        contradiction = scale_rows(n, m, arguments, factor, shift, scaled, low, high, norm)
+        contradiction = scale_rows(n, m, arguments, factor, shift, scaled)
         for i in range(rows):
             soft[i] = softness[i] / (norm[i] * norm[i]) if i < m and norm[i] > 0.0 else 0.0
         tolerance = 4096.0 * EPSILON * (1.0 + sqrt(dot(n, shift, shift)))
         limit = ROUNDS * rows
-        status = iterate(n, m, limit, tolerance, warm, scaled, low, high, norm, soft, side, order, triangle, diagonal,
-                         multiplier, target, column, u, told)
+        status = iterate(n, m, limit, tolerance, warm, scaled, held, scratch, told)
         iterations = told[0]
         if status == INFEASIBLE:
             for i in range(m):
@@ -389,8 +439,7 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
                     least = yielding[i] / (norm[i] * norm[i])
                     least = least if least > HARDEST else HARDEST
                 soft[i] = soft[i] if soft[i] > least else least
-            status = iterate(n, m, limit, tolerance, multipliers, scaled, low, high, norm, soft, side, order, triangle,
-                             diagonal, multiplier, target, column, u, told)
+            status = iterate(n, m, limit, tolerance, multipliers, scaled, held, scratch, told)
             iterations += told[0]
             status = INFEASIBLE if status == OPTIMAL else status
         elif contradiction == 1 and status == OPTIMAL:
@@ -399,7 +448,7 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
             row = int(order[j])
             multipliers[row] = multiplier[j] / norm[row]
         if status == UNFINISHED:
-            nearest(n, int(told[1]), scaled, order, multiplier, u)
+            nearest(n, int(told[1]), scaled, held, u)
         for k in range(n):
             results[k] = u[k] - shift[k]
         backward(n, factor, results)

@@ -26,7 +26,7 @@ from functools import partial
 
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangled, struct_type
-from robodyn_ros.compile.loops import llvm_functions
+from robodyn_ros.compile.loops_in_llvm import llvm_functions
 from robodyn_ros.compile.quadratic_program import Sizes, solve_program
 
 LARGEST_ANGLE = float(2**30)

@@ -20,7 +20,7 @@ import numpy as np
 
 from robodyn_ros.compile import Tape
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.loops import c_functions
+from robodyn_ros.compile.loops_in_c import c_functions
 from robodyn_ros.compile.quadratic_program import Sizes, solve_program
 from robodyn_ros.compile.records import Shape
 from robodyn_ros.description.model import Array

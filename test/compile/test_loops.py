@@ -10,12 +10,14 @@
 
 import ctypes
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from robodyn_ros import CompileError
-from robodyn_ros.compile.loops import functions_of, llvm_functions
+from robodyn_ros.compile.loops import functions_of
+from robodyn_ros.compile.loops_in_llvm import llvm_functions
 from robodyn_ros.compile.machine import Code, compile_module
 
 Array = np.ndarray
@@ -44,6 +46,23 @@ def sums(n: int, a: Array, b: Array) -> None:
     b[n] = -b[0]
 
 
+class Pair(NamedTuple):
+    first: Array
+    second: Array
+
+
+def reads_one(n: int, pair: Pair) -> float:
+    """Called with a record, of which it reads one field."""
+    return pair.second[n]
+
+
+def swaps(n: int, a: Array, b: Array) -> None:
+    """Makes a record, reads and writes its fields, and gives it to another function."""
+    pair = Pair(a, b)
+    for k in range(n):
+        pair.second[k], pair.first[k] = 2.0 * pair.first[k] + reads_one(k, pair), reads_one(n, pair)
+
+
 def abs_of(value: float) -> float:
     """Returns from a branch."""
     if value < 0.0:
@@ -59,19 +78,21 @@ def mixed(n: int, a: Array) -> None:
     a[0] = a[0] * n
 
 
-def test_machine_code_repeats_python():
-    entry = "define void @run(i64 %n, ptr %a, ptr %b) {\n  call void @sums(i64 %n, ptr %a, ptr %b)\n  ret void\n}\n"
-    plain = Code(compile_module(llvm_functions(sums) + entry), ("run",), {})
+@pytest.mark.parametrize("function", [sums, swaps])
+def test_machine_code_repeats_python(function):
+    entry = ("define void @run(i64 %n, ptr %a, ptr %b) {\n"
+             f"  call void @{function.__name__}(i64 %n, ptr %a, ptr %b)\n  ret void\n}}\n")
+    plain = Code(compile_module(llvm_functions(function) + entry), ("run",), {})
     full = Code(compile_module("declare void @run(i64, ptr, ptr)\n"
                                "define void @go(i64 %n, ptr %a, ptr %b) {\n"
                                "  call void @run(i64 %n, ptr %a, ptr %b)\n  ret void\n}\n",
-                               [llvm_functions(sums) + entry]), ("go",), {})
+                               [llvm_functions(function) + entry]), ("go",), {})
     rng = np.random.default_rng(0)
     for n in (1, 4, 9):
-        a, expected = rng.normal(0.0, 5.0, n), np.zeros(n + 1)
-        sums(n, a, expected)
+        given, expected = rng.normal(0.0, 5.0, n), np.ones(n + 1)
+        function(n, given.copy(), expected)
         for code, name in ((plain, "run"), (full, "go")):
-            found = np.zeros(n + 1)
+            a, found = given.copy(), np.ones(n + 1)
             code.function(name, None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(n, a.ctypes.data,
                                                                                         found.ctypes.data)
             np.testing.assert_array_equal(found, expected)
