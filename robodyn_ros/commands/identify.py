@@ -110,7 +110,8 @@ def run_identify(options: Namespace) -> int:
         print(f"robodyn: warning: {recorded.path}: joint '{robot.joint_names[j]}' moves at "
               f"{np.abs(motion.v[:, j]).max():.3g} at most, too slowly to tell its friction, which stays as described; "
               "record a faster motion", file=sys.stderr)
-    lines, comparisons, scale = _report(model, constants, compared)
+    springs = _springs(recorded, motion, cutoff, begin)
+    lines, comparisons, scale = _report(model, constants, compared, springs)
     folder = options.output
     folder.mkdir(parents=True, exist_ok=True)
     urdf, picture = folder / f"{robot.name}.urdf", folder / "efforts.png"
@@ -119,7 +120,7 @@ def run_identify(options: Namespace) -> int:
 
     actuators = folder / "actuators.yaml"
     actuators.write_text("# Identified by robodyn identify\n" + yaml.safe_dump(
-        actuator_sections(model, constants, content), sort_keys=False), encoding="utf-8")
+        actuator_sections(model, constants, content, springs), sort_keys=False), encoding="utf-8")
     from robodyn_ros.plots.identification_figure import save_efforts
 
     units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.model.leaders]
@@ -158,7 +159,33 @@ def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any
     return described, constants
 
 
-def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]]) -> tuple[list[str], list[Any], Any]:
+def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> Any:
+    """The springs of elastic joints, where both sides were measured; None: they were not.
+
+    Raises:
+        RecordingError: A table with both sides tells no spring.
+    """
+    from robodyn_ros.errors import RecordingError
+    from robodyn_ros.identification.spring_fit import fit_springs
+
+    if recorded.motor_position is None:
+        return None
+    motors = recorded.prepared_motors(cutoff, end)
+    if not np.array_equal(motors.time, motion.time):
+        raise RecordingError(f"{recorded.path}: positions of the motors jump where those of the links do not; leave "
+                             "out --motor-positions, or record again")
+    springs = fit_springs(recorded.robot.joint_names, motion, motors)
+    if not springs.told.any() and not isinstance(recorded.source, JointTable):
+        return None  # a recording has the motors of rigid joints, too
+    if not springs.told.any():
+        raise RecordingError(f"{recorded.path}: {springs.reasons[0]}; or leave out the positions of the motors")
+    for reason in filter(None, springs.reasons):
+        print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)
+    return springs
+
+
+def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], springs: Any
+            ) -> tuple[list[str], list[Any], Any]:
     """Lines of the report, the efforts to draw, and the full scale of the efforts, for names, uses and motions."""
     from robodyn_ros.actuation.friction import Friction
     from robodyn_ros.identification import report
@@ -191,6 +218,8 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]]) ->
               "## Base parameters", "", *report.base_table(model), ""]
     if constants.known.any():
         lines += ["## Motors", "", *report.motor_table(robot.joint_names, constants), ""]
+    if springs is not None:
+        lines += ["## Springs", "", *report.spring_table(robot.joint_names, springs), ""]
     missing = report.not_told(model)
     lines += ["## What the motion did not tell", "",
               *([f"- {name}" for name in missing] or ["Nothing: every base parameter and friction is told."]), "",

@@ -34,6 +34,8 @@ class RecordedArm:
         position: Shape (N, n), in the order of the robot's joints [rad or m].
         velocity: Shape (N, n) [rad/s or m/s]; None: to be differentiated.
         effort: Shape (N, n) [N m or N].
+        motor_position: Of the motors at the outputs of their gears, shape (N, n) [rad or m]; None: not measured beside
+            those of the links.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class RecordedArm:
     position: Array
     velocity: Array | None
     effort: Array
+    motor_position: Array | None = None
 
     @classmethod
     def from_options(cls, path: Path, options: Namespace) -> Self:
@@ -61,7 +64,8 @@ class RecordedArm:
         if is_table(path):
             robot = _given_robot(path, options)
             source: Any = JointTable.from_options(path, options, robot)
-            arm = cls(path, source, robot, source.time, source.position, source.velocity, source.effort)
+            arm = cls(path, source, robot, source.time, source.position, source.velocity, source.effort,
+                      source.motor_position)
             remedy = ("angles are in rad (--degrees for others) and those of the joints (--motor-positions and "
                       "--ratios for those of the motors), stamps in s, efforts in N m or N")
         else:
@@ -69,13 +73,26 @@ class RecordedArm:
             require("mcap_ros2")
             source, robot = recorded_run(path, options)
             states, order = source.states, [source.joint_names.index(name) for name in robot.joint_names]
-            arm = cls(path, source, robot, states.time, states.position[:, order], None, states.effort[:, order])
+            arm = cls(path, source, robot, states.time, states.position[:, order], None, states.effort[:, order],
+                      _motor_positions(source, order))
             remedy = "record rad, m, N m and N"
         check_units(robot.model, arm.time, arm.position, arm.effort, str(path), remedy)
         return arm
 
+    def prepared_motors(self, cutoff: float, end: float = 1.0) -> Any:
+        """Return the filtered motion of the motors, at the times of `prepared`; arguments as there.
+
+        Raises:
+            RecordingError: As `prepared`; or the motors jump where the links do not.
+        """
+        from dataclasses import replace
+
+        position: Any = self.motor_position
+        motors = replace(self, position=position, velocity=None)
+        return motors.prepared(cutoff, end=end, is_told=False)
+
     def prepared(self, cutoff: float, settings: Any = None, begin: float = 0.0, end: float = 1.0,
-                 shortest: float | None = None) -> Any:
+                 shortest: float | None = None, is_told: bool = True) -> Any:
         """Return the filtered motion between two shares of the recording; warnings are printed.
 
         Args:
@@ -84,6 +101,7 @@ class RecordedArm:
             begin: Share of the samples before it.
             end: Share of the samples up to its end.
             shortest: Least duration [s]; None: `SHORTEST`.
+            is_told: Whether warnings are printed.
         """
         from dataclasses import replace
 
@@ -93,12 +111,24 @@ class RecordedArm:
         motion = prepare(self.robot.model, self.time[part], self.position[part], self.effort[part], str(self.path),
                          cutoff, None if self.velocity is None else self.velocity[part],
                          SHORTEST if shortest is None else shortest)
-        for note in motion.notes:
+        for note in motion.notes if is_told else ():
             print(f"robodyn: warning: {note}", file=sys.stderr)
         if settings is not None:
             actuators = settings.joint_actuators(self.robot.model)
             motion = replace(motion, effort=actuators.effort_behind_gears(motion.effort, motion.v))
         return motion
+
+
+def _motor_positions(run: Any, order: list[int]) -> Array | None:
+    """Positions of the motors at the times of the joint states; None: not recorded, or equal to those of the links."""
+    import numpy as np
+
+    motors, states = run.motors, run.states
+    if motors is None or len(motors.time) < 2:
+        return None
+    found = np.stack([np.interp(states.time, motors.time, column) for column in motors.position.T], axis=1)
+    rigid = np.array_equal(found, states.position)
+    return None if rigid or not np.isfinite(found).all() else found[:, order]
 
 
 def recorded_run(path: Path, options: Namespace) -> tuple[Any, Any]:

@@ -45,8 +45,10 @@ def add_table_options(parser: ArgumentParser) -> None:
     add_options(table, Field("rate", None, "Sampling rate of a table without stamps", unit="Hz", minimum=0.0,
                              above=True, maximum=1e6))
     table.add_argument("--positions", **several, help="joint positions [rad or m]")
-    table.add_argument("--motor-positions", **several, help="positions of the motors instead [rad]; give --ratios")
-    table.add_argument("--velocities", **several, help="velocities, at the side of the positions [rad/s or m/s]; "
+    table.add_argument("--motor-positions", **several, help="positions of the motors instead [rad]; give --ratios. "
+                       "Beside --positions: the stiffness of elastic joints is identified, too")
+    table.add_argument("--velocities", **several, help="velocities, at the side of the positions, or of --positions "
+                       "where there are both [rad/s or m/s]; "
                        "default: the positions are differentiated")
     table.add_argument("--efforts", **several, help="joint efforts [N m or N]")
     table.add_argument("--motor-efforts", **several, help="torques of the motors instead [N m]; give --ratios")
@@ -90,6 +92,8 @@ class JointTable:
         position: Shape (N, n) [rad or m].
         velocity: Shape (N, n) [rad/s or m/s]; None: not measured.
         effort: Shape (N, n) [N m or N].
+        motor_position: Of the motors at the outputs of their gears, where those of the joints were measured, too; shape
+            (N, n) [rad or m]; None: not measured.
         motors: Turns of each motor for one of each joint, shape (n, n).
         from_motors: Whether the efforts were measured at the motors.
     """
@@ -99,6 +103,7 @@ class JointTable:
     position: Array
     velocity: Array | None
     effort: Array
+    motor_position: Array | None
     motors: Array
     from_motors: bool
 
@@ -123,18 +128,19 @@ class JointTable:
                                                                         name, robot)
 
         at_joints, at_motors = columns("positions"), columns("motor_positions")
-        if (at_joints is None) == (at_motors is None):
-            raise InputError(f"{path}: expected --positions or --motor-positions, received "
-                             f"{'none' if at_joints is None else 'both'}; columns are "
+        if at_joints is None and at_motors is None:
+            raise InputError(f"{path}: expected --positions or --motor-positions, or both, received none; columns are "
                              f"{list_names(files[expand(path)].columns)}")
         velocity = columns("velocities")
-        position = at_joints if at_joints is not None else _to_joints(at_motors, motors)
-        if velocity is not None and at_motors is not None:
+        reflected = None if at_motors is None else _to_joints(at_motors, motors)
+        position: Any = reflected if at_joints is None else at_joints
+        if velocity is not None and at_joints is None:
             velocity = _to_joints(velocity, motors)
         if options.degrees:
             turning = np.array([joint.kind != "prismatic" for joint in robot.model.leaders])
             unit = np.where(turning, np.pi / 180.0, 1.0)
             position, velocity = position * unit, None if velocity is None else velocity * unit
+            reflected = None if reflected is None else reflected * unit
         efforts = {name: columns(name) for name in ("efforts", "motor_efforts", "currents")}
         given = {name: values for name, values in efforts.items() if values is not None}
         if len(given) != 1:
@@ -148,12 +154,13 @@ class JointTable:
         if kind != "efforts":
             effort = effort @ motors
         time = _time(files[expand(path)], options, len(position))
-        arrays = [time, position, effort, *([] if velocity is None else [velocity])]
+        arrays = [time, position, effort, *(each for each in (velocity, reflected) if each is not None)]
         if len({len(array) for array in arrays}) > 1:
             raise RecordingError(f"{path}: expected columns of one length, received "
                                  f"{', '.join(str(len(array)) for array in arrays)} rows of stamps, positions, efforts "
                                  f"{'and velocities ' if velocity is not None else ''}in its files")
-        return cls(path, time, position, velocity, effort, motors, kind != "efforts")
+        motor_position = None if at_joints is None else reflected
+        return cls(path, time, position, velocity, effort, motor_position, motors, kind != "efforts")
 
     @property
     def coupling(self) -> Array | None:

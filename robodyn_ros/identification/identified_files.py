@@ -23,6 +23,7 @@ from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.identified_model import IdentifiedModel
 from robodyn_ros.identification.motor_constants import MotorConstants
+from robodyn_ros.identification.spring_fit import SpringFit
 
 _DIGITS = 10
 
@@ -68,14 +69,15 @@ def urdf_with_inertias(model: RobotModel, identified: RobotModel, viscous: Array
     return str(etree.tostring(root, encoding="unicode", pretty_print=True))
 
 
-def actuator_sections(model: IdentifiedModel, constants: MotorConstants,
-                      given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: Mapping[str, Any] | None = None,
+                      springs: SpringFit | None = None) -> dict[str, Any]:
     """Content of the YAML file of actuators and friction.
 
     Args:
         model: Identified inertias and friction.
         constants: Identified motors.
         given: Content of a file that describes the motors; identified values take the place of its own.
+        springs: Identified springs of elastic joints.
     """
     robot, friction, effort_model = model.effort_model.robot, model.friction, model.effort_model
     content = {"joints": {}} if given is None else dict(given)
@@ -83,9 +85,23 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants,
     sections: dict[str, Any] = {}
     for j, name in enumerate(robot.joint_names):
         section = sections.setdefault(name, {})
-        actuator = dict((content["joints"].get(name) or {}).get("actuator") or {})
+        before = content["joints"].get(name) or {}
+        if "gear" in before:
+            section["gear"] = before["gear"]
+        spring = dict(before.get("transmission") or {})
+        actuator = dict(before.get("actuator") or {})
+        if springs is not None and springs.told[j]:
+            spring["stiffness"] = _rounded(springs.stiffness[j])
+            if not actuator:
+                spring["inertia"] = _rounded(max(springs.motor_inertia[j], 1e-9))
+            if np.isfinite(springs.backlash[j]):
+                spring["backlash"] = _rounded(max(springs.backlash[j], 0.0))
+        if spring:
+            section["transmission"] = spring
         if actuator and (constants.known[j] or effort_model.has_rotor[j]):
             actuator |= {"motor": _motor(actuator["motor"], model, constants, j, ratio[j])}
+            if "gear" in before or "gear_inertia" in actuator:
+                actuator["gear_inertia"] = 0.0  # that of the rotor includes it
         if j not in effort_model.coupled:
             actuator.pop("motor_damping", None)  # the viscous friction of the joint includes it
         elif actuator:

@@ -15,7 +15,7 @@ Where samples come faster than the filter needs, they are decimated: efforts pas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,8 @@ class MeasuredMotion:
         slowest: Velocities below which the direction of friction is not known, shape (n,) [rad/s or m/s].
         notes: Sentences on what was left out.
         processing: Sentences on filters and decimation.
+        position_noise: Standard deviation of the noise that is left in the filtered positions, if it is white, shape
+            (n,) [rad or m].
     """
 
     time: Array
@@ -83,6 +85,7 @@ class MeasuredMotion:
     slowest: Array
     notes: tuple[str, ...]
     processing: str = ""
+    position_noise: Array = field(default_factory=lambda: np.zeros(0))
 
 
 def prepare(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
@@ -134,7 +137,8 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     usable |= leaving != 0
     v = np.where(leaving != 0, TINY * leaving, v)
     return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, tuple(notes),
-                          _processing(period, cutoff, keep, velocity is not None))
+                          _processing(period, cutoff, keep, velocity is not None),
+                          np.sqrt(2.0 * cutoff * period) * noise)
 
 
 def _processing(period: float, cutoff: float, keep: int, has_velocity: bool) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from robodyn_ros.description.model import Array
 from robodyn_ros.identification.identified_model import IdentifiedModel
 from robodyn_ros.identification.motor_constants import MotorConstants
+from robodyn_ros.identification.spring_fit import SpringFit
 
 _HEADS = {"viscous": "viscous D", "coulomb": "Coulomb F_c", "stribeck": "rise F_s − F_c (at v_s)",
           "rotor": "rotor inertia", "motor_viscous": "coupled motor: D_m", "motor_coulomb": "F_m", "motor_rotor": "J_m",
@@ -82,6 +83,17 @@ def motor_table(joints: Sequence[str], constants: MotorConstants) -> list[str]:
              cell(constants.back_emf[j], constants.back_emf_deviation[j])]
             for j, joint in enumerate(joints) if constants.known[j]]
     return table(["joint", "γ K_M [N m/A]", "R_M [ohm]", "γ K_e [V s/rad]"], rows)
+
+
+def spring_table(joints: Sequence[str], springs: SpringFit) -> list[str]:
+    """Stiffness, inertia of the motor, and play of the joints, with standard deviations."""
+    def cell(value: float, deviation: float) -> str:
+        return f"{value:.4g} ± {deviation:.2g}" if np.isfinite(value) else "not told"
+
+    rows = [[joint, cell(springs.stiffness[j], springs.stiffness_deviation[j]),
+             cell(springs.motor_inertia[j], springs.motor_inertia_deviation[j]),
+             cell(springs.backlash[j], springs.backlash_deviation[j])] for j, joint in enumerate(joints)]
+    return table(["joint", "stiffness K [N m/rad]", "motor B [kg m^2]", "backlash [rad]"], rows)
 
 
 def not_told(model: IdentifiedModel) -> list[str]:

@@ -171,6 +171,16 @@ class Run:
 
     @cached_property
     @_told
+    def motors(self) -> JointSeries | None:
+        """Positions and velocities of the motors, reflected to the joints, and torques between gears and links.
+
+        None: they were not recorded.
+        """
+        topic = self.topics.get(f"{self.namespace}/{topic_names.MOTOR_STATES}")
+        return None if topic is None else joint_series(*self._stamped(topic), self._columns)
+
+    @cached_property
+    @_told
     def control(self) -> ControlSeries | None:
         """Reference, error and output of the controller; None: its state was not recorded."""
         topic = self._topic(CONTROLLER_STATE, topic_names.CONTROLLER_STATE)

@@ -72,7 +72,7 @@ def identify(capsys, path, *words, robot="planar_2r"):
 
 
 WRONG = [
-    ([], "expected --positions or --motor-positions, received none; columns are 't', 'q_1', 'q_2'"),
+    ([], "expected --positions or --motor-positions, or both, received none; columns are 't', 'q_1', 'q_2'"),
     (["--rate", "100", "--positions", "q_*"], "expected one of --efforts, --motor-efforts and --currents"),
     (["--rate", "100", "--positions", "q_*", "--efforts", "torque_1"],
      "there is no column 'torque_1': did you mean 'tau_1'"),
