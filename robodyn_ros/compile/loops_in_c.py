@@ -71,7 +71,7 @@ class _CFunction(LoopFunction):
         return value[0], f"(-{value[1]})"
 
     def _not(self, text: str) -> str:
-        return f"!({text})"
+        return f"(!{text})"
 
     def _logical(self, both: bool, left: str, right: str) -> str:
         return f"({left} {'&&' if both else '||'} {right})"
@@ -113,13 +113,18 @@ class _CFunction(LoopFunction):
         self._block(body)
         self._line("}")
 
+    def _condition(self, test: ast.expr) -> str:
+        """In parentheses, but not in two: Clang takes ((a == b)) for an assignment."""
+        text = self._expression(test)[1]
+        return text if text.startswith("(") else f"({text})"
+
     def _while(self, test: ast.expr, body: list[ast.stmt]) -> None:
-        self._line(f"while {self._expression(test)[1]} {{")
+        self._line(f"while {self._condition(test)} {{")
         self._block(body)
         self._line("}")
 
     def _if(self, test: ast.expr, body: list[ast.stmt], otherwise: list[ast.stmt]) -> None:
-        self._line(f"if ({self._expression(test)[1]}) {{")
+        self._line(f"if {self._condition(test)} {{")
         self._block(body)
         if otherwise:
             self._line("} else {")

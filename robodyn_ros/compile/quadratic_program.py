@@ -419,8 +419,8 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
     held = WorkingSet(side, order, triangle, diagonal, multiplier)
     scratch = Scratch(target, target[rows:], u)
     status, iterations = INVALID, 0.0
-    for i in range(rows):
-        multipliers[i] = 0.0
+    for i in range(n + rows):
+        results[i] = 0.0
     if factorize(n, arguments, factor) == 1:
         for k in range(n):
             shift[k] = gradient[k]
