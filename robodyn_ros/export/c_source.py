@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robodyn_ros import __version__
+from robodyn_ros.compile import operations as op
 from robodyn_ros.compile import trace
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
@@ -169,11 +170,13 @@ def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Seq
     about = [f"{model.name}, {model.n} joints, tip link {model.tip_link}; written by robodyn_ros {__version__}.",
              f"Order of the joints: {', '.join(model.joint_names)}.",
              "Units: rad, m, N m, N, s, kg. No memory is allocated, nothing is kept between calls."]
+    helpers = sorted({code for function in written for code in function.helpers()})
+    if op.QUADRATIC_PROGRAM in helpers and precision != "double":
+        about.append("Quadratic programs are solved in double: float does not tell which of their rows are active.")
     top = comment(about)
     guard = identifier(name).upper() + "_H"
     opened = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"
     header = "\n\n".join([top, f"#ifndef {guard}\n#define {guard}", opened[0], *declared, opened[1], "#endif"]) + "\n"
-    helpers = sorted({code for function in written for code in function.helpers()})
     source = "\n\n".join([top, f'#include "{name}.h"\n\n#include <math.h>',
                           *(helper_text(code, precision) for code in helpers), *bodies]) + "\n"
     return CSource(name, header, source, sum(function.tape.operation_count for function in written))
