@@ -35,8 +35,8 @@ def add_commands(commands: Subparsers) -> None:
                         "module:Class")
     add_robot_options(export)
     export.add_argument("--to", choices=TARGETS, default=TARGETS[0], help="c: the law, and trajectories, limits, soft "
-                        "start and stop of this robot; ros2_control: an ament_cmake package with a plugin of "
-                        "controller_interface (default: %(default)s)")
+                        "start, stop and prediction over a delay of this robot; ros2_control: an ament_cmake package "
+                        "with a plugin of controller_interface (default: %(default)s)")
     add_filter_option(export)
     add_set_option(export)
     add_options(export, *(replace(field, default=None, description=f"{text} (default: {field.default})")
@@ -112,7 +112,7 @@ def _files(options: Namespace) -> dict[str, str]:
 def _sources(options: Namespace, robot: Any) -> list[Any]:
     """The C sources that the options ask for."""
     from robodyn_ros.commands.compare import simulated_plant
-    from robodyn_ros.export import dynamics_source, law_source, motion_source, plant_source
+    from robodyn_ros.export import delay_source, dynamics_source, law_source, motion_source, plant_source
 
     if options.function:
         return [dynamics_source(robot, options.function, options.precision)]
@@ -121,7 +121,8 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
         step = STEP.default if options.step is None else options.step
         return [plant_source(simulated_plant(robot.model, step, options.actuators), options.precision)]
     law = _law(options, robot)
-    return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision)]
+    return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision),
+            delay_source(law.robot, options.precision)]
 
 
 def _package(options: Namespace, robot: Any) -> dict[str, str]:

@@ -24,7 +24,7 @@ at most half of the half-wave's length.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,10 @@ GROWTH = 1.5
 LOSS = 0.1
 """A robot whose energy falls by more than this share of its kinetic energy loses speed, or only height."""
 
+SHARES = (1.0, 1.0, 0.25, 0.0625, 0.0)
+"""Share of the damping by level, from 1 on."""
+
 _UNLIMITED = 3.0  # velocity limit of a joint without one [rad/s or m/s]
-_SHARES = (1.0, 1.0, 0.25, 0.0625, 0.0)  # of the damping, by level
 _SPEED, _TICKS, _TIME, _ENERGY, _KINETIC = range(5)
 
 
@@ -70,6 +72,13 @@ class Swing(NamedTuple):
     length: int
 
 
+def least_speeds(robot: Robot) -> Array:
+    """Speeds from which a swing of a joint counts, shape (n,) [rad/s or m/s]."""
+    limit = robot.model.velocity_limit
+    least: Array = LEAST_SPEED * np.where((limit > 0.0) & np.isfinite(limit), limit, _UNLIMITED)
+    return least
+
+
 class SwingDetector:
     """Looks for joints whose velocity alternates in sign while neither their speed nor the robot's energy falls.
 
@@ -80,8 +89,7 @@ class SwingDetector:
     """
 
     def __init__(self, robot: Robot) -> None:
-        limit = robot.model.velocity_limit
-        self._least = LEAST_SPEED * np.where((limit > 0.0) & np.isfinite(limit), limit, _UNLIMITED)
+        self._least = least_speeds(robot)
         self._kinetic, self._potential = robot.dynamics().kinetic_energy, robot.dynamics().potential_energy
         rest = np.zeros(robot.n)
         self._kinetic(rest, rest), self._potential(rest)  # compiles here, not when the robot swings
@@ -116,22 +124,38 @@ class SwingDetector:
 
     def _lasting(self, turned: NDArray[np.intp]) -> Swing | None:
         """The fastest lasting swing of joints whose half-wave has just ended."""
-        waves, least = self._waves[:, :, turned], self._least[turned]
-        peaks, ticks = waves[:, _SPEED], np.maximum(waves[:, _TICKS], 1.0)
-        energy, kinetic = waves[:, _ENERGY] / ticks, waves[:, _KINETIC] / ticks
-        late, early = peaks[:HALF_WAVES].max(axis=0), peaks[HALF_WAVES:].max(axis=0)
-        lasts = (peaks.min(axis=0) > 0.0) & (early > least) & (late >= DECAY * early)
-        lasts &= energy[:HALF_WAVES].mean(axis=0) > (
-            energy[HALF_WAVES:].mean(axis=0) - LOSS * kinetic[:HALF_WAVES].mean(axis=0))
-        grows = (peaks[:HALF_WAVES] > GROWTH * peaks[1 : HALF_WAVES + 1]).all(axis=0)
-        grows &= (peaks[HALF_WAVES] > 0.0) & (peaks[0] > least) & (energy[0] > energy[HALF_WAVES])
-        if not (lasts | grows).any():
+        excess, speed, time, ticks = swings(self._waves[:, :, turned], self._least[turned])
+        joint = int(excess.argmax())
+        if excess[joint] <= 0.0:
             return None
-        joint = int(np.where(lasts | grows, peaks[0] / least, -1.0).argmax())
-        longest = int(waves[:, _TICKS, joint].argmax())  # noise about a standstill makes short ones
-        wave = waves[longest, :, joint]
-        return Swing(int(turned[joint]), float(peaks[:, joint].max()), float(wave[_TIME] / wave[_TICKS]),
-                     int(wave[_TICKS]))
+        return Swing(int(turned[joint]), float(speed[joint]), float(time[joint] / ticks[joint]), int(ticks[joint]))
+
+
+def swings(waves: NDArray[Any], least: NDArray[Any]) -> NDArray[Any]:
+    """Look at the last half-waves of joints; may be traced.
+
+    Args:
+        waves: Their greatest speeds, numbers of control periods and times, and the sums of the robot's energy and
+            kinetic energy in them, the last half-wave first, shape (2 HALF_WAVES, 5, k).
+        least: Speeds from which a swing counts, shape (k,).
+
+    Returns:
+        Shape (4, k): the last greatest speed relative to ``least``, or 0 where no swing lasts; the greatest speed; time
+        and number of periods of the longest half-wave.
+    """
+    peaks, counts, times = waves[:, _SPEED], waves[:, _TICKS], waves[:, _TIME]
+    ticks = np.maximum(counts, 1.0)
+    energy, kinetic = waves[:, _ENERGY] / ticks, waves[:, _KINETIC] / ticks
+    late, early = peaks[:HALF_WAVES].max(axis=0), peaks[HALF_WAVES:].max(axis=0)
+    lasts = (peaks.min(axis=0) > 0.0) & (early > least) & (late >= DECAY * early) & (
+        energy[:HALF_WAVES].mean(axis=0)
+        > energy[HALF_WAVES:].mean(axis=0) - LOSS * kinetic[:HALF_WAVES].mean(axis=0))
+    grows = (peaks[:HALF_WAVES] > GROWTH * peaks[1 : HALF_WAVES + 1]).all(axis=0) & (
+        peaks[HALF_WAVES] > 0.0) & (peaks[0] > least) & (energy[0] > energy[HALF_WAVES])
+    longest, time = counts.max(axis=0), times[-1]  # noise about a standstill makes short ones
+    for count, duration in zip(counts[-2::-1], times[-2::-1], strict=True):
+        time = np.where(count == longest, duration, time)
+    return np.stack([np.where(lasts | grows, peaks[0] / least, 0.0), peaks.max(axis=0), time, longest])
 
 
 class Calming:
@@ -165,18 +189,18 @@ class Calming:
         Args:
             state: The measured state.
         """
-        if self.level == len(_SHARES) or (swing := self._detector.swing(state)) is None:
+        if self.level == len(SHARES) or (swing := self._detector.swing(state)) is None:
             return ""
         self.level += 1
         if self.level == 1:
             delay = max(self._robot.timing.delay, (swing.length + 1) // 2)
             self._damping = default_gains.damping(self._robot.with_timing(swing.period, delay))
-        share = _SHARES[self.level - 1]
+        share = SHARES[self.level - 1]
         instead = ("no effort" if not share else f"{'gravity and ' if self.holds else ''}damping"
                    f"{f' times {share:g}' if share < 1.0 else ''} for {swing.period:.3g} s a period")
         return f"joint '{self._robot.joint_names[swing.joint]}' swings at {swing.speed:.3g} under it: {instead} instead"
 
     def effort(self, v: Array) -> Array:
         """The damping of the present level, shape (n,) [N m or N]; v: joint velocities, shape (n,) [rad/s or m/s]."""
-        effort: Array = -_SHARES[self.level - 1] * self._damping * v
+        effort: Array = -SHARES[self.level - 1] * self._damping * v
         return effort

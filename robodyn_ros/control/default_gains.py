@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,8 @@ _IMMOBILE = 1e-12
 _SAMPLES = 64
 
 
-def damping_rate(timing: LoopTiming) -> float:
-    """Greatest eigenvalue of M^-1 D that default gains have [1/s].
+def damping_rate(timing: LoopTiming) -> Any:
+    """Greatest eigenvalue of M^-1 D that default gains have [1/s]; of numbers that may be traced.
 
     It is `MARGIN` of the bound at which a robot that is damped by D, held over a period and delayed, is unstable.
     """
@@ -72,7 +72,7 @@ def slowed(value: float, order: int, damping: float) -> Callable[[Robot], float]
         damping: K_v of the same law, by which it is stable or not [1/s].
     """
     def default(robot: Robot) -> float:
-        return value * min(1.0, damping_rate(robot.timing) / damping) ** order
+        return float(value * min(1.0, damping_rate(robot.timing) / damping) ** order)
 
     default.__doc__ = f"{value:g}, or what the period and the delay allow"
     return default

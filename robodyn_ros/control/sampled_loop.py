@@ -50,13 +50,13 @@ LOOKED_AT = 16
 _STEP = 1e-5  # of positions and velocities in finite differences [rad, m, rad/s or m/s]
 
 
-def most_damping(delay: int) -> float:
+def most_damping(delay: Any) -> Any:
     """Greatest T lambda_max(M^-1 D) at which damping alone is stable, 2 sin(pi / (4 delay + 2)).
 
     Args:
-        delay: Delay of the loop [control periods].
+        delay: Delay of the loop, may be traced [control periods].
     """
-    return float(2.0 * np.sin(np.pi / (4 * delay + 2)))
+    return 2.0 * np.sin(np.pi / (4.0 * delay + 2.0))
 
 
 def stability(name: str, factor: float, timing: LoopTiming) -> str:

@@ -23,9 +23,32 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
+from robodyn_ros.fields import Field
 from robodyn_ros.robot import Robot
 
 _LONGEST_HISTORY = 1000  # commands; 2 s at 500 Hz
+
+DELAY_COMPENSATION = Field(
+    "delay_compensation", 0.0, "Known time from the measurement to the effect of the command that answers it: the "
+    "controller gets the state that the model predicts over it; 0: the measured state", unit="s", minimum=0.0,
+    maximum=1.0)
+"""What people set of the prediction."""
+
+
+def prediction_step(robot: Robot) -> Callable[..., Array]:
+    """The motion under an effort by semi-implicit Euler, as a function that can be traced.
+
+    Returns:
+        Takes positions, velocities and efforts, shape (n,), and a duration, shape (1,) [s]; returns positions and
+        velocities, shape (2, n).
+    """
+    dynamics, damping = InlineDynamics(robot.model), robot.model.damping
+
+    def step(q: Array, v: Array, effort: Array, duration: Array) -> Array:
+        v_next = v + duration[0] * dynamics.forward_dynamics(q, v, effort - damping * v)
+        return np.stack([q + duration[0] * v_next, v_next])
+
+    return step
 
 
 class StatePredictor:
@@ -41,12 +64,7 @@ class StatePredictor:
 
     def __init__(self, robot: Robot) -> None:
         self.delay = 0.0
-        dynamics, n, damping = InlineDynamics(robot.model), robot.n, robot.model.damping
-
-        def step(q: Array, v: Array, effort: Array, duration: Array) -> Array:
-            v_next = v + duration[0] * dynamics.forward_dynamics(q, v, effort - damping * v)
-            return np.stack([q + duration[0] * v_next, v_next])  # semi-implicit Euler
-
+        step, n = prediction_step(robot), robot.n
         shapes = {"q": (n,), "v": (n,), "effort": (n,), "duration": (1,)}
         self._compile: Callable[[], Callable[..., Array]] = (
             lambda: compile_function(step, shapes, name="prediction").call)

@@ -8,11 +8,12 @@
 
 """Control laws and dynamics leave Python: C sources for micro-controllers and real-time loops."""
 
+from robodyn_ros.export.c_delay import delay_source
 from robodyn_ros.export.c_law import law_source
 from robodyn_ros.export.c_motion import motion_source
 from robodyn_ros.export.c_plant import plant_source
 from robodyn_ros.export.c_source import CSource, dynamics_source, write_new
 from robodyn_ros.export.ros2_control import ros2_control_package
 
-__all__ = ["CSource", "dynamics_source", "law_source", "motion_source", "plant_source", "ros2_control_package",
-           "write_new"]
+__all__ = ["CSource", "delay_source", "dynamics_source", "law_source", "motion_source", "plant_source",
+           "ros2_control_package", "write_new"]

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -25,12 +26,14 @@ from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.laws.damping import Damping
+from robodyn_ros.control.state_prediction import DELAY_COMPENSATION
 from robodyn_ros.control.trajectories.goal_tolerances import constraint_parameters
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS
 from robodyn_ros.control.trajectories.trajectory_limits import EXCESSIVE_SPEEDS
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
+from robodyn_ros.export.c_delay import HISTORY, delay_source
 from robodyn_ros.export.c_function import CFunction, identifier
 from robodyn_ros.export.c_law import SettableGain, law_source, settable
 from robodyn_ros.export.c_motion import filled, motion_source, template
@@ -40,7 +43,7 @@ from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.robot import Robot
 
 _OWN = ("command_interface", "gravity_compensation", "wrench_tip_interfaces", "trajectory_limits", "runaway_factor",
-        "speed_scaling", "supervisor", "constraints", "gains")
+        "delay_compensation", "speed_scaling", "supervisor", "constraints", "gains")
 """Parameters of the controller beside those of its law."""
 
 _DESCRIPTIONS = {"runaway_factor": "Speed at which a joint ran away and the robot is stopped, relative to its velocity "
@@ -74,7 +77,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointAct
     robot, prefix = law.robot, identifier(law.robot.name)
     package = identifier(f"{robot.name}_{name}_controller").lower()
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))
-    sources = [source, motion_source(robot)]
+    sources = [source, motion_source(robot), delay_source(robot)]
     safe = source if isinstance(law, Damping) else law_source(Damping(robot), "damping")
     if safe is not source:
         sources.append(safe)
@@ -88,6 +91,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointAct
         "ROBOT": prefix.upper(), "law": source.name, "safe": safe.name, "n": str(robot.n),
         "robot_name": escape(" ".join(robot.name.split())),
         "law_name": name, "law_class": f"{type(law).__module__}.{type(law).__name__}",
+        "law_is_safe": "true" if safe is source else "false",
         "joints": joints, "references": "0" if law.follows is None else "3", "gains": str(len(gains)),
         "most_points": str(MOST_POINTS), "timing": str(robot.timing), "rate": f"{round(1.0 / robot.timing.period)}",
         "includes": "\n".join(f'#include "{each.name}.h"' for each in sources),
@@ -158,7 +162,7 @@ def _snippets(law: Law[Any, Any, Any], name: str, robot: str, gains: list[Settab
             lines.append(f"{robot}_tip_reference(reference_.q, reference_.v, reference_.a, reference.position, "
                          "reference.quaternion,\n        reference.twist, reference.acceleration);")
         lines += [f"std::copy_n(reference_.{field}, N, reference.{field});" for field in JointReference.shapes(n)]
-    lines.append(f"{name}_tick(&law_, &state_, {given}effort);")
+    lines.append(f"{name}_tick(&law_, &seen_, {given}effort);")
     voltage = ("    if (command_interface_ == \"voltage\") {\n      double effort[N];\n"
                "      std::copy_n(command, N, effort);\n"
                f"      {robot}_voltage(effort, state_.v, command);\n    }}") if has_voltage else ""
@@ -179,7 +183,9 @@ def _parameters(robot: Robot, package: str, gains: list[SettableGain], has_volta
               "which they leave it out", choices=("command", "driver"), structural=True),
         Field("wrench_tip_interfaces", [], "State interfaces of the force and torque that the environment exerts on "
               "the tip link, in base axes about its origin; none: not measured", kind=str, structural=True),
-        EXCESSIVE_SPEEDS, *supervisor.PARAMETERS, *constraint_parameters(robot.model)]
+        EXCESSIVE_SPEEDS,
+        replace(DELAY_COMPENSATION, maximum=min(DELAY_COMPENSATION.maximum, HISTORY * robot.timing.period)),
+        *supervisor.PARAMETERS, *constraint_parameters(robot.model)]
     tree: dict[str, Any] = {}
     for field in own:
         _put(tree, field.name, _entry(field))

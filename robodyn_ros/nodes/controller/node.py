@@ -30,6 +30,7 @@ from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
 from robodyn_ros.control.registry import controller_changed, controller_names
+from robodyn_ros.control.state_prediction import DELAY_COMPENSATION
 from robodyn_ros.control.supervisor import PARAMETERS as SUPERVISOR_PARAMETERS
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.errors import PluginError, RobodynError, shown
@@ -90,9 +91,7 @@ PARAMETERS = (
     *TIMING_PARAMETERS,
     *SENSOR_PARAMETERS,
     VELOCITY_FILTER,
-    Field("delay_compensation", 0.0, "Known time from the measurement to the effect of the command that answers it: "
-          "the controller gets the state that the model predicts over it; 0: the measured state", unit="s",
-          minimum=0.0, maximum=1.0),
+    DELAY_COMPENSATION,
     *REAL_TIME_PARAMETERS,
     *SUPERVISOR_PARAMETERS,
     *DISPLAY_PARAMETERS,
