@@ -30,7 +30,7 @@ from robodyn_ros.compile import trace
 from robodyn_ros.control.compiled_law import PackedParameters, law_of_arrays
 from robodyn_ros.control.controller import Law
 from robodyn_ros.control.law_inputs import StateForm, state_form
-from robodyn_ros.control.registry import law_names, make_controller
+from robodyn_ros.control.registry import law_names, load_controller, make_controller
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError
@@ -39,9 +39,8 @@ from robodyn_ros.simulation.excursion import excursion, tip_references
 
 ARMS = ("arm6", "arm7", "planar_2r", "scara")
 
-ELASTIC = "robodyn_ros.control.laws.elastic_joint_pd:"
-LAWS = (*law_names(), "computed_torque+safety", f"{ELASTIC}ElasticJointPD", f"{ELASTIC}TorqueFeedback")
-"""Names of the laws that can be exported with their default gains."""
+LAWS = (*law_names(), "elastic_joint_pd", "torque_feedback", "elastic_composite", "computed_torque+safety")
+"""Names of the laws that are compared."""
 
 PAGE = DOCS / "how_to" / "export_to_c.md"
 _TABLE = re.compile(r"(<!-- laws in C -->\n).*?(<!-- end of laws in C -->\n)", re.DOTALL)
@@ -349,30 +348,35 @@ def _of_c_library(code: int) -> Any:
     return np.frompyfunc(function, op.OPERATIONS[code].operand_count, 1)
 
 
+def make_law(name: str, robot: Robot) -> Any:
+    """A law with its default gains; one for elastic joints with springs of 10 kN m/rad.
+
+    Raises:
+        PluginError: Default gains do not fit the robot.
+    """
+    found = load_controller(name)
+    springs = {"joint_stiffness": np.full(robot.n, 1e4)} if found.for_elastic_joints else {}
+    return make_controller(name, robot, found.Parameters(**springs) if springs else None)
+
+
 def rows() -> Iterator[list[str]]:
     """A row of the table for each law."""
     for name in LAWS:
         found = []
         for arm in ARMS:
-            robot = Robot.named(arm)
             try:
-                law: Any = make_controller(name, robot)
+                law = make_law(name, Robot.named(arm))
             except PluginError:  # its default gains do not fit this robot
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                in_c = LawInC(law, short(name), Path(folder) / "c")
+                in_c = LawInC(law, name, Path(folder) / "c")
                 found.append(accuracy(law, in_c, in_c.program("gcc", *FLAGS)))
         bits = {each.to_the_bit for each in found}
         efforts = np.concatenate([each.efforts for each in found])
         figures = (np.quantile(efforts, 0.999), efforts.max(), max(each.memory for each in found),
                    max(each.motion for each in found))
-        yield [f"`{short(name)}`", str(len(found)), {True: "yes", None: "-"}.get(bits.pop(), "**no**"),
+        yield [f"`{name}`", str(len(found)), {True: "yes", None: "-"}.get(bits.pop(), "**no**"),
                *(f"{figure:.0e}" if figure else "0" for figure in figures)]
-
-
-def short(name: str) -> str:
-    """A law's name, or that of its class."""
-    return name.rpartition(":")[2]
 
 
 def main() -> None:

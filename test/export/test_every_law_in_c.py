@@ -14,7 +14,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from bench.law_in_c import ARMS, FLAGS, LAWS, LawInC, accuracy, compiled, short
+from bench.law_in_c import ARMS, FLAGS, LAWS, LawInC, accuracy, compiled, make_law
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.controller import Law
@@ -55,16 +55,16 @@ def check(law, name, folder):
 @pytest.mark.parametrize("name", LAWS)
 def test_every_law_in_c_answers_as_in_python(name, shipped, tmp_path):
     try:
-        law = make_controller(name, Robot.named(shipped))
+        law = make_law(name, Robot.named(shipped))
     except PluginError as error:
-        assert "above which a motor of 0.1 kg m^2" in str(error)
+        assert "above which" in str(error)
         pytest.skip("its default gains are not for this robot")
-    found = check(law, short(name), tmp_path)
-    if "+safety" in name:  # limits that contradict each other, up to rounding, at some random states
-        assert found.to_the_bit is None and (found.efforts > 1e-7).sum() <= 5
-        assert found.motion < 1e-7
+    found = check(law, name, tmp_path)
+    solves = name in ("task_priority", "computed_torque+safety")
+    assert found.to_the_bit is (None if solves else True)
+    if solves:  # quadratic programs, at some random states with rows that contradict each other up to rounding
+        assert (found.efforts > 1e-5).sum() <= 5 and found.motion < 1e-5
     else:
-        assert found.to_the_bit
         assert max(np.quantile(found.efforts, 0.99), found.memory, found.motion) < 1e-12
         assert found.efforts.max() < 1e-9  # where the tip link is near a singular posture, rounding grows
 
