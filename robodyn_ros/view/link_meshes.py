@@ -35,6 +35,7 @@ from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.view.mesh_files import MeshReader, find_mesh
 
 DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
+JOINT_COLOR = (0.85, 0.55, 0.25, 1.0)
 SHARP_EDGE = 0.6
 """Angle between faces above which the picture shows an edge [rad]."""
 MOST_SHAPES = 2000
@@ -202,12 +203,19 @@ def _color(shape: Any, colors: dict[str, Any], primitive: bool) -> tuple[float, 
 
 
 def _rods(model: RobotModel) -> list[LinkMesh]:
-    """Return shapes for a robot without any: rods between link origins at position zero, balls at the joints."""
+    """Return shapes for a robot without any: rods between link origins at position zero, and the joints.
+
+    A joint that turns is a cylinder about its axis, one that slides a box along it.
+    """
     radius = 0.02 * reach(model)
     shapes = []
     for joint in model.joints:
         parent_link = model.joints[joint.parent].link if joint.parent >= 0 else model.base_link
-        shapes.append(LinkMesh(joint.link, trimesh.creation.icosphere(2, 1.5 * radius), (0.85, 0.55, 0.25, 1.0)))
+        slides = joint.kind == "prismatic"
+        body = (trimesh.creation.box([2.4 * radius, 2.4 * radius, 4.0 * radius]) if slides else
+                trimesh.creation.cylinder(1.5 * radius, 3.6 * radius, sections=48))
+        body.apply_transform(trimesh.geometry.align_vectors([0.0, 0.0, 1.0], joint.axis))
+        shapes.append(LinkMesh(joint.link, trimesh.graph.smooth_shade(body, angle=SHARP_EDGE), JOINT_COLOR))
         shapes.extend(_rod(parent_link, joint.pose_parent_link[:3, 3], radius))
     for frame in model.frames.values():
         if frame.joint >= 0:

@@ -9,6 +9,7 @@
 """Shapes of links from the visuals of a URDF."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ import trimesh  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
 from robodyn_ros.resources import robot_file, shipped_robots  # noqa: E402
-from robodyn_ros.view.link_meshes import frame_poses, link_meshes  # noqa: E402
+from robodyn_ros.view.link_meshes import JOINT_COLOR, frame_poses, link_meshes  # noqa: E402
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 MATERIAL = '<material name="red"><color rgba="1 0 0 0.5"/></material>'
@@ -134,6 +135,15 @@ def test_a_robot_without_shapes_gets_rods():
     assert not warnings
     assert {shape.link for shape in shapes} == {"base", "arm"}
     assert max(shape.mesh.bounds[1][2] for shape in shapes if shape.link == "base") == pytest.approx(1.0)
+
+
+def test_joints_of_a_robot_without_shapes_show_their_axes():
+    model = replace(load_urdf(robot_file("arm6")), description="")
+    shapes = {shape.link: shape.mesh for shape in link_meshes(model)[0] if shape.color == JOINT_COLOR}
+    assert len(shapes) == model.n
+    for joint in model.joints:
+        along, across = (np.ptp(shapes[joint.link].vertices @ axis) for axis in (joint.axis, np.roll(joint.axis, 1)))
+        assert along == pytest.approx(1.2 * across, rel=0.01)
 
 
 @pytest.mark.parametrize("name", shipped_robots())
