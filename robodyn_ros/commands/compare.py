@@ -332,14 +332,15 @@ def plot(performances: Sequence[Performance], path: str | Path, title: str) -> N
         ("saturated [% of time]", [1e2 * one.saturated for one in order]),
     )):
         axis = figure.add_subplot(grid[1, column])
-        axis.plot(values, places, "o", color="tab:blue")  # dots: a bar has no length on a logarithmic axis
+        # Dots: a bar has no length on a logarithmic axis.
+        axis.plot(values, places, "o", color="tab:blue", clip_on=False, zorder=3)
         if column == 0 and min(values) > 0.0:
             axis.set_xscale("log")
         else:
             axis.set_xlim(0.0, 1.1 * max(*values, 1.0))
         axis.set_yticks(places, [one.controller for one in order] if column == 0 else [""] * len(order),
                         fontsize="small")
-        axis.invert_yaxis()
+        axis.set_ylim(len(order) - 0.5, -0.5)
         axis.grid(alpha=0.4)
         axis.set_xlabel(label)
     figure.savefig(path, dpi=100)
