@@ -24,7 +24,7 @@ from robodyn_ros.control.parameters import (
     per_joint,
     scalar,
 )
-from robodyn_ros.control.registry import controller_names, law_names, make_controller
+from robodyn_ros.control.registry import controller_names, law_names, load_controller, make_controller
 from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
@@ -54,6 +54,7 @@ __all__ = [
     "declare_input",
     "derived",
     "law_names",
+    "load_controller",
     "make_controller",
     "per_joint",
     "scalar",
