@@ -293,7 +293,8 @@ def in_python(law: Law[Any, Any, Any], samples: Samples) -> Answers:
 
 def _state(row: Array, n: int, form: StateForm) -> State:
     q, v, wrench, rest = np.split(row[2:], [n, 2 * n, 2 * n + 6])
-    return form.with_arrays(State(float(row[0]), float(row[1]), q, v, wrench), iter(_split(rest, form.shapes)))
+    state = form.completed(State(float(row[0]), float(row[1]), q, v, wrench))
+    return form.with_arrays(state, iter(_split(rest, form.shapes)))
 
 
 def _reference(law: Law[Any, Any, Any], row: Array) -> Any:
