@@ -40,7 +40,7 @@ from robodyn_ros.timing import DEFAULT_STEP
 _GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
 _MOST_ATTEMPTS = 20  # to find the motors at their limits; two or three are the rule
 _TRIAL_SECONDS = 0.05
-_STABLE_ANGLE = 2.0  # h omega up to which the semi-implicit Euler method is stable, [HairerLubichWanner]
+_STABLE_ANGLE = 1.0  # h omega in positions 0: half of the limit of stability, as omega depends on them
 
 
 class MujocoPlant(SimulatedRobot):
