@@ -126,11 +126,16 @@ class Scratch(NamedTuple):
 
 
 def dot(n: int, a: Array, b: Array) -> float:
-    """Scalar product."""
-    total = 0.0
-    for i in range(n):
-        total += a[i] * b[i]
-    return total
+    """Scalar product; four sums, as one would wait for each addition."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    for i in range(n // 4):
+        first += a[4 * i] * b[4 * i]
+        second += a[4 * i + 1] * b[4 * i + 1]
+        third += a[4 * i + 2] * b[4 * i + 2]
+        fourth += a[4 * i + 3] * b[4 * i + 3]
+    for i in range(n // 4 * 4, n):
+        first += a[i] * b[i]
+    return first + second + (third + fourth)
 
 
 def factorize(n: int, h: Array, factor: Array) -> int:
@@ -171,26 +176,36 @@ def backward(n: int, factor: Array, b: Array) -> None:
         b[i] = (b[i] - dot(back, factor[i * n + i + 1:], b[i + 1:])) * factor[i * n + i]
 
 
-def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, scaled: ScaledRows) -> int:
+def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, scaled: ScaledRows,
+               columns: Array) -> int:
     """M and its bounds; 1 if a row contradicts itself, whose bounds are then their mean.
 
-    Rows without bounds, and rows of zeros, have norm 0 and are left out.
+    Rows without bounds, and rows of zeros, have norm 0 and are left out. The rows of A are divided by L^T together,
+    column by column: loops over rows are long enough for vector instructions. ``columns`` is memory for n m elements.
     """
     rows, contradiction = n + m, 0
     matrix = arguments[n * (n + 1) // 2 + n:]
     lower = matrix[m * n:]
     upper = lower[rows:]
+    for i in range(m):
+        for k in range(n):
+            columns[k * m + i] = matrix[i * n + k]
+    for k in range(n):
+        column = columns[k * m:]
+        for i in range(m):
+            column[i] *= factor[k * n + k]
+        for j in range(k + 1, n):
+            take(m, factor[k * n + j], column, columns[j * m:])
     for i in range(rows):
         scaled.norm[i] = 0.0
         if lower[i] > -NONE or upper[i] < NONE:
             row = scaled.matrix[i * n:]
-            for k in range(n):
-                row[k] = 0.0
             if i < m:
                 for k in range(n):
-                    row[k] = matrix[i * n + k]
-                forward(n, 0, factor, row)
+                    row[k] = columns[k * m + i]
             else:
+                for k in range(n):
+                    row[k] = 0.0
                 row[i - m] = 1.0
                 forward(n, i - m, factor, row)
             length = sqrt(dot(n, row, row))
@@ -201,11 +216,12 @@ def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, sc
                 most = least
             if length > 1.0 / NONE:
                 scaled.norm[i] = length
+                share = 1.0 / length
                 for k in range(n):
-                    row[k] = row[k] / length
+                    row[k] *= share
                 middle = dot(n, row, shift)
-                scaled.low[i] = least / length + middle if least > -NONE else -NONE
-                scaled.high[i] = most / length + middle if most < NONE else NONE
+                scaled.low[i] = least * share + middle if least > -NONE else -NONE
+                scaled.high[i] = most * share + middle if most < NONE else NONE
             elif least > 0.0 or most < 0.0:
                 contradiction = 1
     return contradiction
@@ -425,7 +441,7 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
         for k in range(n):
             shift[k] = gradient[k]
         forward(n, 0, factor, shift)
-        contradiction = scale_rows(n, m, arguments, factor, shift, scaled)
+        contradiction = scale_rows(n, m, arguments, factor, shift, scaled, triangle)
         for i in range(rows):
             soft[i] = softness[i] / (norm[i] * norm[i]) if i < m and norm[i] > 0.0 else 0.0
         tolerance = 4096.0 * EPSILON * (1.0 + sqrt(dot(n, shift, shift)))
