@@ -21,6 +21,10 @@ import yaml
 
 PATIENCE = 60.0
 """Longest wait for the manager [s]."""
+AGAIN = 10.0
+"""Time after which a call without an answer is repeated [s]."""
+SETTLED = 0.5
+"""Time that a server gets to discover a new client [s]; no condition shows when it has."""
 
 
 def executable() -> Path | None:
@@ -55,7 +59,7 @@ class ControllerManager:
         settings = folder / "manager.yaml"
         settings.write_text(yaml.safe_dump(
             {f"{self._top}/{node}": {"ros__parameters": values} for node, values in parameters.items()}))
-        self._context = rclpy.Context()
+        self._context, self._clients = rclpy.Context(), dict[str, Any]()
         rclpy.init(context=self._context)
         self.node = rclpy.create_node("manager_client", namespace=namespace or None, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -106,13 +110,23 @@ class ControllerManager:
             time.sleep(0.01)
 
     def call(self, kind: Any, name: str, /, **fields: Any) -> Any:
-        """Call a service and return its answer."""
-        client = self.node.create_client(kind, name)
-        self.wait(client.service_is_ready, f"offered: {name}")
-        future = client.call_async(kind.Request(**fields))
-        self.wait(future.done, f"answered by {name}")
-        self.node.destroy_client(client)
-        return future.result()
+        """Call a service and return its answer.
+
+        Clients are kept, and asked again, since a busy server drops the answer to one that it has not discovered yet.
+        """
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+            self.wait(self._clients[name].service_is_ready, f"offered: {name}")
+            time.sleep(SETTLED)
+        sent: list[tuple[float, Any]] = []
+
+        def answered() -> bool:
+            if not sent or time.monotonic() > sent[-1][0] + AGAIN:
+                sent.append((time.monotonic(), self._clients[name].call_async(kind.Request(**fields))))
+            return any(future.done() for _, future in sent)
+
+        self.wait(answered, f"answered by {name}")
+        return next(future.result() for _, future in sent if future.done())
 
     def load(self, name: str) -> bool:
         """Load and configure a controller; whether the manager did it."""
