@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import CompileError, InputError, Robot
+from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import array_shapes
 from robodyn_ros.control import JointReference, qp
@@ -73,7 +74,8 @@ class InC:
 
 
 def _flat(state):
-    return np.concatenate([[state.time, state.period], state.q, state.v, state.wrench_tip])
+    return np.concatenate([[state.time, state.period], state.q, state.v, state.wrench_tip, state.motor_q, state.motor_v,
+                           state.joint_torque])
 
 
 def references(law, ticks):
@@ -117,6 +119,28 @@ def compare(name, shipped, folder, count=300, parameters=None):
 @pytest.mark.parametrize("name", SOME)
 def test_a_law_in_c_gives_the_efforts_of_python(name, tmp_path):
     compare(name, "scara", tmp_path)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("name", "senses"), [("elastic_joint_pd", ("motor_q", "motor_v")),
+                                              ("torque_feedback", ("motor_q", "motor_v", "joint_torque")),
+                                              ("elastic_composite", ("motor_v",))])
+def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses, tmp_path):
+    robot = Robot.named("arm7")
+    actuators = HardwareSettings.named("hardware_elastic_arm7").joint_actuators(robot.model)
+    law, rng = make_controller(name, robot.with_springs(actuators.springs)), np.random.default_rng(6)
+    in_c = InC(law, name, tmp_path)
+    header = (tmp_path / "code").glob("*.h")
+    text = "".join(path.read_text() for path in header)
+    assert all(f"{field}[7]" in text for field in senses)
+    for _ in range(20):
+        q, v, motor_q, motor_v, torque, q_d, v_d, a_d = rng.normal(0.0, 0.5, (8, 7))
+        sides = {"motor_q": motor_q, "motor_v": motor_v, "joint_torque": torque}
+        state = State(0.0, 0.002, q, v, np.zeros(6), **{field: sides[field] for field in senses})
+        reference = JointReference(q_d, v_d, a_d)
+        in_c.init(state)
+        expected = law.update(state._replace(**sides), reference)
+        np.testing.assert_allclose(in_c.tick(state, reference), expected, rtol=1e-9, atol=1e-9)
 
 
 class Limited(Law):
