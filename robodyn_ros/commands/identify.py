@@ -49,6 +49,8 @@ def add_commands(commands: Subparsers) -> None:
                           "%(default)s)")
     add_options(identify, CUTOFF.renamed("cutoff", default=None, description=f"{CUTOFF.description} (default: "
                                          f"{CUTOFF.default:g})"))
+    identify.add_argument("--presliding", action="store_true", help="identify the stiffness of dry friction before the "
+                          "joints slide, too, from slow motion that reverses")
     identify.add_argument("--offsets", action="store_true", help="the measured efforts have offsets, which are "
                           "identified, too; always so with --motor-efforts and --currents")
     identify.add_argument("--namespace", help="namespace of the robot, if several were recorded")
@@ -67,8 +69,8 @@ def run_identify(options: Namespace) -> int:
         OSError: A file cannot be written.
     """
     if options.adaptive:
-        for name in ("validate", "hold_out", "actuators", "cutoff"):
-            if getattr(options, name) is not None:
+        for name in ("validate", "hold_out", "actuators", "cutoff", "presliding"):
+            if getattr(options, name) not in (None, False):
                 raise InputError(f"identify: --{name.replace('_', '-')} has no effect with --adaptive; leave it out")
         require("mcap_ros2")
         return _write_adaptive(options)
@@ -111,7 +113,12 @@ def run_identify(options: Namespace) -> int:
               f"{np.abs(motion.v[:, j]).max():.3g} at most, too slowly to tell its friction, which stays as described; "
               "record a faster motion", file=sys.stderr)
     springs = _springs(recorded, motion, cutoff, begin)
+    presliding = _presliding(recorded, model, motion, cutoff) if options.presliding else None
     lines, comparisons, scale = _report(model, constants, compared, springs)
+    if presliding is not None:
+        from robodyn_ros.identification.report import presliding_table
+
+        lines += ["", "## Presliding", "", *presliding_table(robot.joint_names, presliding)]
     folder = options.output
     folder.mkdir(parents=True, exist_ok=True)
     urdf, picture = folder / f"{robot.name}.urdf", folder / "efforts.png"
@@ -120,7 +127,7 @@ def run_identify(options: Namespace) -> int:
 
     actuators = folder / "actuators.yaml"
     actuators.write_text("# Identified by robodyn identify\n" + yaml.safe_dump(
-        actuator_sections(model, constants, content, springs), sort_keys=False), encoding="utf-8")
+        actuator_sections(model, constants, content, springs, presliding), sort_keys=False), encoding="utf-8")
     from robodyn_ros.plots.identification_figure import save_efforts
 
     units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.model.leaders]
@@ -182,6 +189,26 @@ def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> A
     for reason in filter(None, springs.reasons):
         print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)
     return springs
+
+
+def _presliding(recorded: RecordedArm, model: Any, motion: Any, cutoff: float) -> Any:
+    """The presliding of the joints.
+
+    Raises:
+        RecordingError: The motion tells that of no joint.
+    """
+    from robodyn_ros.errors import RecordingError
+    from robodyn_ros.identification.presliding_fit import fit_presliding
+
+    friction = model.friction
+    rubbed = friction.viscous * motion.v + friction.level(motion.v) * np.sign(motion.v)
+    found = fit_presliding(recorded.robot.joint_names, motion, model.predict(motion.q, motion.v, motion.a) - rubbed,
+                           cutoff)
+    if not found.told.any():
+        raise RecordingError(f"{recorded.path}: {found.reasons[0]}; or leave out --presliding")
+    for reason in filter(None, found.reasons):
+        print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)
+    return found
 
 
 def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], springs: Any

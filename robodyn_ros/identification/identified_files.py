@@ -23,6 +23,7 @@ from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.identified_model import IdentifiedModel
 from robodyn_ros.identification.motor_constants import MotorConstants
+from robodyn_ros.identification.presliding_fit import PreslidingFit
 from robodyn_ros.identification.spring_fit import SpringFit
 
 _DIGITS = 10
@@ -70,7 +71,7 @@ def urdf_with_inertias(model: RobotModel, identified: RobotModel, viscous: Array
 
 
 def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: Mapping[str, Any] | None = None,
-                      springs: SpringFit | None = None) -> dict[str, Any]:
+                      springs: SpringFit | None = None, presliding: PreslidingFit | None = None) -> dict[str, Any]:
     """Content of the YAML file of actuators and friction.
 
     Args:
@@ -78,6 +79,7 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: 
         constants: Identified motors.
         given: Content of a file that describes the motors; identified values take the place of its own.
         springs: Identified springs of elastic joints.
+        presliding: Identified presliding.
     """
     robot, friction, effort_model = model.effort_model.robot, model.friction, model.effort_model
     content = {"joints": {}} if given is None else dict(given)
@@ -115,6 +117,11 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: 
                                for field in ("viscous", "coulomb", "static")}
         if np.isfinite(effort_model.stribeck_velocity[j]):
             section["friction"]["stribeck_velocity"] = _rounded(friction.stribeck_velocity[j])
+        if presliding is not None:  # one model for all joints
+            section["friction"]["model"] = "maxwell_slip"
+            if presliding.told[j]:  # its samples at reversals tell the level, too
+                stiffness, level = _rounded(presliding.stiffness[j]), _rounded(presliding.level[j])
+                section["friction"] |= {"stiffness": stiffness, "coulomb": level, "static": level}
     return content | {"joints": sections}
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from robodyn_ros.description.model import Array
 from robodyn_ros.identification.identified_model import IdentifiedModel
 from robodyn_ros.identification.motor_constants import MotorConstants
+from robodyn_ros.identification.presliding_fit import PreslidingFit
 from robodyn_ros.identification.spring_fit import SpringFit
 
 _HEADS = {"viscous": "viscous D", "coulomb": "Coulomb F_c", "stribeck": "rise F_s − F_c (at v_s)",
@@ -94,6 +95,13 @@ def spring_table(joints: Sequence[str], springs: SpringFit) -> list[str]:
              cell(springs.motor_inertia[j], springs.motor_inertia_deviation[j]),
              cell(springs.backlash[j], springs.backlash_deviation[j])] for j, joint in enumerate(joints)]
     return table(["joint", "stiffness K [N m/rad]", "motor B [kg m^2]", "backlash [rad]"], rows)
+
+
+def presliding_table(joints: Sequence[str], presliding: PreslidingFit) -> list[str]:
+    """Stiffness of the dry friction before the joints slide, with standard deviations."""
+    rows = [[joint, *([f"{presliding.stiffness[j]:.4g} ± {presliding.deviation[j]:.2g}", f"{presliding.level[j]:.4g}"]
+                      if presliding.told[j] else ["not told", ""])] for j, joint in enumerate(joints)]
+    return table(["joint", "stiffness σ₀ [N m/rad]", "level F [N m]"], rows)
 
 
 def not_told(model: IdentifiedModel) -> list[str]:
