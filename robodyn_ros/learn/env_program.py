@@ -51,6 +51,7 @@ from robodyn_ros.simulation.readings import encoder_motion
 from robodyn_ros.simulation.score import Sums
 
 _MOTION = ("state.q", "state.v", "state.motor_side")
+_OF_MOTORS = ("current", "temperature", "saturation")
 _GREATEST_SUM = 1e300  # of the magnitudes in a state
 
 
@@ -154,8 +155,12 @@ class EnvProgram:
 
     @cached_property
     def state_fields(self) -> tuple[str, ...]:
-        """The parts of the plant's state that outlast an action: all but the sums of energies."""
-        return tuple(f"state.{name}" for name in PlantState._fields if name != "energies")
+        """The parts of the plant's state that outlast an action: all but the sums of energies, and those of no motors.
+
+        Each costs a policy's period of one step memory traffic: it is read and written once for every robot.
+        """
+        idle = {"energies", *(() if self.plant.actuators.is_motor.any() else _OF_MOTORS)}
+        return tuple(f"state.{name}" for name in PlantState._fields if name not in idle)
 
     def example_task(self) -> EpisodeTask:
         """Return a task whose numbers mean nothing."""

@@ -156,7 +156,8 @@ class EpisodeStarts:
         form: Any = form_of(states[0], shapes=False)
         columns = zip(*(flatten(form, state, "state") for state in states), strict=True)
         fields = dict(zip(array_shapes("state", form), map(np.array, columns), strict=True))
-        found = {path: array for path, array in fields.items() if not path.startswith("state.energies.")}
+        found = {path: array for path, array in fields.items()
+                 if ".".join(path.split(".")[:2]) in program.state_fields}
         found |= self._references(rng) | rows
         if plant.world is None or "start.q" not in self._axes:
             return found
