@@ -186,6 +186,17 @@ def test_contradicting_rows_are_violated_in_least_squares_while_bounds_hold():
     assert found.violation == pytest.approx(5.0)
 
 
+def test_contradicting_rows_yield_in_proportion():
+    """x >= 3 against x <= 0 and a soft wish: slack over yielding is the same, as both prices are in equilibrium."""
+    rows, yielding = [[1.0], [1.0]], np.array([1e-4, 5e-4])
+    found = qp.solve(np.eye(1), [0.0], rows, [3.0, -np.inf], [np.inf, 0.0], yielding=yielding)
+    slack = np.array([3.0 - found.x[0], found.x[0]])
+    assert found.status == qp.INFEASIBLE
+    np.testing.assert_allclose(slack @ [1.0, -0.2], 0.0, atol=1e-3)
+    held = qp.solve(np.eye(1), [0.0], rows, [3.0, -np.inf], [np.inf, 4.0], yielding=yielding)
+    assert held.status == qp.OPTIMAL and held.x[0] == pytest.approx(3.0, abs=1e-9)  # hard where all can hold
+
+
 def test_a_row_that_contradicts_itself_is_infeasible():
     found = qp.solve(np.eye(1), [0.0], [[1.0]], [2.0], [1.0])
     assert (found.status, found.x[0]) == (qp.INFEASIBLE, pytest.approx(1.5))

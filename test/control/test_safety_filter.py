@@ -278,6 +278,15 @@ def test_a_start_beyond_a_limit_is_refused():
         law.activate(State(0.0, 0.0, np.zeros(6), np.zeros(6)))
 
 
+@pytest.mark.parametrize("own", [{"safety_box": "-1 -1 -1 1 1 1", "safety_spheres": "0 0 0 2"},
+                                 {"safety_planes": "0 0 1 0.5; 0 0 -1 -0.4"}])
+def test_limits_that_contradict_each_other_are_one_line_before_anything_moves(own):
+    law = Filtered(ROBOT, Filtered.Parameters(**own))
+    with pytest.raises(InputError, match="m beyond the .*; move the robot or the limit") as caught:
+        law.activate(State(0.0, 0.0, np.array([0.5, -1.0, 1.2, 0.3, 0.8, 0.0]), np.zeros(6)))
+    assert "\n" not in str(caught.value)
+
+
 def test_only_laws_have_a_filter_and_names_are_told():
     with pytest.raises(PluginError, match="expected a Law for the safety filter"):
         load_controller(f"{__name__}:Python+safety")
