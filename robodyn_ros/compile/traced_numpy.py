@@ -44,7 +44,7 @@ class _Copies:
 
     def of(self, function: Function) -> Function:
         """The copy of a function."""
-        if not isinstance(function, FunctionType) or function.__module__.startswith(_LEFT_AS_THEY_ARE):
+        if not isinstance(function, FunctionType) or str(function.__module__).startswith(_LEFT_AS_THEY_ARE):
             return function
         if function not in self._functions:
             names = function.__globals__.copy()

@@ -286,3 +286,11 @@ def test_single_numbers_are_compared_as_arrays_are():
     kernel = compile_function(lambda x, y: np.where(x >= 2.0, y, -y) + (x < y), {"x": (), "y": ()})
     for x, y in ((2.0, 3.0), (1.5, 0.5)):
         assert kernel(x, y) == (y if x >= 2.0 else -y) + (x < y)
+
+
+def test_functions_without_a_module():
+    names = {"np": np}
+    exec("def law(x):\n    return half(np.sqrt(x))\ndef half(x):\n    return 0.5 * x", names)
+    assert names["half"].__module__ is None
+    kernel = compile_function(with_traced_numpy(names["law"]), {"x": (4,)}, name="law")
+    np.testing.assert_allclose(kernel(np.array([1.0, 4.0, 9.0, 16.0])), [0.5, 1.0, 1.5, 2.0])
