@@ -70,7 +70,7 @@ def stability(name: str, factor: float, timing: LoopTiming) -> str:
     if factor >= 1.0:
         most = "5 or more" if factor == FACTORS[-1] else f"{factor:g}"
         return f"controller '{name}' is stable with {timing}, also with {most} times its gains"
-    most = f"its gains would have to be {factor:g} times as high" if factor else "no gains of this law are stable"
+    most = f"its gains would have to be {factor:g} times as high" if factor else "weaker feedback does not help"
     return (f"controller '{name}' oscillates in some postures with {timing}: {most}; give other gains, or shorten the "
             "delay")
 
