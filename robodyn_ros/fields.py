@@ -174,7 +174,7 @@ class Field:
             return float
         if callable(first):  # of the robot: numbers have a limit
             return object if self.minimum <= -LARGEST and self.maximum >= LARGEST else float
-        return type(first)
+        return float if isinstance(first, float) else type(first)  # also for the types of NumPy
 
     @property
     def is_list(self) -> bool:

@@ -10,6 +10,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from robodyn_ros import InputError
@@ -78,3 +79,7 @@ def test_one_declaration_serves_options_and_documents():
         pitch.read("x", "here")
     assert list(declared(Example)) == ["mass", "offset", "rigid", "count", "place"]
     assert declared(Example)["mass"].name == "mass" and declared(Example)["mass"].unit == "kg"
+
+
+def test_a_default_that_numpy_computed_takes_any_number():
+    assert Field("gain", np.float64(1.0), "A gain").checked(2.0, "gain") == 2.0
