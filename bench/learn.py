@@ -85,7 +85,7 @@ def gymnasium_env(urdf: str, steps: int) -> Any:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arm.xml"
-        mujoco.mj_saveLastXML(str(file), robot.model)
+        file.write_text(robot.spec.to_xml())
         return Arm(str(file))
 
 

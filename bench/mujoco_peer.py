@@ -25,6 +25,7 @@ class MujocoRobot:
         step: Time step [s].
 
     Attributes:
+        spec: MuJoCo's specification of the robot.
         model: MuJoCo's model.
         data: Its state and working memory.
     """
@@ -32,9 +33,9 @@ class MujocoRobot:
     def __init__(self, pair: Pair, step: float) -> None:
         import mujoco
 
-        spec = mujoco.MjSpec.from_string(pair.urdf)
-        self.edit(spec, pair.robot.joint_names)
-        self.model: Any = spec.compile()
+        self.spec: Any = mujoco.MjSpec.from_string(pair.urdf)
+        self.edit(self.spec, pair.robot.joint_names)
+        self.model: Any = self.spec.compile()
         self.model.opt.timestep = step
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         for flag in (mujoco.mjtDisableBit.mjDSBL_CONTACT, mujoco.mjtDisableBit.mjDSBL_LIMIT):

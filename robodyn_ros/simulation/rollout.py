@@ -528,7 +528,7 @@ def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[
 
 def _loop(robot: Robot, controller: str | Controller, parameters: Parameters | None, plant: PlantModel | None,
           varied: tuple[str, ...] = ()) -> ClosedLoop:
-    if plant is not None and robot.springs is None:
+    if isinstance(plant, PlantModel) and robot.springs is None:
         robot = robot.with_springs(plant.actuators.springs)
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
     return ClosedLoop(made, plant, robot.timing.period, varied=varied)

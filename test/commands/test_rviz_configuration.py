@@ -94,7 +94,7 @@ def test_topics_are_in_the_namespace_and_frames_have_the_prefix():
     assert found["RobotModel"]["TF Prefix"] == found["Effort"]["TF Prefix"] == "left/arm"
     topics = [value["Value"] for display in found.values() for field, value in display.items() if "Topic" in field]
     topics = [*(topic for topic in topics if isinstance(topic, str)), found["Effort"]["Robot Description"]]
-    assert len(topics) == 8 and all(topic.startswith("/left/") for topic in topics)
+    assert len(topics) == 9 and all(topic.startswith("/left/") for topic in topics)
 
 
 def test_markers_grow_with_the_robot():

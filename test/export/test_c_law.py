@@ -26,6 +26,7 @@ from robodyn_ros.control.laws.elastic_joint_pd import ElasticJointPD
 from robodyn_ros.control.laws.policy import PolicyParameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.state import State
+from robodyn_ros.description.joint_springs import JointSprings
 from robodyn_ros.export.c_law import law_source, settable
 from robodyn_ros.export.c_source import write_new
 from robodyn_ros.resources import robot_file
@@ -248,6 +249,7 @@ def test_gains_are_set_within_their_ranges_and_derived_ones_are_kept(tmp_path):
 def test_a_law_that_refuses_some_gains_has_settable_ones():
     """Of elastic joints, whose gains have to fit the period; far ones would be refused."""
     robot = Robot.from_urdf(robot_file("planar_2r"))
+    robot = robot.with_springs(JointSprings(np.array([800.0, 300.0]), np.array([0.1, 0.05]), np.zeros(2)))
     law = ElasticJointPD(robot)
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))
     assert [gain.parameter.name for gain in gains] == [

@@ -188,7 +188,7 @@ def test_robots_and_joints_may_have_any_name(tmp_path):
     assert top == "int_computed_torque_controller"
     controller = package[f"{top}/src/controller.cpp"]
     headers = "".join(text for path, text in package.items() if path.endswith(".h"))
-    for word in re.findall(r"\b(n_int_\w+)", controller):
+    for word in re.findall(r"\b(n_int_\w+)\b(?!\.h)", controller):
         assert re.search(rf"\b{word}\b", headers), word
     assert "params.gains.n_class.p" in controller
 

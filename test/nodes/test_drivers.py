@@ -66,7 +66,7 @@ def test_commands_leave_out_what_the_driver_says_it_adds(ros, driver, rate, give
     ("hardware", {"driver": "panda"}, "parameter 'driver': unknown driver 'panda'"),
     ("controller", {"driver": "ur", "gravity_compensation": "command"},
      "'gravity_compensation': expected 'auto', as the driver 'ur' adds gravity"),
-    ("controller", {"driver": "ur", "output": "voltage", "actuators": "hardware_dc_motors"},
+    ("controller", {"robot": "planar_2r", "driver": "ur", "output": "voltage", "actuators": "hardware_dc_motors"},
      "a driver that takes voltages compensates nothing"),
 ])
 def test_parameters_that_contradict_a_driver_are_refused(node, parameters, words):
