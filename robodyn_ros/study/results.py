@@ -185,7 +185,7 @@ class Results:
             raise RecordingError(f"cannot read results from '{path}': it is damaged, or takes more than "
                                  f"{_most_bytes(path) >> 20} MiB or {READ_SECONDS} s; expected a file that robodyn "
                                  "study wrote") from None
-        except (OSError, pa.ArrowException, InputError, ValueError, RecursionError) as error:
+        except (OSError, pa.ArrowException, InputError, ValueError, RecursionError, MemoryError) as error:
             raise RecordingError(f"cannot read results from '{path}': {_why(error)}; expected a file that robodyn "
                                  "study wrote") from None
         return cls(about, table)

@@ -232,3 +232,14 @@ def test_a_stream_of_no_blocks_is_a_result_without_rows(tmp_path):
     ResultStream(tmp_path / STREAM, About("a", "digest", "", "", 0, 8, ("x",), {})).close()
     table = Results.read(tmp_path).table
     assert isinstance(table, pa.Table) and table.num_rows == 0
+
+
+def test_results_that_claim_more_than_the_memory_are_refused(tmp_path, monkeypatch):
+    def claims(path):
+        raise MemoryError
+
+    monkeypatch.setattr("robodyn_ros.study.results._read_stream", claims)
+    path = tmp_path / STREAM
+    path.write_bytes(b"")
+    with pytest.raises(RecordingError, match="cannot read results from .*MemoryError"):
+        Results.read(path)
