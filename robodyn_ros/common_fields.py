@@ -40,6 +40,7 @@ FILTER = Field("filter", "none", "Filter behind every controller but the safe on
                "the limits of the robot, as '+safety' behind the controller's name does", choices=tuple(FILTERS))
 
 
-def filtered_name(controller: str, filter_name: str) -> str:
-    """Name of a controller behind a filter; one that names the filter itself stays as it is."""
-    return controller.removesuffix(FILTERS[filter_name]) + FILTERS[filter_name]
+def filtered_name(controller: str, filter_name: str | None) -> str:
+    """Name of a controller behind a filter, None: none; one that names the filter itself stays as it is."""
+    suffix = FILTERS[filter_name or FILTER.default]
+    return controller.removesuffix(suffix) + suffix

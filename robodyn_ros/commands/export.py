@@ -18,7 +18,7 @@ from typing import Any
 
 from robodyn_ros.commands.law_parameters import add_set_option, given_parameters
 from robodyn_ros.commands.options import Subparsers, add_filter_option, add_options, add_robot_options, given_robot
-from robodyn_ros.common_fields import DELAY, FILTER, PERIOD, STEP, filtered_name
+from robodyn_ros.common_fields import DELAY, PERIOD, STEP, filtered_name
 from robodyn_ros.fields import Field
 
 TARGETS = ("c", "ros2_control")
@@ -99,7 +99,7 @@ def _files(options: Namespace) -> dict[str, str]:
     if os.path.exists(options.output):  # which is False where it cannot be looked at
         raise InputError(f"export: '{options.output}' exists; name a new folder, or remove it")
     if options.law:
-        options.law = filtered_name(options.law, options.filter or FILTER.default)
+        options.law = filtered_name(options.law, options.filter)
     robot = given_robot(options)
     if to_ros2_control:
         return _package(options, robot)
@@ -120,21 +120,17 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
         robot.model.check_inertia()  # before actuators are made for no joints
         step = STEP.default if options.step is None else options.step
         return [plant_source(simulated_plant(robot.model, step, options.actuators), options.precision)]
-    law = _law(options, robot)
+    law = _law(options, robot, _actuators(options, robot))
     return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision),
             delay_source(law.robot, options.precision)]
 
 
 def _package(options: Namespace, robot: Any) -> dict[str, str]:
     """The files of a package for ros2_control."""
-    from robodyn_ros.actuation.configuration import HardwareSettings
     from robodyn_ros.export import ros2_control_package
 
-    actuators = None
-    if options.actuators:
-        actuators = HardwareSettings.named(options.actuators).joint_actuators(robot.model)
-    law = _law(options, robot)
-    return ros2_control_package(law, _name(options.law), actuators)
+    actuators = _actuators(options, robot)
+    return ros2_control_package(_law(options, robot, actuators), _name(options.law), actuators)
 
 
 def _name(law: str) -> str:
@@ -144,12 +140,18 @@ def _name(law: str) -> str:
     return prefix(law)
 
 
-def _law(options: Namespace, robot: Any) -> Any:
-    """The law with the gains for the timing, and some set anew."""
+def _actuators(options: Namespace, robot: Any) -> Any:
+    """The actuators of the file given; None: none was."""
     from robodyn_ros.actuation.configuration import HardwareSettings
+
+    return HardwareSettings.named(options.actuators).joint_actuators(robot.model) if options.actuators else None
+
+
+def _law(options: Namespace, robot: Any, actuators: Any) -> Any:
+    """The law with the gains for the timing, and some set anew."""
     from robodyn_ros.control.registry import make_controller
 
     robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)
-    if options.actuators:
-        robot = robot.with_springs(HardwareSettings.named(options.actuators).joint_actuators(robot.model).springs)
+    if actuators is not None:
+        robot = robot.with_springs(actuators.springs)
     return make_controller(options.law, robot, given_parameters(options.set, [options.law], robot).get(options.law))

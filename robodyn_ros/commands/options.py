@@ -75,7 +75,7 @@ def named_controllers(options: Namespace, defaults: Iterable[str] | None = None)
     """Return the controllers that were named with `add_task_options`, otherwise ``defaults``, or those given there."""
     named = [*options.more_controllers, *options.controllers]
     chosen = named or list(options.default_controllers if defaults is None else defaults)
-    return [filtered_name(name, options.filter or FILTER.default) for name in chosen]
+    return [filtered_name(name, options.filter) for name in chosen]
 
 
 def add_filter_option(parser: ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from robodyn_ros.commands.options import Subparsers, add_filter_option
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.common_fields import FILTER, filtered_name
+from robodyn_ros.common_fields import filtered_name
 from robodyn_ros.errors import PluginError, RobodynError
 
 FAILED = 1
@@ -62,7 +62,7 @@ def run_swap(options: Namespace) -> int:
         from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 
     stay_on_this_machine()
-    controller = filtered_name(options.controller, options.filter or FILTER.default)
+    controller = filtered_name(options.controller, options.filter)
     space = options.namespace.strip("/")
     node = options.node or (f"/{space}/controller" if space else "/controller")
     with ControllerClient("swap", node, namespace=options.namespace) as client:
