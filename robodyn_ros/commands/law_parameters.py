@@ -40,6 +40,7 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
     from robodyn_ros.fields import is_named
 
     owners = {prefix(law): law for law in laws}
+    flat: dict[str, Any] = {}  # by law; default gains take their time
     values: dict[str, dict[str, Any]] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -52,7 +53,7 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
             (law,), wanted = owners.values(), name
         else:
             raise InputError(f"--set {name}: {unknown('law', before, list(owners))}")
-        rows = load_controller(law).Parameters().flat(robot)
+        rows = flat[law] = flat.get(law) or load_controller(law).Parameters().flat(robot)
         meant = [row for row in rows if row.name.count(".") == wanted.count(".") and is_named(row.name, wanted)]
         if not meant:
             raise InputError(f"--set {name}: {law}: {unknown('parameter', wanted, [row.name for row in rows])}")
