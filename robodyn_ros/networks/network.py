@@ -18,13 +18,16 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.compile.traced_array import is_traced
-from robodyn_ros.errors import CompileError, InputError, RobodynError
+from robodyn_ros.errors import CompileError, InputError, RobodynError, escaped, shown
 from robodyn_ros.networks.onnx_file import NetworkGraph, NetworkNode
 from robodyn_ros.networks.operators import OPERATORS, UnsupportedOperator, apply
 from robodyn_ros.optional_packages import require
 
 OLDEST_OPSET = 13
 """Versions of the operators from which `operators` has their form."""
+
+MOST_NUMBERS = 32 * 2**20
+"""Numbers of all results of one evaluation together."""
 
 Shape = tuple[int, ...]
 
@@ -104,7 +107,8 @@ def _fitting(graph: NetworkGraph, name: str, size: int | None) -> Shape:
         lengths = [*[1] * (free - 1), left]
         return tuple(lengths.pop(0) if length is None else length for length in declared)
     text = ", ".join("any" if length is None else str(length) for length in declared)
-    raise InputError(f"{graph.path}: input '{name}' of shape ({text}) has {known} numbers, but {size} are given to it")
+    raise InputError(f"{graph.path}: input {shown(name)} of shape ({text}) has {known} numbers, but {size} are "
+                     "given to it")
 
 
 def _folded(graph: NetworkGraph, inputs: Mapping[str, Any]) -> tuple[list[NetworkNode], dict[str, Any]]:
@@ -113,12 +117,16 @@ def _folded(graph: NetworkGraph, inputs: Mapping[str, Any]) -> tuple[list[Networ
         raise UnsupportedOperator(f"version {graph.opset} of the operators, below {OLDEST_OPSET},")
     for node in graph.nodes:
         if node.operator not in OPERATORS:
-            raise UnsupportedOperator(f"operator {node.operator}")
+            raise UnsupportedOperator(f"operator {escaped(node.operator)}")
     known: dict[str, Any] = {**graph.constants}
     shapes: dict[str, Any] = {**known, **inputs}
-    left = []
+    left, count = [], 0
     for node in graph.nodes:
         results = _evaluated(graph, node, shapes)
+        count += sum(map(np.size, results.values()))
+        if count > MOST_NUMBERS:
+            raise InputError(f"{graph.path}: expected operators whose results have at most {MOST_NUMBERS} numbers "
+                             "together, received more; is it the network of a policy?")
         shapes |= results
         fixed = node.operator == "Shape" or all(name in known for name in node.inputs if name)
         known.update(results if fixed else {})
@@ -136,8 +144,9 @@ def _evaluated(graph: NetworkGraph, node: NetworkNode, known: Mapping[str, Any])
         results = apply(node.operator, given, attributes)
     except RobodynError:
         raise
-    except (ValueError, IndexError, TypeError, AttributeError) as error:
-        raise InputError(f"{graph.path}: operator {node.operator} for '{node.outputs[0] if node.outputs else ''}': "
+    except (ValueError, IndexError, TypeError, AttributeError, ArithmeticError) as error:
+        result = shown(node.outputs[0] if node.outputs else "")
+        raise InputError(f"{graph.path}: operator {node.operator} for {result}: "
                          f"{' '.join(str(error).split())}") from error
     if len(results) < len([name for name in node.outputs if name]):
         raise UnsupportedOperator(f"operator {node.operator} with {len(node.outputs)} results")
@@ -162,9 +171,10 @@ def _in_onnx_runtime(graph: NetworkGraph) -> Callable[[Mapping[str, Any]], dict[
         try:
             results: Sequence[Any] = session.run(list(graph.outputs), {
                 name: value.astype(kinds[name]) for name, value in inputs.items() if name in kinds})
+            return {name: np.asarray(value, dtype=np.float64)
+                    for name, value in zip(graph.outputs, results, strict=True)}
         except Exception as error:
             raise InputError(f"{graph.path}: ONNX Runtime cannot evaluate it: {_first_line(error)}") from error
-        return {name: np.asarray(value, dtype=np.float64) for name, value in zip(graph.outputs, results, strict=True)}
 
     return run
 

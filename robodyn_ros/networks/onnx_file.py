@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.bounded_files import read_file
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.errors import InputError, escaped, shown
 from robodyn_ros.optional_packages import require
 
 LARGEST_ONNX = 64 * 2**20
@@ -183,7 +183,8 @@ def _shape(path: Path, given: Any) -> tuple[int | None, ...]:
     from onnx import TensorProto
 
     kind = given.type.tensor_type
-    name = TensorProto.DataType.Name(kind.elem_type) if given.type.HasField("tensor_type") else "no array"
+    names = {number: name for name, number in TensorProto.DataType.items()}
+    name = names.get(kind.elem_type, "an unknown type") if given.type.HasField("tensor_type") else "no array"
     if name not in _FLOATS:
         raise InputError(f"{path}: input {shown(given.name)}: expected floats, received {name}")
     if not kind.HasField("shape"):
@@ -196,8 +197,8 @@ def _check_order(path: Path, nodes: tuple[NetworkNode, ...], known: set[str], ou
     for node in nodes:
         for name in node.inputs:
             if name and name not in known:
-                raise InputError(f"{path}: operator {node.operator} takes {shown(name)}, which nothing before it "
-                                 "gives: the network has a circle, or its file is damaged")
+                raise InputError(f"{path}: operator {escaped(node.operator)} takes {shown(name)}, which nothing before "
+                                 "it gives: the network has a circle, or its file is damaged")
         known.update(node.outputs)
     for name in outputs:
         if name not in known:

@@ -28,6 +28,10 @@ Values = tuple[Any, ...]
 """Results of an operator."""
 
 
+LARGEST_RESULT = 1_000_000
+"""Numbers of a result that is larger than its arguments; a kilobyte of a file can ask for terabytes."""
+
+
 class UnsupportedOperator(CompileError):
     """An operator, or an option of one, that has no form here."""
 
@@ -42,6 +46,8 @@ def apply(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -
 
     Raises:
         UnsupportedOperator: There is no form of it, or none with these arguments and attributes.
+        ValueError: Its result would have more than `LARGEST_RESULT` numbers; arguments that do not fit raise this and
+            other errors of NumPy and Python.
     """
     function = OPERATORS.get(operator)
     if function is None:
@@ -50,8 +56,37 @@ def apply(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -
         inspect.signature(function).bind(*inputs, **attributes)
     except TypeError as error:
         raise UnsupportedOperator(f"operator {operator} with other arguments: {error}") from None
+    count = _most_numbers(operator, inputs, attributes)
+    if count > max([LARGEST_RESULT, *map(np.size, inputs)]):
+        raise ValueError(f"expected a result of at most {LARGEST_RESULT} numbers, received one of {count}")
     result = function(*inputs, **attributes)
     return result if isinstance(result, tuple) else (result,)
+
+
+def _most_numbers(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
+    """Numbers of the result of an operator whose result can be larger than its arguments, before it is made; else 0."""
+    shapes = [np.shape(each) for each in inputs if each is not None]
+    match operator:
+        case "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Clip" | "LayerNormalization":
+            return math.prod(np.broadcast_shapes(*shapes))
+        case "MatMul":
+            left, right = shapes
+            return math.prod((*np.broadcast_shapes(left[:-2], right[:-2]), *left[-2:-1], *right[-1:]))
+        case "Gemm":
+            product = (shapes[0][attributes.get("transA", 0)], shapes[1][1 - attributes.get("transB", 0)])
+            return math.prod(np.broadcast_shapes(product, *shapes[2:]))
+        case "GRU" | "LSTM":  # the gates of all steps
+            initial = np.shape(inputs[5])[1:2] if len(inputs) > 5 else ()
+            return shapes[0][0] * max(shapes[0][1], *initial, 0) * max(shapes[1][1], shapes[2][1])
+        case "Concat":
+            return sum(map(math.prod, shapes))
+        case "Gather":
+            return math.prod(shapes[0]) * math.prod(shapes[1]) // max(1, shapes[0][attributes.get("axis", 0)])
+        case "ConstantOfShape":
+            return math.prod(_whole(inputs[0]))
+        case "Expand":
+            return math.prod(np.broadcast_shapes(shapes[0], _whole(inputs[1])))
+    return 0
 
 
 def _require(fits: bool, what: str) -> None:
@@ -171,15 +206,11 @@ def _constant(*, value: Any = None, value_float: float | None = None, value_floa
 
 
 def _constant_of_shape(shape: Any, *, value: Any = None) -> Any:
-    lengths = _whole(shape)
-    _require(0 <= math.prod(lengths) <= _LARGEST_ARRAY, "operator ConstantOfShape of that size")
-    return np.full(lengths, 0.0 if value is None else np.ravel(value)[0])
+    return np.full(_whole(shape), 0.0 if value is None else np.ravel(value)[0])
 
 
 def _expand(x: Any, shape: Any) -> Any:
-    lengths = np.broadcast_shapes(x.shape, _whole(shape))
-    _require(math.prod(lengths) <= _LARGEST_ARRAY, "operator Expand to that size")
-    return np.broadcast_to(x, lengths)
+    return np.broadcast_to(x, np.broadcast_shapes(x.shape, _whole(shape)))
 
 
 def _cast(x: Any, *, to: int, saturate: int = 1) -> Any:
@@ -252,7 +283,6 @@ def _lstm(x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, init
     return np.stack(outputs)[:, None], state[None], cell[None]
 
 
-_LARGEST_ARRAY = 1e6
 _FLOAT_TYPES = (1, 10, 11)  # FLOAT, FLOAT16, DOUBLE of TensorProto.DataType
 _WHOLE_TYPES = (6, 7)  # INT32, INT64
 

@@ -8,6 +8,7 @@
 
 """Networks of ONNX files: equal to ONNX Runtime's, traced or not; files that cannot be used are one line."""
 
+import resource
 import subprocess
 import sys
 
@@ -229,6 +230,86 @@ def test_files_that_cannot_be_used_are_one_line(tmp_path, spoil, said):
     with pytest.raises(InputError) as caught:
         Network(read_onnx(path), {})
     assert said in str(caught.value) and str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+
+
+def with_unknown_type(made):
+    made.graph.input[0].type.tensor_type.elem_type = 999
+
+
+def with_axis_of_a_number(made):
+    made.graph.node[0].CopyFrom(helper.make_node("LayerNormalization", ["one", "one"], ["y0"]))
+    made.graph.initializer.append(weights("one", np.float32(1.0)))
+
+
+def with_name_of_two_lines(made):
+    made.graph.node[0].input[0] = "w\n0"
+    made.graph.node[0].op_type = "Gemm\n"
+
+
+def growing(*rows):
+    """Puts operators before the network whose results are far larger than their arguments."""
+    def spoil(made):
+        nodes = [helper.make_node(operator, given, [f"g{place}"], **options)
+                 for place, (operator, given, options) in enumerate(rows)]
+        nodes.append(helper.make_node("ReduceSum", [f"g{len(rows) - 1}"], ["number"]))
+        made.graph.initializer.extend([weights("long", np.array([1, 10**6])), weights("high", np.array([10**6, 1])),
+                                       weights("ones", np.ones((1, 40_000))), weights("index", np.zeros(10**5, int)),
+                                       weights("layer", np.ones((1, 40_000, 1)))])
+        whole = list(made.graph.node)
+        del made.graph.node[:]
+        made.graph.node.extend([*nodes, *whole])
+    return spoil
+
+
+DOUBLED = [("Concat", ["ones", "ones"], {"axis": 0}),
+           *[("Concat", [f"g{place}", f"g{place}"], {"axis": 0}) for place in range(20)]]
+
+
+@pytest.mark.parametrize("spoil, said", [
+    (with_unknown_type, "input 'obs': expected floats, received an unknown type"),
+    (with_axis_of_a_number, "operator LayerNormalization for 'y0': "), (with_name_of_two_lines, r"takes 'w\n0'"),
+    (growing(("ConstantOfShape", ["long"], {}), ("ConstantOfShape", ["high"], {}), ("Add", ["g0", "g1"], {})),
+     "operator Add for 'g2': expected a result of at most 1000000 numbers, received one of 1000000000000"),
+    (growing(("Transpose", ["ones"], {}), ("MatMul", ["g0", "ones"], {})), "operator MatMul for 'g1': expected"),
+    (growing(("Gemm", ["ones", "ones"], {"transA": 1})), "operator Gemm for 'g0': expected a result"),
+    (growing(("Gather", ["ones", "index"], {"axis": 1}), ("Unsqueeze", ["g0", "axes"], {}),
+             ("Gather", ["g1", "index"], {"axis": 0})), "operator Gather for 'g2': expected a result"),
+    (growing(*DOUBLED), "operator Concat for 'g4': expected a result"),
+    (growing(("Expand", ["ones", "high"], {})), "operator Expand for 'g0': expected a result"),
+    (growing(("ConstantOfShape", ["long"], {}), ("ConstantOfShape", ["high"], {}), ("Clip", ["g0", "g1"], {})),
+     "operator Clip for 'g2': expected a result"),
+    (growing(("Reshape", ["ones", "steps"], {}), ("GRU", ["g0", "layer", "layer"], {})),
+     "operator GRU for 'g1': expected a result"),
+    (growing(*[("Neg", ["g" + str(place - 1) if place else "ones"], {}) for place in range(1000)]),
+     "at most 33554432 numbers together"),
+])
+def test_operators_that_nothing_could_evaluate_are_one_line(tmp_path, spoil, said):
+    made = simple()
+    spoil(made)
+    made.graph.initializer.extend([weights("axes", np.array([0])), weights("steps", np.array([1, 40_000, 1]))])
+    path = tmp_path / "network.onnx"
+    path.write_bytes(made.SerializeToString())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError) as caught:
+        Network(read_onnx(path), {})
+    assert said in str(caught.value) and str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024
+
+
+def test_large_weights_may_be_changed_before_they_are_used(tmp_path):
+    made = simple()
+    made.graph.initializer.append(weights("large", np.ones((1200, 1000))))
+    made.graph.initializer.append(weights("half", np.float32(0.5)))
+    made.graph.node.insert(0, helper.make_node("Mul", ["large", "half"], ["unused"]))
+    assert not Network(read_onnx(written(tmp_path, made)), {}).uncompiled_reason
+
+
+def test_results_that_are_no_array_of_numbers_are_one_line(tmp_path):
+    nodes = [helper.make_node("Transpose", ["x"], ["t"]), helper.make_node("SequenceConstruct", ["x", "t"], ["y"])]
+    made = model(nodes,
+                 [float_input("x", 2, 3)], [helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)])
+    with pytest.raises(InputError, match="ONNX Runtime cannot evaluate it"):
+        Network(read_onnx(written(tmp_path, made)), {})
 
 
 def test_other_files_are_one_line(tmp_path):
