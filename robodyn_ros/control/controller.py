@@ -224,8 +224,16 @@ class Law(Controller, Generic[P, R, M]):
         """Names of all numbers of the memory where they are worth showing, such as estimates; otherwise empty."""
         return ()
 
+    def check_start(self, state: State) -> None:  # noqa: B027  (most laws can begin anywhere)
+        """Raise `InputError` where the law must not begin; called by `activate`, and for every start of a rollout."""
+
     def activate(self, state: State) -> None:
-        """Start over with the initial memory."""
+        """Start over with the initial memory.
+
+        Raises:
+            InputError: The law must not begin at this state.
+        """
+        self.check_start(state)
         self.memory = initial_memory(self, own_inputs(self._completed(state), None)[0])
         self._active = True
 

@@ -554,9 +554,9 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             return Filtering(super().initial_memory(state), np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n),
                              np.zeros(n), np.array(state.v), np.zeros(n))
 
-        def activate(self, state: State) -> None:
+        def check_start(self, state: State) -> None:
             check_start(self.robot, self.parameters, state)
-            super().activate(state)
+            super().check_start(state)
 
         def memory_names(self) -> tuple[str, ...]:
             first = initial_memory(self, State(0.0, 0.0, np.zeros(self.robot.n), np.zeros(self.robot.n)))

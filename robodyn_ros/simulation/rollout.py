@@ -170,7 +170,8 @@ class ClosedLoop:
                 compiled program.
 
         Raises:
-            InputError: The robot would start inside a surface, or a value of the sample does not fit.
+            InputError: The robot would start inside a surface, or where the law must not begin, or a value of the
+                sample does not fit.
             CompileError: ``compiled`` is False, and the controller cannot be traced.
             PluginError: A controller that runs uncompiled raised, or returned something else than efforts; or an effort
                 is not finite.
@@ -236,8 +237,8 @@ class ClosedLoop:
 
         Raises:
             InputError: Neither parameters nor positions nor samples say how many robots there are, their numbers
-                differ, a value of a sample does not fit, a robot would start inside a surface, or ``client`` computes
-                no scores, or has ``threads`` beside it.
+                differ, a value of a sample does not fit, a robot would start inside a surface or where the law must not
+                begin, or ``client`` computes no scores, or has ``threads`` beside it.
             PluginError: As for `run`.
             ClusterError: The cluster cannot be used any more.
         """
@@ -271,12 +272,12 @@ class ClosedLoop:
                   for i in range(count if values.keys() & set(START) else 1)]
         for start in starts:
             self.plant.check_start(start.q)
+        memories = [self._memory(start) for start in starts]
         if client is not None:
             if parameters is not None:
                 values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
             return client.scores(self, scenario, values)
         packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-        memories = [self._memory(start) for start in starts]
         if values.keys() & set(START):
             given["state"] = _stacked([self.plant.state(start.q, start.v) for start in starts])
         if self._has_own_inertias(values):
@@ -418,7 +419,11 @@ class ClosedLoop:
         return {} if memory is None else {"carry.memory": memory}
 
     def _memory(self, scenario: Scenario, parameters: Parameters | None = None) -> Any:
-        """The initial memory of the law, with its own parameters or others."""
+        """The initial memory of the law, with its own parameters or others.
+
+        Raises:
+            InputError: The law must not begin there.
+        """
         if not isinstance(self.controller, Law):
             return None
         law = self.controller
@@ -431,7 +436,9 @@ class ClosedLoop:
             state = State(*state[:5], *motors)
         if scenario.signals is not None:
             state = state._replace(inputs=next(scenario.inputs(noisy=False)).inputs)
-        return initial_memory(law, state_form(type(law), self.robot.n).completed(state))
+        state = state_form(type(law), self.robot.n).completed(state)
+        law.check_start(state)
+        return initial_memory(law, state)
 
     def _has_own_inertias(self, values: Mapping[str, Array]) -> bool:
         """Whether robots differ in a model of the law that is in its parameters, not in its dynamics."""
@@ -469,7 +476,8 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
 
     Args:
         robot: The robot; its ``timing`` has the control period.
-        controller: Name of an installed controller, ``package.module:Class``, or a controller.
+        controller: Name of an installed controller, ``package.module:Class``, or a controller; a name with
+            ``+safety`` behind it has the safety filter.
         trajectory: Trajectory to follow; None: hold the start.
         duration: How long [s]; None: until the trajectory ends.
         parameters: Parameters of the controller; None: the defaults, or those that the controller has.

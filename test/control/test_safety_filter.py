@@ -278,6 +278,17 @@ def test_a_start_beyond_a_limit_is_refused():
         law.activate(State(0.0, 0.0, np.zeros(6), np.zeros(6)))
 
 
+def test_rollouts_refuse_a_start_beyond_a_limit_too():
+    """Of the scenario, or of one of many robots, before anything moves."""
+    low, high = np.array([0.5, -1.0, 1.2, 0.3, 0.8, 0.0]), np.array([0.5, -1.5, 1.2, 0.3, 0.8, 0.0])  # 0.32 m, 0.58 m
+    law = Filtered(ROBOT, Filtered.Parameters(safety_planes="0 0 1 0.4"))
+    assert ROBOT.dynamics().forward_kinematics(rollout(ROBOT, law, duration=0.1, q=high).q[-1])[2, 3] > 0.4
+    with pytest.raises(InputError, match="is 0.080 m beyond the plane"):
+        rollout(ROBOT, law, duration=0.1, q=low)
+    with pytest.raises(InputError, match="is 0.080 m beyond the plane"):
+        rollout_scores(ROBOT, law, {"start.q": np.stack([high, low])}, duration=0.1)
+
+
 @pytest.mark.parametrize("own", [{"safety_box": "-1 -1 -1 1 1 1", "safety_spheres": "0 0 0 2"},
                                  {"safety_planes": "0 0 1 0.5; 0 0 -1 -0.4"}])
 def test_limits_that_contradict_each_other_are_one_line_before_anything_moves(own):

@@ -277,14 +277,9 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
                 *(f"{row}.slack" for row in rows),
                 *(f"{joint}.{what}" for what in ("disturbance", "velocity", "acceleration") for joint in joints))
 
-    def activate(self, state: State) -> None:
-        """As in `Law`.
-
-        Raises:
-            InputError: The tip is beyond a limit of its position.
-        """
+    def check_start(self, state: State) -> None:
+        """Refuse a start where the tip is beyond a limit of its position."""
         check_start(self.robot, self.parameters, state)
-        super().activate(state)
 
 
 def _dampings(parameters: TaskPriorityParameters, mobility: Array) -> list[Any]:
