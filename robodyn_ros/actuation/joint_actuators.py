@@ -248,7 +248,8 @@ class JointActuators:
     @cached_property
     def has_gear_friction(self) -> NDArray[np.bool_]:
         """Whether a joint has a motor with friction or a gear with losses, shape (n,)."""
-        return self.is_motor & ((constants(self.efficiency, traced=0.0) < 1.0) | (self.motor_friction > 0.0)
+        return self.is_motor & ((constants(self.efficiency, traced=0.0) < 1.0)
+                                 | (constants(self.motor_friction, traced=1.0) > 0.0)
                                  | (constants(self.static_loss, traced=1.0) > 0.0))
 
     @cached_property
@@ -280,13 +281,23 @@ class JointActuators:
     @cached_property
     def has_heat(self) -> NDArray[np.bool_]:
         """Whether a joint has a motor with a thermal model, shape (n,)."""
-        return self.is_motor & (self.thermal_resistance > 0.0)
+        return self.is_motor & (constants(self.thermal_resistance, traced=1.0) > 0.0)
+
+    @cached_property
+    def derates(self) -> NDArray[np.bool_]:
+        """Whether the limits of a motor fall with its temperature, shape (n,)."""
+        return self.has_heat & is_limit(self.derating_start)
+
+    @cached_property
+    def has_loop(self) -> NDArray[np.bool_]:
+        """Whether the motor of a joint has a current loop, shape (n,)."""
+        return np.isin(np.arange(self.n), self.current_loops.joints)
 
     @cached_property
     def follows_temperature(self) -> bool:
         """Whether anything but the temperature itself depends on the temperature of a winding."""
-        depends = ((self.resistance_coefficient != 0.0) | (self.torque_constant_coefficient != 0.0)
-                   | np.isfinite(self.derating_start))
+        depends = ((constants(self.resistance_coefficient, traced=1.0) != 0.0)
+                   | (constants(self.torque_constant_coefficient, traced=1.0) != 0.0) | self.derates)
         return bool((self.has_heat & depends).any())
 
     @cached_property
@@ -342,14 +353,13 @@ class JointActuators:
         """
         rise, motor = temperature - AMBIENT_TEMPERATURE, self.motors.motor
         resistance, constant = (
-            np.where(self.has_heat & (own != 0.0), 1.0 + own * rise, 1.0)
+            np.where(self.has_heat & (constants(own, traced=1.0) != 0.0), 1.0 + own * rise, 1.0)
             for own in (self.resistance_coefficient, self.torque_constant_coefficient))
-        derates = self.has_heat & np.isfinite(self.derating_start)
-        start, end = np.where(derates, self.derating_start, 0.0), np.where(derates, self.derating_end, 1.0)
+        start, end = np.where(self.derates, self.derating_start, 0.0), np.where(self.derates, self.derating_end, 1.0)
         warm = replace(motor, resistance=motor.resistance * maximum(resistance, LEAST_SHARE),
                        torque_constant=motor.torque_constant * maximum(constant, LEAST_SHARE),
                        back_emf_constant=motor.back_emf_constant * maximum(constant, LEAST_SHARE))
-        left = np.where(derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
+        left = np.where(self.derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
         return replace(self, motors=replace(self.motors, motor=warm), derating=left, rated=self.motors)
 
     @cached_property
@@ -381,7 +391,7 @@ class JointActuators:
     @cached_property
     def greatest_current(self) -> Array:
         """Greatest current within the limits of current and torque, infinite without limits, shape (n,) [A]."""
-        limited = np.isfinite(self.torque_limit)
+        limited = is_limit(self.torque_limit)
         by_torque = np.where(limited, self.torque_limit, 1.0) / self.motors.motor.torque_constant
         limit = minimum(self.current_limit, np.where(limited, by_torque, np.inf))
         full = np.where(self.is_motor, limit, np.inf)
@@ -487,9 +497,22 @@ class JointActuators:
     @property
     def loop_bandwidth(self) -> Array:
         """k_I / (2 pi R_M) of the current loops, 0 where there is none, shape (n,) [Hz]."""
-        bandwidth, joints = np.zeros(self.n), self.current_loops.joints
-        bandwidth[joints] = self.current_loops.integral / (2.0 * np.pi * self.motors.motor.resistance[joints])
-        return bandwidth
+        return self.loop_integral / (2.0 * np.pi * self.motors.motor.resistance)
+
+    @property
+    def loop_proportional(self) -> Array:
+        """k_P of the current loops, 0 where there is none, shape (n,) [V/A]."""
+        return self._of_joints(self.current_loops.proportional)
+
+    @property
+    def loop_integral(self) -> Array:
+        """k_I of the current loops, 0 where there is none, shape (n,) [V/(A s)]."""
+        return self._of_joints(self.current_loops.integral)
+
+    def _of_joints(self, of_loops: Array) -> Array:
+        spread = np.zeros(self.n)
+        spread[self.current_loops.joints] = of_loops
+        return spread
 
     def regulated_line(self, line: EffortLine, asked: LoopDemand, v: NDArray[Any], step: float) -> EffortLine:
         """Return the line of `effort_line`, with that of current loops where they act.
@@ -569,7 +592,7 @@ class JointActuators:
         if (constants(self.static_loss, traced=1.0) > 0.0).any():
             share = share + self.static_loss * stribeck_decay(speed, self.loss_velocity)
         losses = share * abs(effort)
-        if self.motor_friction.any():
+        if (constants(self.motor_friction, traced=1.0) > 0.0).any():
             losses = losses + abs(self.motors.gear.ratio) * self.motor_friction
         return np.where(self.has_gear_friction, losses, 0.0)
 
@@ -603,7 +626,7 @@ class JointActuators:
         Returns:
             Shape (n,) [degrees Celsius]; as at the beginning where there is no thermal model.
         """
-        left = np.exp(-step / self.thermal_time_constant)
+        left = np.array([np.exp(-step / constant) for constant in self.thermal_time_constant])  # some may be traced
         settled = self.ambient_temperature + self.thermal_resistance * heat / step
         return np.where(self.has_heat, settled + left * (temperature - settled), temperature)
 

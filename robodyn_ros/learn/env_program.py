@@ -46,7 +46,17 @@ from robodyn_ros.simulation.closed_loop import (
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import greatest_speed, period_program, turning
 from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantState
-from robodyn_ros.simulation.quantities import MODEL, NOISES, QUANTITIES, SENSING, START, of_plant, varied_model
+from robodyn_ros.simulation.quantities import (
+    COMMANDS,
+    MODEL,
+    NOISES,
+    QUANTITIES,
+    SENSING,
+    START,
+    of_plant,
+    varied_model,
+    varied_plant,
+)
 from robodyn_ros.simulation.readings import encoder_motion
 from robodyn_ros.simulation.score import Sums
 
@@ -126,6 +136,7 @@ class EnvProgram:
         ticks: Control periods of an action.
         varied: Names of `QUANTITIES` that differ from robot to robot, without those of the start.
         longest_delay: Greatest delay of the measurements, if it is varied [control periods].
+        longest_command_delay: Likewise of commands.
     """
 
     robot: Robot
@@ -137,6 +148,7 @@ class EnvProgram:
     ticks: int
     varied: tuple[str, ...] = ()
     longest_delay: int | None = None
+    longest_command_delay: int | None = None
 
     @property
     def noisy(self) -> bool:
@@ -168,7 +180,8 @@ class EnvProgram:
 
     def first_memory(self) -> LoopMemory:
         """Return the memory before the first measurement."""
-        at_rest, carry = np.zeros(self.robot.n), first_carry(self.plant, None, None, self.longest_delay)
+        at_rest = np.zeros(self.robot.n)
+        carry = first_carry(self.plant, None, None, self.longest_delay, self.longest_command_delay)
         return LoopMemory(at_rest, at_rest, carry.line, carry.taken, carry.driver, self.observations.first_history())
 
     def step_procedure(self) -> Procedure:
@@ -186,7 +199,7 @@ class EnvProgram:
         saved = Saved(period.variables["state"], self.first_memory())
         variables = period.variables | self._variables() | {"saved": saved, "effort": (self.robot.n,)}
         statements: list[Statement] = [
-            Compute(self._act, ("action", "task", *_MOTION, "memory", *self._of_law),
+            Compute(self._act, ("action", "task", *_MOTION, "memory", *self._of_law, *self._commands),
                     ("memory", "effort", "command" if by_voltage else "command.effort")),
             *period.statements,
             Compute(self._measure, (*_MOTION, "memory", *self._noise, *self._sensors), "memory")]
@@ -233,6 +246,10 @@ class EnvProgram:
         return tuple(name for name in self.inputs if name in SENSING)
 
     @cached_property
+    def _commands(self) -> tuple[str, ...]:
+        return tuple(name for name in self.inputs if name in COMMANDS)
+
+    @cached_property
     def _of_law(self) -> tuple[str, ...]:
         return tuple(name for name in self.inputs if name.startswith(MODEL))
 
@@ -252,15 +269,16 @@ class EnvProgram:
     def _act(self, action: NDArray[Any], task: EpisodeTask, q: NDArray[Any], v: NDArray[Any], motors: MotorSide,
              memory: LoopMemory, *values: NDArray[Any]) -> tuple[LoopMemory, Any, Any]:
         """The inner law: its efforts, or voltages, and what they leave behind in the driver."""
-        dynamics, measured = self._dynamics(values), State(0.0, self.period, memory.q, memory.v)
+        of_law, of_driver = values[:len(self._of_law)], values[len(self._of_law):]
+        dynamics, measured = self._dynamics(of_law), State(0.0, self.period, memory.q, memory.v)
         asked = self.action.command(action, dynamics, measured, task.reference)
         if self.action.kind is ActionKind.VOLTAGE:
             nothing = np.zeros(self.robot.n)
             command = PlantCommand.of_effort(nothing)._replace(voltage=asked, by_voltage=np.ones(self.robot.n))
             return memory, nothing, command
         asked = commanded(self.plant, dynamics, memory.q, asked)
-        effort, driver = driven(self.plant, *encoder_motion(self.plant, q, v, motors), asked, memory.driver,
-                                self.period)
+        plant = varied_plant(self.plant, dict(zip(self._commands, of_driver, strict=True)))
+        effort, driver = driven(plant, *encoder_motion(plant, q, v, motors), asked, memory.driver, self.period)
         return memory._replace(driver=driver), effort, effort
 
     def _measure(self, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, memory: LoopMemory, *values: NDArray[Any]

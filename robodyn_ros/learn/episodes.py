@@ -85,11 +85,11 @@ def read_quantities(given: Mapping[str, Any] | None, plant: PlantModel) -> dict[
     return axes
 
 
-def longest_delay(axes: Mapping[str, Sequence[Axis]]) -> int | None:
-    """Return the greatest delay of the measurements [control periods]; None if it is not varied."""
-    if DELAY not in axes:
+def longest_delay(axes: Mapping[str, Sequence[Axis]], name: str = DELAY) -> int | None:
+    """Return the greatest delay of a quantity that is one [control periods]; None if it is not varied."""
+    if name not in axes:
         return None
-    return max(1, *(int(np.rint(axis.distribution.ppf(np.array([1.0 - 1e-12]))[0])) for axis in axes[DELAY]), 1)
+    return max(1, *(int(np.rint(axis.distribution.ppf(np.array([1.0 - 1e-12]))[0])) for axis in axes[name]), 1)
 
 
 class EpisodeStarts:

@@ -31,6 +31,7 @@ from robodyn_ros.optional_packages import missing
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.plant_model import Integrator, MotorSide, PlantModel
+from robodyn_ros.simulation.quantities import COMMAND_DELAY
 from robodyn_ros.timing import to_nanoseconds
 
 try:
@@ -164,7 +165,8 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
                              f"'{self.action.kind}', received those of the tip link")
         axes = read_quantities(quantities, self.plant)
         self._program = EnvProgram(robot, self.plant, self.observations, self.action, float(period), steps, ticks,
-                                   quantities_of_program(tuple(axes)), longest_delay(axes))
+                                   quantities_of_program(tuple(axes)), longest_delay(axes),
+                                   longest_delay(axes, COMMAND_DELAY))
         if targets is not None and self._program.follows is None:
             raise InputError("targets: no effect, because neither observations nor action follow a target; leave them "
                              "out, or observe error_q or error_pose")

@@ -38,6 +38,8 @@ from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import period_program, turning
 from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
 from robodyn_ros.simulation.quantities import (
+    COMMAND_DELAY,
+    COMMANDS,
     DELAY,
     MODEL,
     NOISES,
@@ -46,6 +48,7 @@ from robodyn_ros.simulation.quantities import (
     SENSING,
     of_plant,
     varied_model,
+    varied_plant,
 )
 from robodyn_ros.simulation.readings import encoder_motion, motor_side
 from robodyn_ros.simulation.score import Sums
@@ -197,7 +200,8 @@ def commanded(plant: PlantModel, dynamics: Dynamics, q: NDArray[Any], asked: NDA
     return result
 
 
-def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None) -> Carry:
+def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None,
+                longest_command_delay: int | None = None) -> Carry:
     """Return what the first tick begins with, for a law with this memory.
 
     Args:
@@ -205,10 +209,11 @@ def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int
         follows: Class of the references of the law; None if it follows none.
         memory: The initial memory of the law.
         longest_delay: Room for delayed measurements [control periods]; None: there is no delay.
+        longest_command_delay: Likewise of commands; None: their delay is that of the driver.
     """
     errors = 0 if follows is None else plant.n if follows is JointReference else 6
     line, taken = (None, None) if longest_delay is None else (np.zeros((longest_delay, 2, plant.n)), 0.0)
-    driver = None if plant.driver is None else plant.driver.first_memory()
+    driver = None if plant.driver is None else plant.driver.first_memory(longest_command_delay)
     return Carry(memory, line, taken, driver, Sums.zeros(errors, plant.n), 0.0)
 
 
@@ -230,7 +235,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         recorded: Whether ``motions``, a `TickMotion` of each tick, is recorded.
         noisy: Whether the law's measurements have noise.
         varied: Names of `QUANTITIES` whose values are inputs of the program, not built in.
-        longest_delay: Greatest delay of the measurements that the program has room for [control periods].
+        longest_delay: Greatest delay of measurements and commands that the program has room for [control periods].
         divides: Whether steps that are too long for the speed are divided, see `fast_motion`.
 
     Raises:
@@ -241,10 +246,11 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
     answer, form = traceable(law, packed), state_form(type(law), n)
     inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
-    sensing = [name for name in inputs if name in SENSING]
+    sensing, driving = ([name for name in inputs if name in group] for group in (SENSING, COMMANDS))
     moved = ("state", "command.effort") if form.senses else ()
     period = period_program(plant, steps, of_plant(varied), divides=divides)
-    carry = first_carry(plant, follows, answer.memory, longest_delay if DELAY in varied else None)
+    carry = first_carry(plant, follows, answer.memory, *(longest_delay if name in varied else None
+                                                         for name in (DELAY, COMMAND_DELAY)))
     variables = period.variables | {name: QUANTITIES[name].shape(plant) for name in inputs}
     given = TickInput(np.zeros(2), answer.reference, np.zeros((2, n)) if noisy else None,
                       form.record({}) if form.inputs else None)
@@ -256,8 +262,10 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
              parameters: NDArray[Any], wrench_tip: NDArray[Any], *values: Any
              ) -> tuple[Carry, TickMotion, NDArray[Any]]:
         sides, values = motor_side(plant, *values[:len(moved)]) if moved else (), values[len(moved):]
-        sensors = dict(zip(sensing, values, strict=False))
-        own = dict(zip((name.removeprefix(MODEL) for name in of_law), values[len(sensing):], strict=True))
+        by_name = dict(zip((*sensing, *driving, *of_law), values, strict=True))
+        sensors = {name: by_name[name] for name in sensing}
+        own = {name.removeprefix(MODEL): by_name[name] for name in of_law}
+        driver = varied_plant(plant, {name: by_name[name] for name in driving})
         position, velocity = encoder_motion(plant, q, v, motors)
         measured, after = sense(given, position, velocity, UNMEASURED if world is None else wrench_tip, sensors, before,
                                 sides)
@@ -265,7 +273,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
             asked, memory = answer.function(parameters, measured, given.reference, after.memory,
                                             model=varied_model(law.robot.model, own) if own else None)
         asked = commanded(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, asked)
-        after, motion = account(plant, follows, given, q, v, motors, asked, after._replace(memory=memory),
+        after, motion = account(driver, follows, given, q, v, motors, asked, after._replace(memory=memory),
                                 steps * plant.step, counted)
         return after, motion, motion.effort
 
@@ -273,7 +281,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         *([] if world is None else [
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
         Compute(tick, ("given", "state.q", "state.v", "state.motor_side", "carry", "parameters", "wrench_tip", *moved,
-                       *sensing, *of_law),
+                       *sensing, *driving, *of_law),
                 ("carry", "motion", "command.effort")),
         *period.statements,
     ]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.driver_profile import DriverProfile, EffortReport
 from robodyn_ros.actuation.friction import FrictionModel
+from robodyn_ros.checks import constants
 from robodyn_ros.compile import clip
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
@@ -63,6 +64,8 @@ class Driver:
         profile: What the driver does.
         model: The robot as the driver knows it: as it is described.
         friction: Friction of the joints as the driver knows it.
+        delay: Of commands, a whole number, may be traced [control periods]; None: that of the profile.
+        resolution: Step to which commands are rounded, shape (n,), may be traced [N m or N]; None: that of the profile.
 
     Raises:
         InputError: A value of the profile is out of its range.
@@ -71,10 +74,16 @@ class Driver:
     profile: DriverProfile
     model: RobotModel
     friction: FrictionModel
+    delay: Any = None
+    resolution: Any = None
 
     def __post_init__(self) -> None:
         """Check the values."""
-        _ = self._viscous, self._coulomb, self._resolution, self._effort_rate
+        _ = self._viscous, self._coulomb, self._effort_rate
+        if self.delay is None:
+            object.__setattr__(self, "delay", float(self.profile.delay))
+        if self.resolution is None:
+            object.__setattr__(self, "resolution", self.profile.per_joint("effort_resolution", self.model.n))
 
     @cached_property
     def _viscous(self) -> Array:
@@ -85,16 +94,16 @@ class Driver:
         return self.profile.per_joint("coulomb_compensation", self.model.n)
 
     @cached_property
-    def _resolution(self) -> Array:
-        return self.profile.per_joint("effort_resolution", self.model.n)
-
-    @cached_property
     def _effort_rate(self) -> Array | None:
         return None if self.profile.effort_rate is None else self.profile.per_joint("effort_rate", self.model.n)
 
-    def first_memory(self) -> DriverMemory:
-        """Return the memory before the first command."""
-        n, delay = self.model.n, self.profile.delay
+    def first_memory(self, longest_delay: int | None = None) -> DriverMemory:
+        """Return the memory before the first command.
+
+        Args:
+            longest_delay: Room for delayed commands [control periods]; None: as many as the profile has.
+        """
+        n, delay = self.model.n, self.profile.delay if longest_delay is None else longest_delay
         return DriverMemory(np.zeros(n), np.zeros((delay, n)) if delay else None, 0.0 if delay else None)
 
     def gravity(self, q: NDArray[Any]) -> NDArray[Any]:
@@ -122,10 +131,10 @@ class Driver:
         """
         passed, line, taken = command, memory.line, memory.taken
         if line is not None:
-            passed, line = delayed(command, line, taken, float(self.profile.delay))
+            passed, line = delayed(command, line, taken, self.delay)
             taken = taken + 1.0
-        if self._resolution.any():
-            passed = encoded(passed, self._resolution)
+        if constants(self.resolution, traced=1.0).any():
+            passed = encoded(passed, self.resolution)
         if self._effort_rate is not None:  # as libfranka's limitRate
             most = period * self._effort_rate
             passed = memory.last + clip(passed - memory.last, -most, most)

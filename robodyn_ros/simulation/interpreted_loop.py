@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.driver_profile import MOST_DELAY
 from robodyn_ros.compile import Compute, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.compile.program import Statement
@@ -44,7 +45,16 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import period_program, turning
 from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
-from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
+from robodyn_ros.simulation.quantities import (
+    COMMAND_DELAY,
+    COMMANDS,
+    DELAY,
+    NOISES,
+    QUANTITIES,
+    SENSING,
+    of_plant,
+    varied_plant,
+)
 from robodyn_ros.simulation.readings import encoder_motion, motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Sums
@@ -89,6 +99,8 @@ class InterpretedLoop:
         self.seconds = 0.0
         self._controller, self._plant, self._steps, self._engine = controller, plant, steps, engine
         self._in_plant, self._bounds = of_plant(varied), {}  # type: tuple[str, ...], dict[bool, Bound]
+        self._driving = tuple(name for name in varied if name in COMMANDS)
+        self._longest_command_delay = MOST_DELAY if COMMAND_DELAY in varied else None
 
     def _bound(self, divides: bool) -> Bound:
         """What a tick computes after the law: limits, score, and steps of the plant; with divided steps or others."""
@@ -98,25 +110,27 @@ class InterpretedLoop:
         typical = {name: QUANTITIES[name].typical_value(plant) for name in self._in_plant}
         period = period_program(plant, "steps", self._in_plant, divides=divides, typical=typical)
         reference, counted = example_reference(follows, plant.n), counted_errors(self._controller)
-        carry = first_carry(plant, follows, None, None)
+        carry = first_carry(plant, follows, None, None, self._longest_command_delay)
         variables = period.variables | {
             "given": TickInput(np.zeros(2), reference), "carry": carry, "asked": (plant.n,), "wrench_tip": (6,),
-            "motion": TickMotion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error)}
+            "motion": TickMotion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error),
+            **{name: QUANTITIES[name].shape(plant) for name in self._driving}}
 
         def after_law(given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, asked: NDArray[Any],
-                      before: Carry) -> tuple[Any, ...]:
-            carry, motion = account(plant, follows, given, q, v, motors, asked, before, self._steps * plant.step,
+                      before: Carry, *values: NDArray[Any]) -> tuple[Any, ...]:
+            driver = varied_plant(plant, dict(zip(self._driving, values, strict=True)))
+            carry, motion = account(driver, follows, given, q, v, motors, asked, before, self._steps * plant.step,
                                     counted)
             return carry, motion, motion.effort
 
         program: list[Statement] = [
-            Compute(after_law, ("given", "state.q", "state.v", "state.motor_side", "asked", "carry"),
+            Compute(after_law, ("given", "state.q", "state.v", "state.motor_side", "asked", "carry", *self._driving),
                     ("carry", "motion", "command.effort")),
             *period.statements]
         if world is not None:
             program.append(Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"),
                                    "wrench_tip"))
-        inputs = [*period.inputs, "given", "asked", "carry"]
+        inputs = [*period.inputs, "given", "asked", "carry", *self._driving]
         outputs = ["state", "carry", "motion", "wrench_tip", "peak"]
         self._bounds[divides] = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
         return self._bounds[divides]
@@ -140,7 +154,7 @@ class InterpretedLoop:
         """
         bound, begin = self._bound(divides), perf_counter()
         before = self._controller.parameters
-        for name in of_plant(values):
+        for name in (*of_plant(values), *self._driving):
             bound[name] = values[name]
         self._controller.parameters = parameters
         motions: list[TickMotion] = []
@@ -175,7 +189,8 @@ class InterpretedLoop:
         bound["state"], bound["solution.contact_force"] = plant.state(scenario.q, scenario.v), np.zeros(
             (plant.surroundings.pairs, 3))
         bound["wrench_tip"], bound["peak"] = np.zeros(6), 0.0
-        carry = first_carry(plant, follows, None, int(values[DELAY]) if DELAY in values else None)
+        carry = first_carry(plant, follows, None, int(values[DELAY]) if DELAY in values else None,
+                            self._longest_command_delay)
         bound["carry"] = carry._replace(line=None, taken=None)
         q, v, sensed, given = bound["state.q"], bound["state.v"], UNMEASURED, bound["given"]
         if engine is not None:

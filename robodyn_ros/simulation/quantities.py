@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.configuration import ActuatorSettings, TransmissionSettings
 from robodyn_ros.actuation.current_loop import CurrentLoopSettings
+from robodyn_ros.actuation.driver_profile import GENERIC, DriverProfile
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
 from robodyn_ros.actuation.motor_catalogue import MotorFigures
@@ -54,8 +55,15 @@ RESOLUTION, DELAY = "sensing.position_resolution", "sensing.delay"
 
 LOOP_BANDWIDTH = "motor.current_loop_bandwidth"
 
+LOOP_GAINS = ("motor.current_loop_proportional", "motor.current_loop_integral")
+
 HARMONICS = {"motor.cogging", "motor.torque_ripple"}
 """Factors on what motors do periodically with their angles."""
+
+COMMAND_DELAY = "command.delay"
+
+COMMANDS = (COMMAND_DELAY, "command.resolution")
+"""Quantities of the driver between law and drives."""
 
 SENSING = (*NOISES, RESOLUTION, DELAY)
 """Quantities of the sensors, see `sensing`."""
@@ -73,15 +81,13 @@ class Quantity(Field):
         nominal: The path of the field of a plant that it stands for, such as ``friction.viscous``; or the number that
             changes nothing; None: that of the scenario.
         needs: Quantity without which it has no effect; empty for none.
-        of_motors: Whether it has an effect only on joints with motors.
-        of_springs: Likewise only on elastic joints.
+        only: Attribute of `JointActuators`, which joints it has an effect on, shape (n,); empty: all.
     """
 
     axes: tuple[str | int, ...] = ()
     nominal: str | float | None = None
     needs: str = ""
-    of_motors: bool = False
-    of_springs: bool = False
+    only: str = ""
 
     def shape(self, plant: PlantModel) -> tuple[int, ...]:
         """Return the shape of a value for a plant."""
@@ -105,7 +111,7 @@ class Quantity(Field):
 
 T = TypeVar("T")
 
-_MOTOR = "actuators.motors.motor"
+_MOTOR, _LOOP = "actuators.motors.motor", "motor.current_loop"
 
 
 def _quantity_of(own: Field, name: str, axes: tuple[str | int, ...], nominal: str | float | None, **changes: Any
@@ -116,12 +122,16 @@ def _quantity_of(own: Field, name: str, axes: tuple[str | int, ...], nominal: st
 
 
 def _motor(kind: type, field: str, name: str, path: str, **changes: Any) -> Quantity:
-    return _quantity_of(declared(kind)[field], name, (JOINT,), f"actuators.{path}", of_motors=True, **changes)
+    return _quantity_of(declared(kind)[field], name, (JOINT,), f"actuators.{path}", **{"only": "is_motor"} | changes)
+
+
+def _loop(field: str, path: str, **changes: Any) -> Quantity:
+    return _motor(CurrentLoopSettings, field, f"motor.current_loop_{field}", path, only="has_loop", **changes)
 
 
 def _spring(field: str, path: str) -> Quantity:
     return _quantity_of(declared(TransmissionSettings)[field], f"transmission.{field}", (JOINT,), f"actuators.{path}",
-                        of_springs=True, or_infinite=field == "stiffness")
+                        only="is_elastic", or_infinite=field == "stiffness")
 
 
 def _friction(field: str, kind: type = FrictionSettings, **changes: Any) -> Quantity:
@@ -151,6 +161,7 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _friction("coulomb", description="Coulomb friction; the breakaway friction keeps its distance above it, unless it "
               "is varied too"),
     _friction("static"),
+    _friction("stribeck_velocity"),
     _friction("stiffness", MaxwellSlipSettings, description="Stiffness of the dry friction at the start of a motion, "
               "of joints that have one"),
     _friction("damping", MaxwellSlipSettings),
@@ -158,17 +169,28 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _motor(MotorFigures, "torque_constant", "motor.torque_constant", "motors.motor.torque_constant",
            description="Torque constant of the motor; the back-EMF constant changes in proportion"),
     _motor(MotorFigures, "resistance", "motor.resistance", "motors.motor.resistance"),
+    _motor(MotorFigures, "rotor_inertia", "motor.rotor_inertia", "motors.motor.rotor_inertia", above=True,
+           description="Rotor inertia of the motor, with that of the gear at its shaft"),
+    _motor(ActuatorSettings, "motor_damping", "motor.damping", "motor_damping"),
+    _motor(ActuatorSettings, "motor_friction", "motor.friction", "motor_friction"),
     _motor(ActuatorSettings, "voltage_limit", "motor.voltage_limit", "voltage_limit", or_infinite=True),
     _motor(ActuatorSettings, "current_limit", "motor.current_limit", "current_limit", or_infinite=True),
+    _motor(ActuatorSettings, "torque_limit", "motor.torque_limit", "torque_limit", or_infinite=True),
+    *(_motor(MotorFigures, field, f"motor.{field}", field, only="has_heat") for field in (
+        "thermal_resistance", "thermal_time_constant", "resistance_coefficient", "torque_constant_coefficient")),
+    *(_motor(ActuatorSettings, field, f"motor.{field}", field, only="derates") for field in (
+        "derating_start", "derating_end")),
     _motor(ActuatorSettings, "gear_efficiency", "gear.efficiency", "efficiency"),
     _motor(ActuatorSettings, "gear_static_loss", "gear.static_loss", "static_loss"),
+    _motor(ActuatorSettings, "gear_loss_velocity", "gear.loss_velocity", "loss_velocity"),
     _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
-    _quantity_of(declared(CurrentLoopSettings)["bandwidth"], LOOP_BANDWIDTH, (JOINT,), "actuators.loop_bandwidth",
-                 of_motors=True, description="Bandwidth of the current loop, of joints that have one"),
+    _loop("bandwidth", "loop_bandwidth", description="Bandwidth of the current loop, of joints that have one"),
+    _loop("proportional", "loop_proportional", description="Gain k_P of the current loop, of joints that have one"),
+    _loop("integral", "loop_integral", description="Gain k_I of the current loop, of joints that have one"),
     Quantity("motor.cogging", None, "Factor on the cogging of the motor", minimum=0.0, maximum=100.0, axes=(JOINT,),
-             nominal=1.0, of_motors=True),
+             nominal=1.0, only="is_motor"),
     Quantity("motor.torque_ripple", None, "Factor on the torque ripple of the motor", minimum=0.0, axes=(JOINT,),
-             maximum=1.0, nominal=1.0, of_motors=True),
+             maximum=1.0, nominal=1.0, only="is_motor"),
     _spring("stiffness", "stiffness"),
     _spring("damping", "spring_damping"),
     _spring("backlash", "backlash"),
@@ -179,6 +201,9 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _sensing("velocity_noise", None),
     _sensing("position_resolution", 0.0),
     _sensing("delay", 0.0, (), maximum=MOST_DELAY),
+    _quantity_of(declared(DriverProfile)["delay"], COMMAND_DELAY, (), "driver.delay"),
+    _quantity_of(declared(DriverProfile)["effort_resolution"], "command.resolution", (JOINT,), "driver.resolution",
+                 kind=float, minimum=0.0, description="Step to which the driver rounds commanded efforts; 0: none"),
     Quantity("start.q", None, "Joint positions at the start", unit=POSITION, axes=(JOINT,)),
     Quantity("start.v", None, "Joint velocities at the start", unit=VELOCITY, axes=(JOINT,)),
     Quantity(OFFSET, None, "Distance of the joint positions at the start from those of the scenario; in studies, of "
@@ -190,8 +215,8 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
 
 
 def of_plant(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the quantities among some that belong to the plant: not to sensors, start, or the law's model."""
-    return tuple(name for name in names if name not in (*SENSING, *START) and not name.startswith(MODEL))
+    """Return the quantities among some that belong to the plant: not to sensors, driver, start, or the law's model."""
+    return tuple(name for name in names if name not in (*SENSING, *COMMANDS, *START) and not name.startswith(MODEL))
 
 
 def varied_model(model: RobotModel, values: Values) -> RobotModel:
@@ -214,15 +239,14 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
 
     Args:
         plant: The plant.
-        values: Quantities of `of_plant`, floats or traced scalars.
+        values: Quantities of `of_plant`, or `COMMANDS`, floats or traced scalars.
     """
     fields = {}
     for name, value in values.items():
         quantity, path = QUANTITIES[name], QUANTITIES[name].nominal
-        if isinstance(path, str) and name != LOOP_BANDWIDTH:
+        if isinstance(path, str) and name not in (LOOP_BANDWIDTH, *LOOP_GAINS):
             own = attrgetter(path)(plant)
-            only = (plant.actuators.is_motor if quantity.of_motors else
-                    plant.actuators.is_elastic if quantity.of_springs else None)
+            only = getattr(plant.actuators, quantity.only) if quantity.only else None
             fields[path] = value if only is None else np.where(only, value, own)
     if "friction.stiffness" in fields:
         own = attrgetter("friction.stiffness")(plant)
@@ -237,8 +261,12 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
     model = varied_model(varied.model, values)
     friction = varied.friction.scaled(values["friction.scale"]) if "friction.scale" in values else varied.friction
     actuators = varied.actuators
+    loops = actuators.current_loops
     if LOOP_BANDWIDTH in values:
-        loops = plant.actuators.current_loops.with_bandwidth(values[LOOP_BANDWIDTH], motor)
+        loops = loops.with_bandwidth(values[LOOP_BANDWIDTH], motor)
+    if gains := {name.removeprefix(f"{_LOOP}_"): values[name][loops.joints] for name in LOOP_GAINS if name in values}:
+        loops = replace(loops, **gains)
+    if loops is not actuators.current_loops:
         actuators = replace(actuators, current_loops=loops)
     for name in HARMONICS & values.keys():
         field = name.removeprefix("motor.")
@@ -281,19 +309,21 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         if needs and needs not in varied:
             raise InputError(f"varied: expected '{needs}' beside '{name}', which has no effect without it; received "
                              f"{', '.join(varied)}")
-        if QUANTITIES[name].of_motors and not plant.actuators.is_motor.any():
-            raise InputError(f"varied: '{name}' has no effect, because '{plant.model.name}' has no motors; give "
-                             "the plant actuators")
+        only = QUANTITIES[name].only
+        for joints in dict.fromkeys(("is_motor" if only in _LACKS else "", only)):
+            if joints and not getattr(plant.actuators, joints).any():
+                raise InputError(f"varied: '{name}' has no effect, because {_LACKS[joints].format(plant.model.name)}")
+        if name in COMMANDS and plant.driver is None:
+            raise InputError(f"varied: '{name}' has no effect, because no driver is between law and drives; give the "
+                             f"plant one, such as '{GENERIC}'")
         if name in HARMONICS and not len(getattr(plant.actuators, name.removeprefix("motor.")).order):
             raise InputError(f"varied: '{name}' has no effect, because no motor of '{plant.model.name}' has any; give "
                              f"the actuators {name.removeprefix('motor.')}")
-        if name == LOOP_BANDWIDTH and not len(plant.actuators.current_loops.joints):
-            raise InputError(f"varied: '{name}' has no effect, because no motor of '{plant.model.name}' has a "
-                             "current loop; give the actuators current_loop")
-        if QUANTITIES[name].of_springs and not plant.actuators.is_elastic.any():
-            raise InputError(f"varied: '{name}' has no effect, because all joints of '{plant.model.name}' are rigid; "
-                             "give joints a transmission")
-        if name in ("friction.coulomb", "friction.static") and not isinstance(plant.friction, Friction):
+        if name in LOOP_GAINS and LOOP_BANDWIDTH in varied:
+            raise InputError(f"varied: expected '{LOOP_BANDWIDTH}', from which the gains follow, or '{name}', received "
+                             "both")
+        if (name in ("friction.coulomb", "friction.static", "friction.stribeck_velocity")
+                and not isinstance(plant.friction, Friction)):
             raise InputError(f"varied: '{name}': expected the friction model '{Friction.name}', received "
                              f"'{plant.friction.name}'; vary friction.viscous or friction.scale")
         if name in ("friction.stiffness", "friction.damping") and not len(plant.bristles.joints):
@@ -303,6 +333,16 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
             raise InputError(f"varied: '{name}': expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, which is "
                              f"stable with any resistance, received {plant.integrator}")
     return varied
+
+
+_LACKS = {
+    "is_motor": "'{}' has no motors; give the plant actuators",
+    "is_elastic": "all joints of '{}' are rigid; give joints a transmission",
+    "has_heat": "no motor of '{}' has a thermal model; give one thermal_resistance and thermal_time_constant",
+    "derates": "no motor of '{}' has limits that fall with its temperature; give one derating_start and derating_end",
+    "has_loop": "no motor of '{}' has a current loop; give the actuators current_loop",
+}
+"""Why quantities have no effect, by the joints that they are for."""
 
 
 def by_name(samples: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike]:
@@ -344,6 +384,8 @@ def checked_samples(samples: Mapping[str, ArrayLike], plant: PlantModel, varied:
         raise InputError(f"samples: expected as many samples of each quantity, received {counts}")
     if {"friction.coulomb", "friction.static"} & set(checked):
         _check_breakaway(checked, plant)
+    if {"motor.derating_start", "motor.derating_end"} & set(checked):
+        _check_derating(checked, plant)
     return checked
 
 
@@ -370,6 +412,8 @@ def _checked(quantity: Quantity, given: ArrayLike, plant: PlantModel) -> Array:
         expected = ", ".join(map(str, ("N", *shape))) + ("" if shape else ",")
         raise InputError(f"samples of {quantity.name}: expected shape ({expected}), received shape {array.shape}")
     fits = quantity.range.holds(array)
+    if quantity.only:  # the plant's own values of other joints, such as no thermal resistance, may be out of range
+        fits |= ~getattr(plant.actuators, quantity.only)
     if not fits.all():
         sample, *place = map(int, np.argwhere(~fits)[0])
         raise _wrong(quantity, sample, place, plant, str(quantity.range), array[(sample, *place)])
@@ -386,6 +430,18 @@ def _check_breakaway(samples: Mapping[str, Array], plant: PlantModel) -> None:
         sample, joint = map(int, below[0])
         raise _wrong(QUANTITIES["friction.static"], sample, [joint], plant,
                      f"{coulomb[sample, joint]:g} or more, the Coulomb friction", static[sample, joint])
+
+
+def _check_derating(samples: Mapping[str, Array], plant: PlantModel) -> None:
+    start, end = (samples.get(f"motor.{name}", getattr(plant.actuators, name)[None])
+                  for name in ("derating_start", "derating_end"))
+    name, given = ("motor.derating_end", end) if "motor.derating_end" in samples else ("motor.derating_start", start)
+    wrong = np.argwhere(plant.actuators.derates & ~(start < end))
+    if len(wrong):
+        sample, joint = map(int, wrong[0])
+        low, high = (np.broadcast_to(each, (len(given), plant.n))[sample, joint] for each in (start, end))
+        expected = f"more than derating_start, {low:g}" if given is end else f"less than derating_end, {high:g}"
+        raise _wrong(QUANTITIES[name], sample, [joint], plant, expected, given[sample, joint])
 
 
 def _wrong(quantity: Quantity, sample: int, place: list[int], plant: PlantModel, expected: str, received: float

@@ -38,6 +38,7 @@ from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 from robodyn_ros.simulation.quantities import (
+    COMMAND_DELAY,
     DELAY,
     MODEL,
     NOISES,
@@ -400,9 +401,11 @@ class ClosedLoop:
 
     def _longest_delay(self, values: Mapping[str, Array]) -> int:
         """A power of two that no delay exceeds, so that few programs serve all samples; 0 if none is varied."""
-        if DELAY not in self._inputs:
+        delays = [QUANTITIES[name].nominal_value(self.plant) if name not in values else values[name]
+                  for name in (DELAY, COMMAND_DELAY) if name in self._inputs]
+        if not delays:
             return 0
-        longest = int(np.max(values.get(DELAY, 0), initial=0))
+        longest = int(max(np.max(each, initial=0) for each in delays))
         return 1 << max(0, longest - 1).bit_length()
 
     def _noisy(self, scenario: Scenario) -> bool:

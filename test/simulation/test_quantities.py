@@ -17,6 +17,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.driver_profile import DriverProfile
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
@@ -27,6 +28,7 @@ from robodyn_ros.control.laws.adaptive import nominal_parameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.model_perturbations import (
     with_gravity,
     with_link_changes,
@@ -36,7 +38,7 @@ from robodyn_ros.simulation.model_perturbations import (
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import HARMONICS, LOOP_BANDWIDTH, QUANTITIES
+from robodyn_ros.simulation.quantities import HARMONICS, LOOP_BANDWIDTH, LOOP_GAINS, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.sensing import Sensing, Sensors
 
@@ -73,7 +75,11 @@ def numbers(name, plant, count, seed=0):
         return 1e4 * random.uniform(0.5, 2.0, shape)
     if name in ("gear.static_loss", LOOP_BANDWIDTH):
         return random.uniform(0.05, 0.2, shape) * (1e3 if name == LOOP_BANDWIDTH else 1.0)
-    if quantity.of_motors:
+    if name.startswith("motor.derating"):
+        return np.array(26.0 if name.endswith("start") else 30.0) + random.uniform(-1.0, 1.0, shape)
+    if name in ("motor.friction", "motor.thermal_time_constant", "friction.stribeck_velocity"):
+        return 1e-2 * random.uniform(0.5, 1.5, shape)
+    if quantity.only:
         return quantity.nominal_value(plant) * random.uniform(0.7, 1.4, shape)
     if name == "gravity":
         return np.array([0.0, 0.0, -9.81]) + random.uniform(-2.0, 2.0, shape)
@@ -101,21 +107,32 @@ def rebuilt(plant, values):
     bends = {"stiffness": np.where(np.isfinite(friction.stiffness), values.get("friction.stiffness", 1.0), np.inf),
              "damping": values.get("friction.damping", friction.damping)} if isinstance(friction, MaxwellSlip) else {}
     friction = replace(friction, viscous=values.get("friction.viscous", friction.viscous), coulomb=coulomb,
-                       static=static, **bends)
+                       static=static, stribeck_velocity=values.get("friction.stribeck_velocity",
+                                                                   friction.stribeck_velocity), **bends)
     model = with_gravity(model, values.get("gravity", model.gravity))
     own = plant.actuators
     motor, gear = own.motors.motor, own.motors.gear
     constant = values.get("motor.torque_constant", motor.torque_constant)
-    motor = DCMotor(values.get("motor.resistance", motor.resistance), constant, motor.rotor_inertia, motor.inductance,
+    motor = DCMotor(values.get("motor.resistance", motor.resistance), constant,
+                    values.get("motor.rotor_inertia", motor.rotor_inertia), motor.inductance,
                     constant * (motor.back_emf_constant / motor.torque_constant))
     loops = own.current_loops
     if "motor.current_loop_bandwidth" in values:
         loops = loops.with_bandwidth(values["motor.current_loop_bandwidth"], own.motors.motor)
+    loops = replace(loops, **{name.removeprefix("motor.current_loop_"): values[name][loops.joints]
+                              for name in LOOP_GAINS if name in values})
+    warmth = {name.removeprefix("motor."): np.where(getattr(own, QUANTITIES[name].only), values[name], getattr(
+        own, name.removeprefix("motor."))) for name in WARMTH if name in values}
+    own = replace(own, **warmth)
     actuators = JointActuators(
         Actuators(motor, GearTrain(values.get("gear.ratio", gear.ratio))), own.is_motor,
-        values.get("gear.efficiency", own.efficiency), own.motor_damping,
+        values.get("gear.efficiency", own.efficiency), values.get("motor.damping", own.motor_damping),
         values.get("motor.voltage_limit", own.voltage_limit), values.get("motor.current_limit", own.current_limit),
-        own.torque_limit, static_loss=values.get("gear.static_loss", own.static_loss),
+        values.get("motor.torque_limit", own.torque_limit), own.thermal_resistance, own.thermal_time_constant,
+        own.ambient_temperature, values.get("motor.friction", own.motor_friction), own.resistance_coefficient,
+        own.torque_constant_coefficient, own.derating_start, own.derating_end,
+        loss_velocity=values.get("gear.loss_velocity", own.loss_velocity),
+        static_loss=values.get("gear.static_loss", own.static_loss),
         current_loops=loops, cogging=own.cogging.scaled(values.get("motor.cogging", np.ones(plant.n))),
         torque_ripple=own.torque_ripple.scaled(values.get("motor.torque_ripple", np.ones(plant.n))))
     return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)),
@@ -138,8 +155,12 @@ BENDING = plant_of(ROBOT, friction=MaxwellSlip(np.full(N, 0.5), 0.3, 0.4, 0.01, 
 PERIODIC = {name: Harmonics(*(np.full((1, N), figure) for figure in figures)) for name, figures in
             (("cogging", (12.0, 0.01, 0.3)), ("torque_ripple", (6.0, 0.2, 0.1)))}
 MOTORS = tuple(name for name, quantity in QUANTITIES.items()
-               if quantity.of_motors and name not in (*HARMONICS, LOOP_BANDWIDTH))
+               if quantity.only == "is_motor" and name not in (*HARMONICS, "gear.loss_velocity"))
+WARMTH = tuple(name for name, quantity in QUANTITIES.items() if quantity.only in ("has_heat", "derates"))
 REGULATED = CurrentLoops(np.array([0, 2]), *np.array([[0.5, 0.4], [300.0, 200.0], [2.5e-4, 5e-4]]), np.array([1, 0]))
+HOT = driven(voltage_limit=24.0, current_limit=8.0, thermal_resistance=np.array([9.0, 5.0, 0.0, 0.0]),
+             thermal_time_constant=0.02, resistance_coefficient=0.004, torque_constant_coefficient=-0.001,
+             derating_start=np.array([26.0, np.inf, np.inf, np.inf]), derating_end=np.array([30.0, *[np.inf] * 3]))
 LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2.0, 2.0, np.inf, np.inf]))
 
 
@@ -151,7 +172,9 @@ LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2
     (("gear.efficiency",), driven()),
     ((*MOTORS, *sorted(HARMONICS)), driven(voltage_limit=24.0, current_limit=8.0, **PERIODIC)),
     ((*MOTORS, LOOP_BANDWIDTH), driven(voltage_limit=24.0, current_limit=8.0, current_loops=REGULATED)),
-    (("friction.stiffness", "friction.damping", "friction.coulomb"), BENDING),
+    ((*WARMTH, "gear.static_loss", "gear.loss_velocity"), HOT),
+    (LOOP_GAINS, driven(voltage_limit=24.0, current_loops=REGULATED)),
+    (("friction.stiffness", "friction.damping", "friction.coulomb", "friction.stribeck_velocity"), BENDING),
     ((*MOTORS, "gravity", "payload.mass", "friction.scale"), replace(LIMITED, friction=RUBBING.friction)),
     (("motor.torque_constant", "gear.ratio", "payload.mass", "gravity", "friction.scale"),
      replace(LIMITED, integrator="runge_kutta", friction=RUBBING.friction, step=5e-4)),
@@ -168,8 +191,25 @@ def test_a_sample_is_the_plant_rebuilt_with_its_values(varied, plant):
     start = {name.removeprefix("start."): samples.pop(name)[1] for name in list(samples) if name.startswith("start.")}
     other = loop_of(rebuilt(plant, {name: values[1] for name, values in samples.items()}))
     expected = other.run(other.scenario([motion(ROBOT)], **start)).score
-    assert_same_bits(ours, expected, 1)
+    if "motor.thermal_time_constant" in varied:  # NumPy's exponential of a constant, and the compiled one
+        for mine, theirs in zip(ours, expected, strict=True):
+            np.testing.assert_allclose(mine[1], theirs, rtol=1e-11)
+    else:
+        assert_same_bits(ours, expected, 1)
     assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-6
+
+
+@pytest.mark.parametrize(("name", "plant"), [
+    *((name, HOT) for name in (*WARMTH, "motor.rotor_inertia", "motor.damping", "motor.friction",
+                               "motor.torque_limit")),
+    ("gear.loss_velocity", driven(static_loss=0.3)), ("friction.stribeck_velocity", RUBBING),
+    *((name, driven(voltage_limit=24.0, current_loops=REGULATED)) for name in (LOOP_BANDWIDTH, *LOOP_GAINS))])
+def test_each_figure_of_a_drive_alone_changes_the_motion(name, plant):
+    given = numbers(name, plant, 2)
+    if name == "motor.torque_limit":
+        given = np.array([[0.05] * N, [0.1] * N])
+    ours = scores(loop_of(plant, (name,)), samples={name: given})
+    assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-9
 
 
 def test_breakaway_friction_is_that_of_the_sample():
@@ -229,6 +269,23 @@ def test_a_sample_of_sensors_is_what_the_sensors_of_the_hardware_measure():
             effort = law.update(State(time, period, *measured), reference)
             limit = ROBOT.model.effort_limit
             np.testing.assert_array_equal(ours.effort[k], np.clip(effort, -limit, limit))
+
+
+def test_a_sample_of_the_driver_is_the_driver_rebuilt_with_its_values():
+    """Delay and steps of the commands, compiled and under a controller in Python; delays that differ in one batch."""
+    profile = DriverProfile(name="bus", source="test")
+    plant = replace(RUBBING, driver=Driver(profile, ROBOT.model, RUBBING.friction))
+    steps, delays = np.array([[0.5, 0.0, 0.25, 1.0], [1.0, 1.0, 0.0, 0.5], np.zeros(N)]), [0.0, 3.0, 7.0]
+    samples = {"command.delay": delays, "command.resolution": steps}
+    for kind in (Compiled, Interpreted):
+        loop = ClosedLoop(kind(ROBOT), plant, varied=tuple(samples))
+        ours = scores(loop, samples=samples)
+        for place, (delay, step) in enumerate(zip(delays, steps, strict=True)):
+            own = Driver(replace(profile, delay=int(delay), effort_resolution=step.tolist()), ROBOT.model,
+                         RUBBING.friction)
+            other = ClosedLoop(kind(ROBOT), replace(plant, driver=own))
+            assert_same_bits(ours, other.run(other.scenario([motion(ROBOT)])).score, place)
+        assert len(np.unique(ours.q[:, 0])) == 3
 
 
 def test_noise_has_the_deviation_of_the_sample():
@@ -393,7 +450,27 @@ def test_bad_samples_are_told(samples, message):
     (("payload.center_of_mass",), "expected 'payload.mass' beside 'payload.center_of_mass'"),
     ("payload.mass", "expected a list of quantities, received 'payload.mass'"),
     (("gear.ratio",), "'gear.ratio' has no effect, because 'scara' has no motors"),
+    (("motor.derating_start",), "'motor.derating_start' has no effect, because 'scara' has no motors"),
+    (("command.delay",), "'command.delay' has no effect, because no driver is between law and drives"),
 ])
 def test_quantities_that_cannot_be_varied_are_told(varied, message):
     with pytest.raises(InputError, match=message):
         loop_of(RUBBING, varied)
+
+
+@pytest.mark.parametrize(("varied", "plant", "message"), [
+    (("motor.thermal_resistance",), LIMITED, "no motor of 'scara' has a thermal model; give one thermal_resistance"),
+    (("motor.derating_end",), LIMITED, "no motor of 'scara' has limits that fall with its temperature; give one"),
+    (("motor.current_loop_integral",), LIMITED, "no motor of 'scara' has a current loop"),
+    ((LOOP_BANDWIDTH, LOOP_GAINS[0]), driven(current_loops=REGULATED), "from which the gains follow, .* received both"),
+])
+def test_quantities_of_drives_without_effect_are_told(varied, plant, message):
+    with pytest.raises(InputError, match=message):
+        loop_of(plant, varied)
+
+
+def test_limits_that_end_to_fall_before_they_begin_are_told():
+    with pytest.raises(InputError, match=r"derating_end, sample 1, joint joint1: expected more than .*, 26, received"):
+        scores(loop_of(HOT, ("motor.derating_end",)), samples={"motor.derating_end": [[30.0] * N, [25.0] * N]})
+    with pytest.raises(InputError, match=r"rotor_inertia, sample 0, joint .*: expected a finite number above 0"):
+        scores(loop_of(HOT, ("motor.rotor_inertia",)), samples={"motor.rotor_inertia": [[0.0] * N]})
