@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.bounded_files import open_file
-from robodyn_ros.errors import InputError, RecordingError, shown
+from robodyn_ros.errors import InputError, RecordingError, escaped, shown
 from robodyn_ros.optional_packages import missing
 
 LEAST_LIMIT, MOST_GROWTH = 64 * 2**20, 100
@@ -242,11 +242,12 @@ def _expanded(chunk: Any, budget: _Budget) -> bytes:
 
 def _topic(bag: Bag, channel: Any, schema: Any, decoders: Any) -> Topic:
     """Return the topic of a channel; publishers of one topic may have several channels."""
-    known = bag.topics.get(channel.topic)
+    name = escaped(channel.topic)  # which messages tell
+    known = bag.topics.get(name)
     if known is None:
         # The library keeps decoders by the number of the schema, which is another one in another file.
         make_decoder = functools.partial(_decoder, decoders, channel.message_encoding, schema)
-        known = bag.topics[channel.topic] = Topic(channel.topic, schema.name if schema else "unknown", [], make_decoder)
+        known = bag.topics[name] = Topic(name, escaped(schema.name) if schema else "unknown", [], make_decoder)
     return known
 
 

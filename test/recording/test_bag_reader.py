@@ -96,6 +96,19 @@ def test_folders_without_mcap_say_what_they_hold(tmp_path):
         read_bag(tmp_path)
 
 
+def test_topics_and_types_of_several_lines_are_escaped(tmp_path):
+    from mcap.writer import Writer
+
+    with (tmp_path / "lines_0.mcap").open("wb") as stream:
+        writer = Writer(stream)
+        writer.start()
+        schema = writer.register_schema("a/msg/B\nC", "ros2msg", b"")
+        writer.add_message(writer.register_channel("/a\n\x1b[2Jb", "cdr", schema), 0, b"", 0)
+        writer.finish()
+    (topic,) = read_bag(tmp_path).topics.values()
+    assert (topic.name, topic.type) == (r"/a\n\x1b[2Jb", r"a/msg/B\nC")
+
+
 def test_an_empty_recording_is_one_line(tmp_path):
     with Recorder(tmp_path / "empty"):
         pass
