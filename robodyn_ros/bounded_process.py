@@ -111,6 +111,12 @@ def _begin_anew() -> None:
 os.register_at_fork(after_in_child=_begin_anew)
 
 
+def _limit(kind: int, value: int) -> None:
+    """Limit a resource of this process, within the limit that a shell or a batch system has set."""
+    most = resource.getrlimit(kind)[1]
+    resource.setrlimit(kind, (value if most == resource.RLIM_INFINITY else min(value, most), most))
+
+
 def _serve(connection: Connection) -> None:
     """Answer each call with its result or error, until the other process ends."""
     page = os.sysconf("SC_PAGE_SIZE")
@@ -118,9 +124,8 @@ def _serve(connection: Connection) -> None:
         while True:
             function, arguments, memory, seconds = connection.recv()
             present = int(Path("/proc/self/statm").read_text().split()[0]) * page
-            resource.setrlimit(resource.RLIMIT_AS, (present + memory, resource.RLIM_INFINITY))
-            used = math.ceil(time.process_time())
-            resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.RLIM_INFINITY))  # ends the process
+            _limit(resource.RLIMIT_AS, present + memory)
+            _limit(resource.RLIMIT_CPU, math.ceil(time.process_time()) + seconds)  # ends the process
             try:
                 connection.send(function(*arguments))
             except Exception as error:

@@ -9,6 +9,7 @@
 """Calls in a process with bounded memory and time; what exceeds them ends that process alone."""
 
 import os
+import resource
 import time
 from contextlib import closing
 
@@ -57,3 +58,14 @@ def test_a_forked_process_has_its_own():
         os._exit(0)
     os.waitpid(child, 0)
     assert int(os.read(reader, 100)) != first == call_bounded(os.getpid, **BOUNDS)
+
+
+@pytest.mark.parametrize("kind", [resource.RLIMIT_AS, resource.RLIMIT_CPU])
+def test_it_keeps_within_limits_of_the_shell(process, kind):
+    """Batch systems, `ulimit -v` and `ulimit -t` limit what their processes may raise again."""
+    before = resource.getrlimit(kind)
+    pid = process.call(os.getpid, **BOUNDS)
+    resource.prlimit(pid, kind, (10**10, 10**10))
+    assert process.call(resource.getrlimit, kind, **BOUNDS)[1] == 10**10
+    assert resource.getrlimit(kind) == before
+    process.close()
