@@ -284,6 +284,8 @@ def _check_root(root: etree._Element, report: Report) -> None:
 def _check_elements(root: etree._Element, report: Report) -> None:
     """Tell of elements that are not read: unknown ones in one warning, repeated ones, and xacro's as what they are.
 
+    Repeated ones are removed, so that nothing finds them where it looks a second time.
+
     Raises:
         DescriptionError: The file is xacro's input.
     """
@@ -291,7 +293,7 @@ def _check_elements(root: etree._Element, report: Report) -> None:
     inner = (*root.findall("link"), *root.findall("joint"), *root.findall("link/inertial"))
     for owner in (root, *inner):
         seen = set()
-        for element in owner.iterchildren(etree.Element):
+        for element in list(owner.iterchildren(etree.Element)):
             if _is_xacro(element) and re.split("[}:]", element.tag)[-1] in _XACRO_INPUT:
                 raise report.error(element, *_XACRO)
             if element.tag not in _KNOWN[owner.tag]:
@@ -299,6 +301,7 @@ def _check_elements(root: etree._Element, report: Report) -> None:
                 unknown.setdefault(f"<{tag_of(element)}>{place}", []).append(element)
             elif element.tag in seen and element.tag not in _REPEATED:
                 report.warn(element, f"it is there twice in {label(owner)}", "the first one counts; remove this one")
+                owner.remove(element)
             seen.add(element.tag)
     if unknown:
         listed = ", ".join(f"{name} ({len(found)})" if len(found) > 1 else name for name, found in unknown.items())

@@ -85,3 +85,17 @@ def test_multiplier_zero_is_computable_but_odd():
         model = load_urdf_text(chain("", mimic("j1", 0, 0.3), ""))
     assert (model.joints[1].multiplier, model.joints[1].offset) == (0.0, 0.3)
     assert model.velocity_limit[0] == 3.0
+
+
+@pytest.mark.parametrize("second", ['<mimic joint="j3" multiplier="1e150" offset="1e999"/>',
+                                    '<mimic joint="none" multiplier=""/>'])
+def test_of_two_mimics_the_first_one_counts(second):
+    with pytest.warns(DescriptionWarning, match="it is there twice in <joint name='j2'>; the first one counts"):
+        model = load_urdf_text(chain("", mimic("j1", -2) + second, "", kinds="rrf"))
+    assert [(joint.dof, joint.multiplier) for joint in model.joints] == [(0, 1), (0, -2)]
+
+
+def test_a_second_mimic_of_a_joint_that_follows_nothing_is_ignored():
+    with pytest.warns(DescriptionWarning, match="which is fixed"), pytest.warns(DescriptionWarning, match="twice"):
+        model = load_urdf_text(chain("", mimic("j3") + mimic("j3", 1e150), "", kinds="rrf"))
+    assert model.joint_names == ("j1", "j2")
