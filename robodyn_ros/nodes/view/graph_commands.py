@@ -90,6 +90,8 @@ class GraphCommands:
             self._node.destroy_publisher(publisher)
         for client in self._services.values():
             self._node.destroy_client(client)
+        self.controller.destroy()
+        self.hardware.destroy()
 
     # Commands, on any thread.
 

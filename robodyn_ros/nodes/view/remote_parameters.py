@@ -34,8 +34,15 @@ class RemoteParameters:
     """
 
     def __init__(self, node: Node, remote: str) -> None:
-        self.remote = remote
-        self._client = AsyncParameterClient(node, remote)
+        self.remote, self._node = remote, node
+        before = set(node.clients)
+        self._client = AsyncParameterClient(node, remote)  # has no method that ends its services' clients
+        self._of_services = set(node.clients) - before
+
+    def destroy(self) -> None:
+        """End the clients of the services, which other processes keep memory for."""
+        for client in self._of_services:
+            self._node.destroy_client(client)
 
     @property
     def ready(self) -> bool:

@@ -60,3 +60,14 @@ def test_a_request_that_nobody_takes_is_told(page, monkeypatch):
     wait_for(lambda: len(told) == 2, "both")
     assert told == ["there is no service hardware/reset: this robot is not simulated, or its node is gone",
                     "node 'controller' is not running"]
+
+
+def test_nothing_is_left_of_a_robot_that_is_no_longer_shown(ros):
+    def entities():
+        return {kind: len(list(getattr(ros.node, kind))) for kind in ("clients", "publishers", "subscriptions")}
+
+    before = entities()
+    commands = GraphCommands(ros.node, Robot.from_urdf(robot_file("planar_2r")), None, lambda *_: None, None)
+    assert entities() != before
+    commands.destroy()
+    assert entities() == before
