@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from argparse import ArgumentParser
@@ -43,6 +44,7 @@ def main() -> int:
                         "the one after ROS_DOMAIN_ID)")
     parser.add_argument("--report", type=Path, default=Path("attack_output/report.json"), help="file of the report")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # nodes inherit it where a shell ignores it in background
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     domain = int(os.environ.get("ROS_DOMAIN_ID", os.getpid() % 100))
     input_domain = domain + 1 if options.input_domain is None else options.input_domain

@@ -19,9 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.attack.calls import set_controller
-from bench.attack.graph import LONGEST_GAP, NAMESPACE, NODES, AttackedGraph
+from bench.attack.graph import LONGEST_GAP, NODES, AttackedGraph
 from bench.attack.report import Report
-from bench.fork_server import ForkedNode
 from robodyn_ros.commands.processes import NodeProcess
 
 REST = 0.15
@@ -76,7 +75,7 @@ def stops(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
 def conflicts(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
     """A second node of the same name in the same namespace, and its end."""
     name = ("controller", "hardware")[number % 2]
-    with ForkedNode(name, NODES[name], NAMESPACE) as second:
+    with graph.process(name) as second:
         for _ in range(3):
             graph.move()
             graph.spin(1.0)

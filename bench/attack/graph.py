@@ -148,9 +148,13 @@ class AttackedGraph:
         if name in self.nodes:
             self.nodes[name].__exit__()
             self._observed.restarted(name)
-        gains = default_gains(self._robot) if name == "controller" else {}
-        self.nodes[name] = ForkedNode(name, {**NODES[name], **gains, **parameters}, NAMESPACE)
+        self.nodes[name] = self.process(name, **parameters)
         return self.nodes[name]
+
+    def process(self, name: str, **parameters: object) -> ForkedNode:
+        """Return a process that becomes a node; a controller gets the gains that its efforts are judged with."""
+        gains = default_gains(self._robot) if name == "controller" else {}
+        return ForkedNode(name, {**NODES[name], **gains, **parameters}, NAMESPACE)
 
     def spin(self, seconds: float) -> None:
         """Serve the attacker's callbacks for a while."""
