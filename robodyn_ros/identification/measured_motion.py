@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,37 @@ class MeasuredMotion:
     position_noise: Array = field(default_factory=lambda: np.zeros(0))
 
 
+class EvenPart(NamedTuple):
+    """Measured samples at even times, without gap or jump.
+
+    Attributes:
+        time: Shape (K,) [s].
+        position: Shape (K, n) [rad or m].
+        effort: Shape (K, n) [N m or N].
+        velocity: Shape (K, n) [rad/s or m/s]; None: not measured.
+    """
+
+    time: Array
+    position: Any
+    effort: Any
+    velocity: Any
+
+
+@dataclass(frozen=True, eq=False)
+class EvenSamples:
+    """The parts of a recording without gap or jump, as measured.
+
+    Attributes:
+        period: Of the samples [s].
+        parts: In their order.
+        notes: Sentences on what was left out.
+    """
+
+    period: float
+    parts: tuple[EvenPart, ...]
+    notes: tuple[str, ...]
+
+
 def prepare(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
             cutoff: float = CUTOFF.default, velocity: Array | None = None,
             shortest: float = SHORTEST) -> MeasuredMotion:
@@ -108,17 +140,11 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
         RecordingError: Values are missing or not finite, samples are missing, the recording is too short, or sampled
             too slowly.
     """
-    fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its last state
-    time, position, effort = time[fresh], position[fresh], effort[fresh]
-    velocity = None if velocity is None else velocity[fresh]
-    _check_values(model.joint_names, time, position, effort, velocity, where)
-    position = unwrapped(position, model.continuous)
-    period = _check_times(time, where, cutoff, shortest)
-    parts, notes = _parts(model, time, position, period, cutoff, where, shortest)
+    samples = even_samples(model, time, position, effort, where, velocity, cutoff, shortest)
+    parts, period = samples.parts, samples.period
     most = min(MOST_SAMPLES, MOST_NUMBERS // (model.n * (10 * len(model.joints) + 4 * model.n)))
-    keep = max(1, -(-sum(part.stop - part.start for part in parts) // most), int(1.0 / (_RATE * cutoff * period)))
-    filtered = [_filtered(time[part], position[part], effort[part], None if velocity is None else velocity[part],
-                          period, cutoff, keep) for part in parts]
+    keep = max(1, -(-sum(len(part.time) for part in parts) // most), int(1.0 / (_RATE * cutoff * period)))
+    filtered = [_filtered(part, period, cutoff, keep) for part in parts]
     stamps, q, v, a, efforts = (np.concatenate([one[index][::keep] for one in filtered]) for index in range(5))
     residual = np.concatenate([one[5] for one in filtered])
     noise = np.sqrt(np.mean(residual ** 2, axis=0))
@@ -136,9 +162,31 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     leaving = np.where(starts & ~at_stop, leaving, 0)
     usable |= leaving != 0
     v = np.where(leaving != 0, TINY * leaving, v)
-    return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, tuple(notes),
+    return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, samples.notes,
                           _processing(period, cutoff, keep, velocity is not None),
                           np.sqrt(2.0 * cutoff * period) * noise)
+
+
+def even_samples(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
+                 velocity: Array | None = None, cutoff: float = CUTOFF.default,
+                 shortest: float = SHORTEST) -> EvenSamples:
+    """Check recorded joint states, and return them at even times; arguments and errors as of `prepare`."""
+    fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its last state
+    time, position, effort = time[fresh], position[fresh], effort[fresh]
+    velocity = None if velocity is None else velocity[fresh]
+    _check_values(model.joint_names, time, position, effort, velocity, where)
+    position = unwrapped(position, model.continuous)
+    period = _check_times(time, where, cutoff, shortest)
+    parts, notes = _parts(model, time, position, period, cutoff, where, shortest)
+    found = []
+    for part in parts:
+        stamps = time[part]
+        even = stamps[0] + period * np.arange(int((stamps[-1] - stamps[0]) / period + 0.5) + 1)
+        even = even[even <= stamps[-1]]
+        found.append(EvenPart(even, *(None if values is None else np.stack(
+            [np.interp(even, stamps, column) for column in values[part].T], axis=1)
+            for values in (position, effort, velocity))))
+    return EvenSamples(period, tuple(found), tuple(notes))
 
 
 def _processing(period: float, cutoff: float, keep: int, has_velocity: bool) -> str:
@@ -278,21 +326,16 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
     return parts, notes
 
 
-def _filtered(time: Array, position: Array, effort: Array, velocity: Array | None, period: float, cutoff: float,
-              keep: int) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Times, positions, velocities, accelerations and efforts of a part, evenly spaced, and the positions' noise."""
-    even = time[0] + period * np.arange(int((time[-1] - time[0]) / period + 0.5) + 1)
-    even = even[even <= time[-1]]
-
-    def evenly(values: Array) -> Array:
-        return np.stack([np.interp(even, time, column) for column in values.T], axis=1)
+def _filtered(part: EvenPart, period: float, cutoff: float, keep: int
+              ) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Times, positions, velocities, accelerations and efforts of a part, and the positions' noise."""
+    even, q, effort = part.time, part.position, part.effort
 
     def smoothed(values: Array, frequency: float) -> Array:
         return np.asarray(sosfiltfilt(butter(_ORDER, frequency, fs=1.0 / period, output="sos"), values, axis=0))
 
-    q, effort = evenly(position), evenly(effort)
     smooth = smoothed(q, cutoff)
-    v = np.gradient(smooth, period, axis=0) if velocity is None else smoothed(evenly(velocity), cutoff)
+    v = np.gradient(smooth, period, axis=0) if part.velocity is None else smoothed(part.velocity, cutoff)
     a = np.gradient(v, period, axis=0)
     if keep > 1:
         effort = smoothed(effort, _PASSED / (period * keep))
