@@ -25,6 +25,8 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
 
+_POSTURES = 200  # of a recording, for the mean of the links' inertia
+
 
 def add_commands(commands: Subparsers) -> None:
     """Add ``identify``."""
@@ -51,6 +53,9 @@ def add_commands(commands: Subparsers) -> None:
                                          f"{CUTOFF.default:g})"))
     identify.add_argument("--presliding", action="store_true", help="identify the stiffness of dry friction before the "
                           "joints slide, too, from slow motion that reverses")
+    identify.add_argument("--frequency-response", action="store_true", help="identify the stiffness of elastic joints "
+                          "from the frequency response of their motors, where only the motors are measured; the "
+                          "recording holds one posture, excited by chirps or multisines")
     identify.add_argument("--offsets", action="store_true", help="the measured efforts have offsets, which are "
                           "identified, too; always so with --motor-efforts and --currents")
     identify.add_argument("--namespace", help="namespace of the robot, if several were recorded")
@@ -69,7 +74,7 @@ def run_identify(options: Namespace) -> int:
         OSError: A file cannot be written.
     """
     if options.adaptive:
-        for name in ("validate", "hold_out", "actuators", "cutoff", "presliding"):
+        for name in ("validate", "hold_out", "actuators", "cutoff", "presliding", "frequency_response"):
             if getattr(options, name) not in (None, False):
                 raise InputError(f"identify: --{name.replace('_', '-')} has no effect with --adaptive; leave it out")
         require("mcap_ros2")
@@ -112,9 +117,14 @@ def run_identify(options: Namespace) -> int:
         print(f"robodyn: warning: {recorded.path}: joint '{robot.joint_names[j]}' moves at "
               f"{np.abs(motion.v[:, j]).max():.3g} at most, too slowly to tell its friction, which stays as described; "
               "record a faster motion", file=sys.stderr)
-    springs = _springs(recorded, motion, cutoff, begin)
+    response = _response(recorded, described, cutoff, begin) if options.frequency_response else None
+    springs = _springs(recorded, motion, cutoff, begin) if response is None else response.springs
     presliding = _presliding(recorded, model, motion, cutoff) if options.presliding else None
     lines, comparisons, scale = _report(model, constants, compared, springs)
+    if response is not None:
+        from robodyn_ros.identification.report import response_lines
+
+        lines += ["", *response_lines(robot.joint_names, response)]
     if presliding is not None:
         from robodyn_ros.identification.report import presliding_table
 
@@ -130,12 +140,19 @@ def run_identify(options: Namespace) -> int:
         actuator_sections(model, constants, content, springs, presliding), sort_keys=False), encoding="utf-8")
     from robodyn_ros.plots.identification_figure import save_efforts
 
+    written = [urdf, actuators, folder / "report.md", picture]
     units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.model.leaders]
     save_efforts(comparisons, robot.joint_names, units, scale, picture, f"{robot.name}: measured and predicted efforts")
-    (folder / "report.md").write_text("\n".join([*lines, "", "![Measured and predicted efforts](efforts.png)", ""]),
-                                      encoding="utf-8")
+    pictures = ["![Measured and predicted efforts](efforts.png)"]
+    if response is not None:
+        from robodyn_ros.plots.response_figure import save_responses
+
+        written.append(folder / "responses.png")
+        save_responses(response, robot.joint_names, written[-1], f"{robot.name}: frequency responses of the motors")
+        pictures.append("![Frequency responses of the motors](responses.png)")
+    (folder / "report.md").write_text("\n\n".join(["\n".join(lines), *pictures]) + "\n", encoding="utf-8")
     print("\n".join(lines))
-    print(f"written: {urdf}, {actuators}, {folder / 'report.md'}, {picture}")
+    print(f"written: {', '.join(map(str, written))}")
     return 0
 
 
@@ -189,6 +206,48 @@ def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> A
     for reason in filter(None, springs.reasons):
         print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)
     return springs
+
+
+def _response(recorded: RecordedArm, described: Any, cutoff: float, end: float) -> Any:
+    """The springs of elastic joints from the response of their motors.
+
+    Args:
+        recorded: Of the motors alone.
+        described: Actuators as far as they are known; None: not at all.
+        cutoff: Of the filter on positions [Hz].
+        end: Share of the samples up to which they are used.
+
+    Raises:
+        InputError: The links were measured, too, or alone.
+        RecordingError: The response tells no spring.
+    """
+    from robodyn_ros.errors import RecordingError
+    from robodyn_ros.identification.response_fit import fit_response, motor_response
+
+    robot, table = recorded.robot, recorded.source if isinstance(recorded.source, JointTable) else None
+    if recorded.motor_position is not None:
+        raise InputError(f"{recorded.path}: --frequency-response: expected positions of the motors alone, received "
+                         "those of the links, too, which tell the springs without it; leave it out")
+    if table is not None and not table.at_motors:
+        raise InputError(f"{recorded.path}: --frequency-response: expected --motor-positions, received --positions, "
+                         "those of the links; the response of the motors tells the springs")
+    posture = recorded.position[:round(end * len(recorded.position))]
+    links = (robot.dynamics().batch.mass_matrix(posture[::max(1, len(posture) // _POSTURES)])
+             - robot.model.rotor_inertia)
+    diagonals = np.einsum("kii->ki", links)
+    inertia = stiffness = np.full(robot.n, np.nan)
+    if described is not None:
+        inertia = np.where(described.reflected_inertia > 0.0, described.reflected_inertia, np.nan)
+        if described.springs is not None:
+            stiffness = np.where(np.isfinite(described.springs.stiffness), described.springs.stiffness, np.nan)
+    fit = fit_response(robot.joint_names, motor_response(recorded.even_samples(cutoff, end)), links.mean(axis=0),
+                       diagonals.std(axis=0) / diagonals.mean(axis=0), inertia,
+                       None if table is None else table.coupling, stiffness)
+    for reason in filter(None, fit.springs.reasons) if fit.springs.told.any() else ():
+        print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)
+    if not fit.springs.told.any():
+        raise RecordingError(f"{recorded.path}: --frequency-response: {'; '.join(fit.springs.reasons)}")
+    return fit
 
 
 def _presliding(recorded: RecordedArm, model: Any, motion: Any, cutoff: float) -> Any:
@@ -245,7 +304,7 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], sp
               "## Base parameters", "", *report.base_table(model), ""]
     if constants.known.any():
         lines += ["## Motors", "", *report.motor_table(robot.joint_names, constants), ""]
-    if springs is not None:
+    if springs is not None and springs.damping is None:  # a response has a section of its own
         lines += ["## Springs", "", *report.spring_table(robot.joint_names, springs), ""]
     missing = report.not_told(model)
     lines += ["## What the motion did not tell", "",

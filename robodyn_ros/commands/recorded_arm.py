@@ -91,6 +91,19 @@ class RecordedArm:
         motors = replace(self, position=position, velocity=None)
         return motors.prepared(cutoff, end=end, is_told=False)
 
+    def even_samples(self, cutoff: float, end: float = 1.0) -> Any:
+        """Return the samples as measured, at even times, as `measured_motion.even_samples` has them.
+
+        Args:
+            cutoff: Of the filter on positions, for the least sampling rate [Hz].
+            end: Share of the samples up to its end.
+        """
+        from robodyn_ros.identification.measured_motion import even_samples
+
+        part = slice(round(end * len(self.time)))
+        return even_samples(self.robot.model, self.time[part], self.position[part], self.effort[part], str(self.path),
+                            None if self.velocity is None else self.velocity[part], cutoff)
+
     def prepared(self, cutoff: float, settings: Any = None, begin: float = 0.0, end: float = 1.0,
                  shortest: float | None = None, is_told: bool = True) -> Any:
         """Return the filtered motion between two shares of the recording; warnings are printed.

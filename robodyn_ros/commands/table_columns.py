@@ -96,6 +96,7 @@ class JointTable:
             (N, n) [rad or m]; None: not measured.
         motors: Turns of each motor for one of each joint, shape (n, n).
         from_motors: Whether the efforts were measured at the motors.
+        at_motors: Whether the positions were measured at the motors.
     """
 
     path: Path
@@ -106,6 +107,7 @@ class JointTable:
     motor_position: Array | None
     motors: Array
     from_motors: bool
+    at_motors: bool
 
     @classmethod
     def from_options(cls, path: Path, options: Namespace, robot: Any) -> Self:
@@ -160,7 +162,8 @@ class JointTable:
                                  f"{', '.join(str(len(array)) for array in arrays)} rows of stamps, positions, efforts "
                                  f"{'and velocities ' if velocity is not None else ''}in its files")
         motor_position = None if at_joints is None else reflected
-        return cls(path, time, position, velocity, effort, motor_position, motors, kind != "efforts")
+        return cls(path, time, position, velocity, effort, motor_position, motors, kind != "efforts",
+                   at_joints is None)
 
     @property
     def coupling(self) -> Array | None:

@@ -96,6 +96,8 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: 
             spring["stiffness"] = _rounded(springs.stiffness[j])
             if not actuator:
                 spring["inertia"] = _rounded(max(springs.motor_inertia[j], 1e-9))
+            if springs.damping is not None:
+                spring["damping"] = _rounded(springs.damping[j])
             if np.isfinite(springs.backlash[j]):
                 spring["backlash"] = _rounded(max(springs.backlash[j], 0.0))
         if spring:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.identification.identified_model import IdentifiedModel
 from robodyn_ros.identification.motor_constants import MotorConstants
 from robodyn_ros.identification.presliding_fit import PreslidingFit
+from robodyn_ros.identification.response_fit import ResponseFit
 from robodyn_ros.identification.spring_fit import SpringFit
 
 _HEADS = {"viscous": "viscous D", "coulomb": "Coulomb F_c", "stribeck": "rise F_s − F_c (at v_s)",
@@ -95,6 +97,30 @@ def spring_table(joints: Sequence[str], springs: SpringFit) -> list[str]:
              cell(springs.motor_inertia[j], springs.motor_inertia_deviation[j]),
              cell(springs.backlash[j], springs.backlash_deviation[j])] for j, joint in enumerate(joints)]
     return table(["joint", "stiffness K [N m/rad]", "motor B [kg m^2]", "backlash [rad]"], rows)
+
+
+def response_lines(joints: Sequence[str], fit: ResponseFit) -> list[str]:
+    """Section on springs that a frequency response told: stiffness, damping, motors and links, and the joints not told.
+
+    Args:
+        joints: Names of the n joints.
+        fit: Of their responses.
+    """
+    springs, measured, rows = fit.springs, fit.measured, []
+    damping: Any = springs.damping, springs.damping_deviation
+    for j, joint in enumerate(joints):
+        if not springs.told[j]:
+            rows.append([joint, "not told", "", "", "", ""])
+            continue
+        rows.append([joint, *(f"{value[j]:.4g} ± {deviation[j]:.2g}" for value, deviation in (
+            (springs.stiffness, springs.stiffness_deviation), damping,
+            (springs.motor_inertia, springs.motor_inertia_deviation))),
+                     f"{fit.antiresonance[j]:.3g}", f"{measured.frequency[measured.used[:, j]].max():.3g}"])
+    return ["## Springs, from the frequency response", "",
+            f"{measured.averages} spectra with Hann windows, {measured.frequency[1] - measured.frequency[0]:.3g} Hz "
+            f"apart; the accelerations come {1e3 * fit.delay:.3g} ms after the torques.", "",
+            *table(["joint", "stiffness K [N m/rad]", "damping D [N m s/rad]", "motor B [kg m^2]", "antiresonance [Hz]",
+                    "tells up to [Hz]"], rows)]
 
 
 def presliding_table(joints: Sequence[str], presliding: PreslidingFit) -> list[str]:

@@ -47,6 +47,8 @@ class SpringFit:
         backlash: b, total width of the dead zone; NaN also where the spring bends to one side only [rad or m].
         backlash_deviation: Its standard deviation.
         reasons: Why a joint is not told; empty where it is; length n.
+        damping: D, where it was fitted for its own sake [N m s/rad or N s/m]; None: nowhere.
+        damping_deviation: Its standard deviation.
     """
 
     stiffness: Array
@@ -56,6 +58,8 @@ class SpringFit:
     backlash: Array
     backlash_deviation: Array
     reasons: tuple[str, ...]
+    damping: Array | None = None
+    damping_deviation: Array | None = None
 
     @property
     def told(self) -> NDArray[np.bool_]:
