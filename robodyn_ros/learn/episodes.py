@@ -21,7 +21,7 @@ from robodyn_ros.compile.records import array_shapes, flatten, form_of
 from robodyn_ros.control.state import JointReference
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, shown
 from robodyn_ros.learn.env_program import EnvProgram
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -78,6 +78,8 @@ def read_quantities(given: Mapping[str, Any] | None, plant: PlantModel) -> dict[
     Raises:
         InputError: A name is unknown or has no effect on this robot, or a distribution does not fit.
     """
+    if not isinstance(given, Mapping | None):
+        raise InputError(f"quantities: expected distributions by the name of the quantity, received {shown(given)}")
     if given is not None and OFFSET in given:
         raise InputError(f"quantities: {OFFSET}: expected in studies only, which have a motion; use start.q")
     axes = dict(quantity_axes("quantities", given, plant, ()))

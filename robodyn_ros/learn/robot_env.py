@@ -147,6 +147,9 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         self.robot, self.plant = robot, PlantModel.from_description(robot.model) if plant is None else plant
         if not isinstance(self.plant, PlantModel) or self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"environment: plant: expected a PlantModel with fixed steps, received {shown(plant)}")
+        for name, function in (("targets", targets), ("reward", reward), ("terminates", terminates)):
+            if not (function is None or callable(function)):
+                raise InputError(f"{name}: expected a function, received {shown(function)}")
         ticks, steps = self._timing(period, action_period)
         self._start = default_position(robot) if q is None else start_position(robot, q)
         given = {"kind": action} if isinstance(action, str) else dict(action)

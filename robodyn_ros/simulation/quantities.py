@@ -310,8 +310,8 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
             raise InputError(f"varied: expected '{needs}' beside '{name}', which has no effect without it; received "
                              f"{', '.join(varied)}")
         only = QUANTITIES[name].only
-        for joints in dict.fromkeys(("is_motor" if only in _LACKS else "", only)):
-            if joints and not getattr(plant.actuators, joints).any():
+        for joints in {"": (), "is_elastic": (only,)}.get(only, ("is_motor", only)):
+            if not getattr(plant.actuators, joints).any():
                 raise InputError(f"varied: '{name}' has no effect, because {_LACKS[joints].format(plant.model.name)}")
         if name in COMMANDS and plant.driver is None:
             raise InputError(f"varied: '{name}' has no effect, because no driver is between law and drives; give the "

@@ -246,6 +246,20 @@ def test_sensors_disturb_what_the_policy_sees_alone(planar):
     np.testing.assert_array_equal(np.array(rows[0][3:]), np.array(rows[1][:-3]))
 
 
+def test_commands_are_late_by_the_delay_of_the_quantity(planar):
+    """A driver that delays by three periods, and one that does not: the same motion, three periods apart."""
+    plant = PlantModel.from_description(planar.model, friction=Friction(*np.zeros((2, 2))))
+    plant = replace(plant, model=replace(plant.model, gravity=np.zeros(3)),
+                    driver=Driver(DriverProfile(name="bus", source="test"), planar.model, plant.friction))
+    rows = []
+    for delay in (3, 0):
+        env = RobotEnv(planar, 2, observations=["q"], plant=plant, quantities={"command.delay": delay},
+                       action={"kind": "effort"})
+        rows.append([env.reset(seed=0)[0], *(env.step(np.full((2, 2), float(step > 0)))[0] for step in range(8))])
+    np.testing.assert_allclose(rows[0][4:], rows[1][1:-3], atol=1e-7)
+    assert np.abs(rows[0][-1] - rows[1][-1]).max() > 1e-5
+
+
 def test_a_robot_that_fails_ends_alone_at_its_last_good_state(planar):
     """Starts beyond the speed that the step can follow: those end, the others move as without them."""
     starts = {"start.v": {"joint1": {"choice": [0.0, 9e4]}}}
@@ -327,6 +341,9 @@ def test_wrong_actions_move_no_robot(planar, given, message):
     ({"quantities": {"friction.scale": {"uniform": [0, 2]}}, "action": "effort",
       "plant": "frictionless"}, "friction.scale: no effect on 'planar_2r'"),
     ({"quantities": {"start.q_offset": 0.1}}, "expected in studies only"),
+    ({"quantities": 3}, "quantities: expected distributions by the name of the quantity, received 3"),
+    ({"targets": 5}, "targets: expected a function, received 5"), ({"reward": 3}, "reward: expected a function"),
+    ({"terminates": "late"}, "terminates: expected a function, received 'late'"),
     ({"period": 0.0015}, "period: expected a multiple of the plant's step"),
     ({"action_period": 0.003}, "action_period: expected a multiple of the period"),
     ({"episode": -1.0}, "episode: expected a finite number above 0"),

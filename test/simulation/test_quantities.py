@@ -469,6 +469,17 @@ def test_quantities_of_drives_without_effect_are_told(varied, plant, message):
         loop_of(plant, varied)
 
 
+def test_springs_of_ideal_sources_vary_without_motors():
+    own = JointActuators.ideal_sources(N)
+    plant = plant_of(ROBOT, actuators=replace(own, stiffness=np.array([1e4, np.inf, np.inf, np.inf]),
+                                              source_inertia=np.array([0.5, 0.0, 0.0, 0.0])))
+    ours = scores(loop_of(plant, ("transmission.stiffness",)), samples={
+        "transmission.stiffness": [[2e3, *[np.inf] * 3], [2e4, *[np.inf] * 3]]})
+    assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-6
+    with pytest.raises(InputError, match="all joints of 'scara' are rigid"):
+        loop_of(RUBBING, ("transmission.stiffness",))
+
+
 def test_limits_that_end_to_fall_before_they_begin_are_told():
     with pytest.raises(InputError, match=r"derating_end, sample 1, joint joint1: expected more than .*, 26, received"):
         scores(loop_of(HOT, ("motor.derating_end",)), samples={"motor.derating_end": [[30.0] * N, [25.0] * N]})
