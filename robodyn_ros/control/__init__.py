@@ -27,6 +27,7 @@ from robodyn_ros.control.parameters import (
 from robodyn_ros.control.registry import controller_names, law_names, load_controller, make_controller
 from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
+from robodyn_ros.control.update_rate import HOLD, INTERPOLATE, Sampled, UpdateRate
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
@@ -42,12 +43,16 @@ __all__ = [
     "DrawnShape",
     "Dynamics",
     "ForceReference",
+    "HOLD",
+    "INTERPOLATE",
     "JointReference",
     "Law",
     "Parameters",
     "Reading",
+    "Sampled",
     "State",
     "Unit",
+    "UpdateRate",
     "clip",
     "controller_names",
     "declare_drawing",

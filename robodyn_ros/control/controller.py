@@ -20,7 +20,7 @@ There are two ways to write a controller:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -37,6 +37,7 @@ from robodyn_ros.control.compiled_law import (
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.parameters import Parameters as AnyParameters
 from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State, own_inputs
+from robodyn_ros.control.update_rate import UpdateRate, check_rates
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import CompileError, InputError
 from robodyn_ros.robot import Robot
@@ -60,6 +61,8 @@ class Controller(ABC):
             these are measured; until then the safe controller holds the robot.
         Inputs: Class of further inputs, see `control.law_inputs`; None: none.
         for_elastic_joints: Whether it is for robots with elastic joints alone, see `Robot.springs`.
+        rates: Update rates of slow parts by name, see `control.update_rate`; checked against the rate of the
+            controller. An instance may take them from its parameters.
         Drawing: Class of what `draw` returns, see `control.law_drawings`; None: nothing is drawn.
         robot: The robot.
         dynamics: Its compiled dynamics.
@@ -81,7 +84,8 @@ class Controller(ABC):
             parameters: The parameters; None means the defaults.
 
         Raises:
-            InputError: The parameters are of another class, or a value does not fit.
+            InputError: The parameters are of another class, a value does not fit, or an update rate is beyond that of
+                the controller.
         """
         if parameters is None:
             parameters = self.Parameters()
@@ -93,6 +97,12 @@ class Controller(ABC):
         self.robot = robot
         self.dynamics = robot.dynamics()
         self.parameters: Any = parameters.for_robot(robot)
+        check_rates(type(self).__name__, self.rates, robot.timing.period)
+
+    @property
+    def rates(self) -> Mapping[str, UpdateRate]:
+        """Update rates of slow parts; none."""
+        return {}
 
     @property
     def uncompiled_reason(self) -> str:
