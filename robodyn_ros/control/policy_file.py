@@ -35,13 +35,12 @@ from numpy.typing import NDArray
 from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.control.actions import ActionKind, ActionLayout
 from robodyn_ros.control.observations import ACTIONS, JOINTS, OBSERVATIONS, ObservationLayout
+from robodyn_ros.control.update_rate import EVERY_TICK, HOLD, INTERPOLATE, UpdateRate
 from robodyn_ros.errors import InputError, list_names, shown, unknown
 from robodyn_ros.fields import declare, section
 from robodyn_ros.networks.network import Network
 from robodyn_ros.networks.onnx_file import read_onnx
 from robodyn_ros.robot import Robot
-
-HOLD, INTERPOLATE = "hold", "interpolate"
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,7 @@ class TrainedPolicy:
         name: Name of the YAML.
         observations: The input of the network, but for the order of joints.
         action: What its output means.
-        period: Time between two decisions [s]; 0: each tick.
-        interpolates: Whether the action goes in a straight line from one decision to the next.
+        rate: Of its decisions, and the action between two of them.
         follows: Class of the references that it needs; None: it needs none.
         network: The network.
         states: Number of elements of the network's memory.
@@ -112,8 +110,7 @@ class TrainedPolicy:
             raise InputError(f"{where}: the observations follow poses of the tip link, and an action of kind "
                              f"'{self.action.kind}' follows joints; choose one of them")
         self.follows: type | None = next(iter(kinds), None)
-        self.period = 0.0 if settings.rate == 0.0 else 1.0 / settings.rate
-        self.interpolates = settings.between == INTERPOLATE
+        self.rate = UpdateRate(settings.rate or EVERY_TICK, settings.between)
         file = _beside(path, settings.network)
         graph = read_onnx(file)
         self._memory = _memory(where, settings.memory, graph.inputs, graph.outputs)
@@ -135,7 +132,7 @@ class TrainedPolicy:
         self._digest = hashlib.sha256(repr(settings).encode() + graph.content).hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TrainedPolicy) and self._digest == other._digest and self.period == other.period
+        return isinstance(other, TrainedPolicy) and self._digest == other._digest
 
     def __hash__(self) -> int:
         return hash(self._digest)

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.compile.traced_array import is_traced
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.observations import Observed
 from robodyn_ros.control.parameters import Parameters, derived, scalar
 from robodyn_ros.control.policy_file import TrainedPolicy, load_policy
+from robodyn_ros.control.update_rate import Sampled, UpdateRate
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError
@@ -48,86 +48,54 @@ class PolicyParameters(Parameters):
     trained: TrainedPolicy = derived(_trained, structural=True)
 
 
-class PolicyMemory(NamedTuple):
-    """Memory of `Policy`.
+class Decision(NamedTuple):
+    """What a decision leaves for the next one.
 
     Attributes:
-        clock: Time since the last decision [s]; `BEFORE_THE_FIRST` before the first one.
-        action: The last decision, limited to -1 and 1, shape (m,).
-        before: The action in force when it was made, shape (m,).
         history: The observations of earlier decisions, a `History`; None: the network sees the present alone.
         states: Memory of the network, shape (states,).
     """
 
-    clock: Any
-    action: Array
-    before: Array
     history: Any
     states: Array
 
 
-BEFORE_THE_FIRST = 1e9
-"""Time since a decision that was not made yet [s]."""
-
-
-class Policy(Law[PolicyParameters, JointReference, PolicyMemory]):
+class Policy(Law[PolicyParameters, JointReference, Sampled]):
     """tau = command(action), action = network(observations), as the files of a policy say; see `TrainedPolicy`.
 
-    The network decides at the ticks that are nearest to its rate. Machine code evaluates it at every tick, because it
-    has no branches, and keeps the result of a decision only.
+    The network decides at an `UpdateRate`. The memory is the last action, limited to -1 and 1, shape (m,), with a
+    `Decision`.
     """
 
     def __init__(self, robot: Robot, parameters: PolicyParameters | None = None) -> None:
-        """As in `Controller`.
-
-        Raises:
-            InputError: As in `Controller`, or the policy decides more often than the controller ticks. A loop that is
-                found to be slower later only delays decisions, and does not keep other defaults from being derived.
-        """
+        """As in `Controller`."""
         super().__init__(robot, parameters)
-        policy, period = self.parameters.trained, robot.timing.period
-        if 0.0 < policy.period < period / 1.01:
-            raise InputError(f"policy.file: {self.parameters.file}: rate: the policy decides {1.0 / policy.period:g} "
-                             f"times a second, and the controller has {1.0 / period:g} ticks a second; raise the rate "
-                             "of the controller")
-        self.follows = policy.follows
+        self.follows = self.parameters.trained.follows
+
+    @property
+    def rates(self) -> dict[str, UpdateRate]:
+        """As in `Controller`."""
+        return {f"policy.file: {self.parameters.file}: rate": self.parameters.trained.rate}
 
     @staticmethod
     def law(
-        dynamics: Dynamics, parameters: PolicyParameters, state: State, reference: Any, memory: PolicyMemory
-    ) -> tuple[Array, PolicyMemory]:
+        dynamics: Dynamics, parameters: PolicyParameters, state: State, reference: Any, memory: Sampled
+    ) -> tuple[Array, Sampled]:
         """As in `Law`."""
-        policy = parameters.trained
-        clock = memory.clock + state.period
-        due = clock >= policy.period - 0.5 * state.period
-        first = memory.clock >= BEFORE_THE_FIRST
-        clock = np.where(due, np.minimum(clock - policy.period, 0.5 * state.period), clock)
-        if is_traced(due) or due:
-            in_force = in_force_at(policy, memory, memory.clock + state.period)
-            observed = policy.observations.observe(
-                Observed(dynamics, state, reference, memory.action, policy.action.default))
-            given, history = policy.observations.stacked(observed, memory.history)
-            output, states = policy.decide(given, memory.states)
-            action = np.where(due, np.clip(output, -1.0, 1.0), memory.action)
-            before = np.where(due, np.where(first, action, in_force), memory.before)
-            if history is not None:
-                history = type(history)(*(np.where(due, new, old)
-                                          for new, old in zip(history, memory.history, strict=True)))
-            memory = PolicyMemory(clock, action, before, history, np.where(due, states, memory.states))
-        else:
-            memory = memory._replace(clock=clock)
-        effort = policy.action.command(in_force_at(policy, memory, clock), dynamics, state, reference)
-        return effort, memory
+        policy, last = parameters.trained, memory
 
-    def initial_memory(self, state: State) -> PolicyMemory:
+        def decide() -> tuple[Array, Decision]:
+            observed = policy.observations.observe(
+                Observed(dynamics, state, reference, last.value, policy.action.default))
+            given, history = policy.observations.stacked(observed, last.memory.history)
+            output, states = policy.decide(given, last.memory.states)
+            return np.clip(output, -1.0, 1.0), Decision(history, states)
+
+        memory = policy.rate.update(last, state, decide)
+        return policy.action.command(policy.rate.in_force(memory), dynamics, state, reference), memory
+
+    def initial_memory(self, state: State) -> Sampled:
         """No decision yet."""
         policy = self.parameters.trained
-        none = np.zeros(policy.action.size)
-        return PolicyMemory(BEFORE_THE_FIRST, none, none, policy.observations.first_history(), np.zeros(policy.states))
-
-
-def in_force_at(policy: TrainedPolicy, memory: PolicyMemory, clock: Any) -> Array:
-    """The action in force at a time since the last decision [s], shape (m,)."""
-    if not policy.interpolates or policy.period == 0.0:
-        return memory.action
-    return memory.before + np.clip(clock / policy.period, 0.0, 1.0) * (memory.action - memory.before)
+        return policy.rate.first(np.zeros(policy.action.size),
+                                 Decision(policy.observations.first_history(), np.zeros(policy.states)))

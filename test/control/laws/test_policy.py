@@ -76,7 +76,7 @@ def test_it_is_what_onnx_runtime_decides(tmp_path):
         last = np.clip(decided[0].astype(float), -1.0, 1.0)
         expected = stiffness * (default + 0.4 * last - state.q) - damping * state.v
         np.testing.assert_allclose(law.update(state, reference), expected, rtol=1e-6, atol=1e-6 * stiffness.max())
-        np.testing.assert_allclose(law.memory.action, last, atol=1e-6)
+        np.testing.assert_allclose(law.memory.value, last, atol=1e-6)
     assert not law.uncompiled_reason
 
 
@@ -154,7 +154,7 @@ def test_recurrent_memory_goes_from_decision_to_decision(tmp_path, operator):
             last, kept = np.clip(decided[0].astype(float), -1.0, 1.0), dict(zip(kept, after, strict=True))
         np.testing.assert_allclose(effort, last, atol=2e-6)
     law.activate(state)
-    assert not law.memory.states.any()
+    assert not law.memory.memory.states.any()
 
 
 def test_joints_in_another_order(tmp_path):
@@ -252,7 +252,8 @@ BAD = [
     ({"action": {"scale": float("nan")}}, "finite number"),
     ({"action": {"default": None}}, "action: default: expected the default pose of the training"),
     ({"action": {"kind": "effort"}, "observations": ["q_offset"]}, "because the observation 'q_offset' counts from it"),
-    ({"rate": -1.0}, "rate: expected"), ({"rate": 1000.0}, "decides 1000 times a second, and the controller has 500"),
+    ({"rate": -1.0}, "rate: expected"),
+    ({"rate": 1000.0}, "rate: Policy asks for 1000 Hz, more than the controller's rate, 500 Hz"),
     ({"rate": "fast"}, "rate: expected"), ({"between": "jump"}, "between: expected one of 'hold', 'interpolate'"),
     ({"history": 0}, "history: expected"), ({"history": 1000}, "history: expected"),
     ({"history": 2}, "but 48 are given to it; the observations are q (6), v (6), error_q (6), last_action (6), of 2 "),
