@@ -26,6 +26,7 @@ from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTor
 from robodyn_ros.control.laws.lqr import default_effort_weight
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, Parameters, per_joint, scalar
+from robodyn_ros.control.update_rate import UpdateRate
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
@@ -39,6 +40,11 @@ VIOLATION_WEIGHT = 1e4
 
 def _velocity_bound(robot: Robot) -> Array:
     return np.minimum(robot.model.velocity_limit, LARGEST)
+
+
+def _default_rate(robot: Robot) -> float:
+    """100, or the controller's rate where that is less."""
+    return min(100.0, 1.0 / robot.timing.period)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +66,8 @@ class MPCParameters(Parameters):
 
     horizon: int = scalar(20, minimum=2, maximum=100, structural=True, description="Number of steps of the plan")
     step: float = scalar(0.02, unit="s", minimum=1e-3, maximum=1.0, structural=True, description="Length of a step")
-    rate: float = scalar(100.0, unit="Hz", minimum=1.0, maximum=1e4, structural=True, description="Plans per second")
+    rate: float = scalar(_default_rate, unit="Hz", minimum=1.0, maximum=1e4, structural=True,
+                         description="Plans per second; one in each whole number of ticks that is nearest")
     iterations: int = scalar(60, minimum=1, maximum=10_000, structural=True,
                              description="Iterations of the solver for a plan")
     q_tolerance: Array = per_joint(
@@ -129,8 +136,9 @@ class MPC(Controller):
     with a model of the states that is exact for steps of any length. The reference goes on with its acceleration, as a
     law does not know its future.
 
-    Planning is spread over the ticks between two plans, always the same work at the same tick, so that a rollout equals
-    itself. A plan starts at the state predicted for the tick at which it is complete: it acts one planning period late.
+    A plan takes the whole number of ticks that is nearest to its `UpdateRate`. Planning is spread over them, always the
+    same work at the same tick, so that a rollout equals itself. A plan starts at the state predicted for the tick at
+    which it is complete: it acts one planning period late.
     """
 
     Parameters = MPCParameters
@@ -145,7 +153,7 @@ class MPC(Controller):
         super().__init__(robot, parameters)
         own, timing, model, n = self.parameters, robot.timing, robot.model, robot.n
         steps = own.horizon
-        self._parts = max(round(1.0 / (own.rate * timing.period)), 1)
+        self._parts = self.rates["mpc.rate"].ticks(timing.period)
         self._inner = ComputedTorque(robot, ComputedTorqueParameters(friction=own.friction))
         # The states at the steps 1 to N are free + S u: S for one joint, and then for all of them.
         since = own.step * np.subtract.outer(np.arange(1, steps + 1), np.arange(steps))
@@ -168,6 +176,11 @@ class MPC(Controller):
         if slowest > timing.period:
             raise InputError(f"mpc: a part of the planning over {steps} steps takes {1e3 * slowest:.2g} ms, and a tick "
                              f"has {1e3 * timing.period:.3g} ms; lower mpc.horizon, mpc.iterations or mpc.rate")
+
+    @property
+    def rates(self) -> dict[str, UpdateRate]:
+        """As in `Controller`."""
+        return {"mpc.rate": UpdateRate(self.parameters.rate)}
 
     def activate(self, state: State) -> None:
         """Go on at the present velocity until the first plan is complete."""

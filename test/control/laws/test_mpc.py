@@ -132,7 +132,7 @@ def test_it_follows_a_motion_and_repeats_itself():
     assert "MPC is a Controller" in law.uncompiled_reason
 
 
-@pytest.mark.parametrize("rate, parts", [(500.0, 1), (250.0, 2), (100.0, 5), (1.0, 500), (1e4, 1)])
+@pytest.mark.parametrize("rate, parts", [(500.0, 1), (250.0, 2), (100.0, 5), (1.0, 500), (300.0, 2)])
 def test_planning_is_spread_over_the_ticks_between_two_plans(rate, parts):
     robot = named("planar_2r")
     law = MPC(robot, MPCParameters(rate=rate, horizon=3))
@@ -141,6 +141,13 @@ def test_planning_is_spread_over_the_ticks_between_two_plans(rate, parts):
     law.activate(state)
     *work, plan = law._planning(state, JointReference(rest, rest, rest))
     assert work == [None] * parts and plan.start == pytest.approx(parts * robot.timing.period)
+
+
+def test_a_rate_beyond_the_controllers_is_one_line():
+    robot = named("planar_2r").with_timing(0.02)
+    assert MPC(robot).parameters.rate == 50.0
+    with pytest.raises(InputError, match="^mpc.rate: MPC asks for 100 Hz, more than the controller's rate, 50 Hz"):
+        MPC(robot, MPCParameters(rate=100.0))
 
 
 def test_a_horizon_too_long_for_the_period_is_one_line(monkeypatch):
