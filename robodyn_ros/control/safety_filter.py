@@ -31,6 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,7 +170,19 @@ def _half_spaces(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
                                  f"{box[axis]:g} and {box[axis + 3]:g}")
             unit = [float(axis == each) for each in range(3)]
             found += [(*unit, box[axis]), (*(-each for each in unit), -box[axis + 3])]
+    _check_room(found, complete.safety_tip_margin)
     return tuple(found)
+
+
+def _check_room(half_spaces: list[tuple[float, ...]], margin: float) -> None:
+    """Refuse half-spaces that face each other and leave no room between their margins."""
+    for one, other in combinations(half_spaces, 2):
+        room = -one[3] - other[3] - 2.0 * margin
+        if np.dot(one[:3], other[:3]) < -1.0 + _TINY and room < 0.0:
+            first, second = (" ".join(f"{number:g}" for number in each) for each in (one, other))
+            raise InputError(f"safety_planes, safety_box: the planes or sides of the box '{first}' and '{second}' "
+                             f"leave no room between their margins of {margin:g} m (safety_tip_margin): "
+                             f"{-room:.3g} m lack; move one or lower the margin")
 
 
 def _spheres(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:

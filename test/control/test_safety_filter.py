@@ -264,6 +264,8 @@ def test_the_arm_stays_away_from_singular_positions():
     ({"safety_margin": np.full(6, 7.0)}, "the margins leave no room"),
     ({"safety_box": "0 0 0 1 1"}, "safety_box: expected 'x_min"),
     ({"safety_box": "0 0 0 1 -1 1"}, "a minimum below the maximum along y, received 0 and -1"),
+    ({"safety_planes": "0 0 1 0.5; 0 0 -1 -0.4"}, "'0 0 1 0.5' and '-?0 -?0 -1 -0.4' leave no room .* 0.12 m lack"),
+    ({"safety_box": "0 0 0 0.015 1 1"}, "margins of 0.01 m .safety_tip_margin.: 0.005 m lack; move one or lower"),
     ({"safety_planes": "0 0 0 1"}, "a normal other than 0"), ({"safety_planes": "a b c d"}, "safety_planes: expected"),
     ({"safety_spheres": "0 0 0 -1"}, "radii above 0"), ({"safety_spheres": "0 0 nan 1"}, "safety_spheres: expected")])
 def test_limits_that_make_no_sense_are_one_line(own, text):
@@ -290,7 +292,7 @@ def test_rollouts_refuse_a_start_beyond_a_limit_too():
 
 
 @pytest.mark.parametrize("own", [{"safety_box": "-1 -1 -1 1 1 1", "safety_spheres": "0 0 0 2"},
-                                 {"safety_planes": "0 0 1 0.5; 0 0 -1 -0.4"}])
+                                 {"safety_planes": "0 0 1 0.5; 1 0 0 -0.4"}])
 def test_limits_that_contradict_each_other_are_one_line_before_anything_moves(own):
     law = Filtered(ROBOT, Filtered.Parameters(**own))
     with pytest.raises(InputError, match="m beyond the .*; move the robot or the limit") as caught:
