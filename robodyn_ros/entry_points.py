@@ -36,7 +36,12 @@ def main(name: str = "") -> int:
     if sys.stderr is not None:  # nobody listens
         faulthandler.enable()
     os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # of Python processes that this one starts
-    set_module_path()
+    try:
+        set_module_path()
+    except FileNotFoundError:  # no relative path means anything there
+        print("robodyn: error: the working directory does not exist any more: change to another one with cd",
+              file=sys.stderr)
+        return 2
     from robodyn_ros.nodes.common.signals import end_at_stop_signals
 
     end_at_stop_signals()

@@ -30,6 +30,9 @@ def set_module_path() -> None:
 
     ``python -m`` puts it first, and an empty folder in PYTHONPATH means it, too. Folders of ``--plugins-from`` come
     last, so that no file there takes the place of a module of Python.
+
+    Raises:
+        FileNotFoundError: The working directory was removed.
     """
     here, package = os.path.realpath(os.curdir), str(Path(__file__).absolute().parents[1])
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -21,6 +21,7 @@ DEADLINE = 60.0
 DELAYS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5)
 NODE = ("hardware", "--ros-args", "-p", "robot:=planar_2r")
 ENVIRONMENT = {**os.environ, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}  # the wheels would start Python a second time
+START = "import sys; from robodyn_ros.entry_points import main; sys.exit(main())"
 
 
 def catches(pid, number):
@@ -115,3 +116,11 @@ def test_processes_that_a_program_starts_print_so_too():
     done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, env=ENVIRONMENT,
                           timeout=DEADLINE)
     assert "Fatal Python error: Aborted" in done.stderr
+
+
+def test_a_working_directory_that_was_removed_is_one_line(tmp_path):
+    script = f"cd {tmp_path} && rmdir {tmp_path} && exec {sys.executable} -c '{START}' check planar_2r"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=DEADLINE,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.returncode == 2 and done.stderr.splitlines() == [
+        "robodyn: error: the working directory does not exist any more: change to another one with cd"], done.stderr
