@@ -59,7 +59,7 @@ class RecordedArm:
             RobodynError: It cannot be read, or is of another robot; units cannot be right; an option has no effect; or
                 a package is missing.
         """
-        from robodyn_ros.identification.measured_motion import check_units
+        from robodyn_ros.identification.measured_motion import check_units, check_velocities
 
         if is_table(path):
             robot = _given_robot(path, options)
@@ -77,6 +77,8 @@ class RecordedArm:
                       _motor_positions(source, order))
             remedy = "record rad, m, N m and N"
         check_units(robot.model, arm.time, arm.position, arm.effort, str(path), remedy)
+        if arm.velocity is not None:
+            check_velocities(robot.joint_names, arm.time, arm.position, arm.velocity, str(path))
         return arm
 
     def prepared_motors(self, cutoff: float, end: float = 1.0) -> Any:

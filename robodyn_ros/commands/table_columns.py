@@ -56,7 +56,7 @@ def add_table_options(parser: ArgumentParser) -> None:
                        "--ratios")
     add_options(table, Field("torque_constants", [], "Of the motors; one, or one for each joint; without --currents, "
                              "factors of the efforts, such as -1 where a driver counts the torque of the load",
-                             unit="N m/A", kind=float), metavar="K")
+                             unit="N m/A", kind=float, not_zero=True), metavar="K")
     add_options(table, Field("ratios", [], "Turns of a motor for one of its joint, negative where it turns the other "
                              "way; one, or one for each joint (default: those of --actuators, or 1)", kind=float,
                              not_zero=True), metavar="N")

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid
 from scipy.ndimage import binary_dilation, maximum_filter1d, minimum_filter1d
-from scipy.signal import butter, sosfiltfilt
+from scipy.signal import butter, detrend, sosfiltfilt
 
 from robodyn_ros.common_fields import CUTOFF
 from robodyn_ros.description.model import Array, RobotModel
@@ -53,6 +54,7 @@ _REST_WIDTH, _DEPARTURE = 8.0, 3.0  # [standard deviations of the positions' noi
 _BREAKAWAY = 0.004, 0.008  # before a departure is seen in the noise, the joint breaks away [s]
 _START = 0.1  # until a joint that broke away is faster than the slowest sample that counts [s]
 _AT_STOP = 1e-3  # [rad or m]
+_LEAST_MOTION, _MOST_SHARE = 0.01, 3.0  # of positions, for velocities to be compared [rad or m]; of either one
 _MOST_EFFORT = 10.0  # [limits], above which the unit is another one
 _JUMP = 3.0  # [times the velocity limit]
 _FASTEST = 100.0  # [rad/s or m/s], where there is no limit
@@ -233,6 +235,30 @@ def check_units(model: RobotModel, time: Array, position: Array, effort: Array, 
         if greatest > _MOST_EFFORT * model.effort_limit[j] > 0.0:
             raise RecordingError(f"{where}: efforts of joint '{name}' reach {greatest:.4g}, its limit is "
                                  f"{model.effort_limit[j]:.4g} {'N' if metres else 'N m'}: {remedy}")
+
+
+def check_velocities(names: Sequence[str], time: Array, position: Array, velocity: Array, where: str) -> None:
+    """Raise if the integral of a velocity is not a motion like that of the position.
+
+    Args:
+        names: Of the joints.
+        time: Stamps, shape (N,) [s].
+        position: Shape (N, n) [rad or m].
+        velocity: Shape (N, n) [rad/s or m/s].
+        where: Name of the recording, for the message.
+
+    Raises:
+        RecordingError: One is not.
+    """
+    moved = cumulative_trapezoid(velocity, time, axis=0, initial=0.0)
+    for name, q, integral in zip(names, *(detrend(np.where(np.isfinite(each), each, 0.0), axis=0).T
+                                          for each in (position, moved)), strict=True):
+        if np.ptp(q) > _LEAST_MOTION and np.ptp(integral) > 0.0:
+            share = float(q @ integral) / float(q @ q)
+            if not 1.0 / _MOST_SHARE < share < _MOST_SHARE:
+                raise RecordingError(f"{where}: velocities of joint '{name}': their integral is {share:.3g} of the "
+                                     "motion of its positions: expected about 1; name its own column, in rad/s or m/s "
+                                     "(--degrees for deg and deg/s), or leave --velocities out")
 
 
 def breakaways(position: Array, period: float, noise: Array) -> NDArray[np.int8]:

@@ -87,6 +87,7 @@ WRONG = [
     ([*COLUMNS, "--time", "tau_1"], "column 'tau_1': expected stamps that never go back"),
     ([*COLUMNS, "--time", "t", "--ratios", "1", "0"],
      "--ratios: expected a finite number from -1e+09 to 1e+09, other than 0, received 0"),
+    ([*COLUMNS, "--time", "t", "--torque-constants", "0"], "--torque-constants: expected a finite number"),
     ([*COLUMNS, "--time", "t", "--ratios", "1", "2", "3"], "--ratios: expected one number or shape (2,)"),
     ([*COLUMNS, "--time", "t", "--coupling", "joint2:elbow=3"], "joint2:elbow=3: expected MOTOR:JOINT=TURNS"),
     ([*COLUMNS, "--time", "t", "--coupling", "joint2:joint1=1", "joint1:joint2=1"], "tell the joints apart"),
@@ -123,6 +124,15 @@ UNITS = [
 def test_numbers_that_cannot_be_right_are_one_line(tmp_path, capsys, columns, words, told):
     path = write(tmp_path / "table.csv", **columns)
     assert told in identify(capsys, path, *COLUMNS, "--time", "t", *words)
+
+
+@pytest.mark.parametrize("factors", [(180.0 / np.pi, 1.0), (1.0, -1.0)])
+def test_velocities_that_are_not_those_of_the_positions_are_one_line(tmp_path, capsys, factors):
+    v = np.gradient(Q, TIME, axis=0) * factors
+    path = write(tmp_path / "table.csv", v_1=v[:, 0], v_2=v[:, 1])
+    line = identify(capsys, path, *COLUMNS, "--time", "t", "--velocities", "v_*")
+    assert f"velocities of joint 'joint{1 + (factors[0] == 1.0)}': their integral is " in line
+    assert "or leave --velocities out" in line
 
 
 def test_degrees_and_immense_currents(tmp_path, capsys):
