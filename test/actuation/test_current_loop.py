@@ -77,6 +77,18 @@ def test_the_current_follows_a_step_with_the_bandwidth(bandwidth):
     assert_allclose(found[-1], CURRENT, rtol=0.02)
 
 
+@pytest.mark.parametrize(("natural", "damping"), [(900.0, 0.6), (2000.0, 0.7)])
+def test_free_gains_make_a_system_of_second_order(natural, damping):
+    """i / i* = (k_P s + k_I) / (L s^2 + (R + k_P) s + k_I): its step response, with its overshoot."""
+    gain, rate = 2.0 * damping * natural * INDUCTANCE - RESISTANCE, natural**2 * INDUCTANCE
+    times, decay, swing = 2e-4 * np.arange(1, 60), damping * natural, natural * np.sqrt(1.0 - damping**2)
+    sine = (decay - gain / INDUCTANCE) / swing  # of the current's derivative at the start, k_P / L
+    expected = 1.0 - np.exp(-decay * times) * (np.cos(swing * times) + sine * np.sin(swing * times))
+    found = held_currents(wheel({"proportional": gain, "integral": rate, "period": 4e-6}, 2e-4), 59)
+    assert expected.max() > 1.05
+    assert_allclose(found, CURRENT * expected, atol=0.02 * CURRENT)
+
+
 @pytest.mark.parametrize(("delay", "limit"), [(0, 48.0), (1, 48.0), (3, 48.0), (0, 2.5), (2, 2.5)])
 def test_it_is_a_sampled_pi_loop_with_dead_time_and_anti_windup(delay, limit):
     gain, rate, period = 0.9, 500.0, 1e-4
