@@ -115,6 +115,8 @@ def check_separation(robot: Robot, parameters: ElasticCompositeParameters) -> No
     added, behind = parameters.added_inertia, np.where(parameters.is_rigid, 0.0, robot.model.armature)
     masses = robot.dynamics().batch.mass_matrix(sampled_positions(robot)[:LOOKED_AT])
     nothing = np.zeros((robot.n, robot.n))
+    period, p, d = robot.timing.period, parameters.p.max(), parameters.d.max()
+    slow = min(1e-3, 0.01 / max(period * d, period**2 * p, 0.01))  # share of gains that act over 100 periods or more
 
     def rests(share: float, fast: float = 1.0) -> bool:
         damping = fast * np.diag(parameters.fast_damping)
@@ -127,8 +129,8 @@ def check_separation(robot: Robot, parameters: ElasticCompositeParameters) -> No
 
     if rests(1.0):
         return
-    if not rests(1e-3):
-        most = greatest_share(lambda fast: rests(1e-3, fast))
+    if not rests(slow):
+        most = greatest_share(lambda fast: rests(slow, fast))
         raise InputError(f"fast_damping: expected at most {most:.3g} times these, above which springs of "
                          f"'{robot.name}' swing with {robot.timing}, whatever p and d are")
     most = greatest_share(rests)

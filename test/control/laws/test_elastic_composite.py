@@ -82,6 +82,11 @@ def test_gains_beyond_the_condition_swing_in_simulation(share):
     assert swings == (share > 1.0)
 
 
+def test_gains_far_beyond_the_period_are_told_and_not_the_damping_of_the_springs():
+    with pytest.raises(InputError, match=r"p and d: expected a p below [\d.e+]+ 1/s\^2"):
+        ElasticCompositeParameters(p=1e6, d=1e6).for_robot(ELASTIC)
+
+
 def test_damping_that_the_period_does_not_allow_is_told():
     with pytest.raises(InputError, match=r"fast_damping: expected at most 0\.\d+ times these, above which springs of"):
         ElasticCompositeParameters(fast_damping=1e4).for_robot(ELASTIC)
