@@ -16,6 +16,7 @@ import yaml
 from hardware_peer import NAMES, PERIOD, Peer, hardware, stamp
 from ros_process import RosProcess
 from sensor_msgs.msg import JointState
+from urdf_parts import joint, link, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
@@ -88,3 +89,39 @@ def test_a_node_refuses_a_bad_transmission_in_one_line(tmp_path, values, message
     with RosProcess("hardware", {"robot": "planar_2r", "actuators": str(file)}, "refused") as process:
         assert process.wait() != 0
         assert re.search(message, process.output())
+
+
+def test_joint_states_show_the_harmonics_of_the_motor_angle_that_the_file_declares(tmp_path):
+    """A braked wheel under a constant effort: I v' + d v = effort (1 + ripple) + cogging, about its mean velocity."""
+    inertia, viscous, effort, ratio = 0.02, 0.5, 1.0, 10.0
+    cogging, ripple = {"order": 12, "amplitude": 4e-3}, {"order": 7, "amplitude": 0.05}
+    motor = {"nominal_voltage": 48.0, "resistance": 1.0, "torque_constant": 0.1, "rotor_inertia": 5e-5}
+    content = {"joints": {"j": {"friction": {"viscous": viscous, "coulomb": 0.0}, "actuator": {
+        "motor": motor, "gear_ratio": ratio, "cogging": [cogging], "torque_ripple": [ripple]}}}}
+    wheel, file = tmp_path / "wheel.urdf", tmp_path / "drive.yaml"
+    limit = '<limit lower="-1000" upper="1000" velocity="99" effort="999"/>'
+    wheel.write_text(robot(link("a", ""), joint("j", "a", "b", limit=limit), link(
+        "b", f'<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="{inertia - ratio**2 * 5e-5}" ixy="0" ixz="0" '
+             'iyz="0"/></inertial>')))
+    file.write_text(yaml.safe_dump(content))
+    rows = []
+    with hardware("harmonics", robot=str(wheel), actuators=str(file), time_mode="lockstep", step=2.5e-4), \
+            Peer("harmonics") as peer:
+        for period in range(1, 601):
+            state = peer.next_stamped(period * PERIOD)
+            peer.states.clear()
+            rows.append([state.position[0], state.velocity[0]])
+            peer.command(["j"], [effort], state.header.stamp)
+    angle, velocity = np.array(rows[200:]).T * [[ratio], [1.0]]
+    orders = np.arange(1, 16)
+    waves = np.exp(1j * orders * angle[:, None])
+    columns = np.column_stack([np.ones(len(angle)), waves.real, waves.imag])
+    mean, *parts = np.linalg.lstsq(columns, velocity, rcond=None)[0]
+    np.testing.assert_allclose(mean, effort / viscous, rtol=0.01)
+    found = np.hypot(parts[:15], parts[15:])
+    for harmonic, size in ((cogging, ratio * cogging["amplitude"]), (ripple, effort * ripple["amplitude"])):
+        order = harmonic["order"]
+        np.testing.assert_allclose(found[order - 1], size / np.hypot(inertia * order * ratio * mean, viscous),
+                                   rtol=0.05)
+        found[order - 1] = 0.0
+    assert found.max() < 1e-3  # no other order, up to products of the two
