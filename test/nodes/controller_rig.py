@@ -45,10 +45,13 @@ def trajectory(times, positions, names=NAMES, **fields):
 
 
 class Rig:
-    """Hardware and controller, with records of their messages."""
+    """Hardware and controller, with records of their messages.
 
-    def __init__(self, ros, robot, namespace, **settings):
-        self.ros, self.namespace = ros, namespace
+    `rules` are arguments for remapping by the name of a node; `settings` its parameters.
+    """
+
+    def __init__(self, ros, robot, namespace, rules=(), **settings):
+        self.ros, self.namespace, self._rules = ros, namespace, dict(rules)
         self.settings = {
             "hardware": {"robot": robot, "time_mode": "lockstep", "update_rate": UPDATE_RATE,
                          **settings.get("hardware", {})},
@@ -97,7 +100,9 @@ class Rig:
         self.ros.wait_for(answers, "the restarted controller's services")
 
     def start(self, name):
-        self.nodes[name] = RosProcess(name, self.settings[name], self.namespace)
+        rules = self._rules.get(name)
+        self.nodes[name] = RosProcess(name, self.settings[name], self.namespace,
+                                      ("-m", "robodyn_ros", name, "--ros-args", *rules) if rules else ())
 
     def _subscribed(self):
         for name, node in self.nodes.items():

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -24,12 +23,13 @@ from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.law_inputs import MOST_NUMBERS, Input, state_form
 from robodyn_ros.control.state import MOTOR_SIDE
 from robodyn_ros.errors import InputError, PluginError, RecordingError, suggest
-from robodyn_ros.nodes.common.joint_states import JointStateReader
+from robodyn_ros.nodes.common.joint_states import JointStateReader, NamedState
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.nodes.controller.events import WAITING, Event, Events
 from robodyn_ros.nodes.recorder.definitions import message_class
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 
 class LawTopics:
@@ -39,19 +39,20 @@ class LawTopics:
         node: The node that subscribes.
         joints: The robot's joints.
         events: Tells of controllers that wait.
-        timeout: Age at which the motors' side expires [s].
+        timeout: Age at which the motors' side expires, in the time of the joint states [s].
         loop: Returns the control loop that gets the values.
     """
 
     def __init__(self, node: RobodynNode, joints: JointOrder, events: Events, timeout: float,
                  loop: Callable[[], ControlLoop]) -> None:
-        self._node, self._events, self._timeout, self._loop = node, events, timeout, loop
+        self._node, self._events, self._loop = node, events, loop
+        self._timeout_ns = round(timeout * NANOSECONDS_PER_SECOND)
         self._names, self._reader = joints, JointStateReader(joints, node.diagnostics, topic_names.MOTOR_STATES)
         self._subscriptions: dict[Input, Any] = {}
         self._motors: LatestMessage[Any] | None = None
         self._unused_motors: LatestMessage[Any] | None = None  # until the control path has surely left it
         self._nothing = (np.full(len(joints), np.nan),) * len(MOTOR_SIDE)
-        self._last_arrival = -np.inf
+        self._arrived = -1  # stamp of the joint state that the motors' last usable one came with [ns]
         node.diagnostics.checks.append(self._close_unused)
 
     # On the executor's thread.
@@ -126,25 +127,34 @@ class LawTopics:
         else:
             self._events.end(WAITING, f"controller '{loop.active.name}' waits no longer")
 
-    def update(self) -> None:
-        """Take the newest state of the motors' side, if a controller reads it; before each tick."""
+    def update(self, stamp: int) -> None:
+        """Take the newest state of the motors' side, if a controller reads it; before each tick, of a stamp [ns]."""
         motors = self._motors
         if motors is None:
             return
-        now, loop = time.monotonic(), self._loop()
-        if (data := motors.take_serialized()) is not None:
-            try:
-                state = self._reader.read(data)
-            except MessageError as error:
-                self._node.diagnostics.problem(f"rejected {topic_names.MOTOR_STATES}", str(error))
-                return
-            if state is not None and state.complete:
-                none = self._nothing[0]
-                loop.motor_side = (state.q, none if state.v is None else state.v,
-                                   none if state.effort is None else state.effort)
-                self._last_arrival = now
-        elif now - self._last_arrival > self._timeout:
+        loop = self._loop()
+        state = self._read(data) if (data := motors.take_serialized()) is not None else None
+        if state is not None:
+            none = self._nothing[0]
+            loop.motor_side = (state.q, none if state.v is None else state.v,
+                               none if state.effort is None else state.effort)
+            self._arrived = stamp
+        elif not 0 <= stamp - self._arrived <= self._timeout_ns:  # also while messages come that cannot be used
             loop.motor_side = self._nothing
+
+    def _read(self, data: bytes) -> NamedState | None:
+        """Read a message; None, which is reported, where it is not of all joints or cannot be used."""
+        try:
+            state = self._reader.read(data)
+        except MessageError as error:
+            self._node.diagnostics.problem(f"rejected {topic_names.MOTOR_STATES}", str(error))
+            return None
+        if state is None or state.complete:
+            return state
+        others = [name for joint, name in enumerate(self._names.names) if joint not in state.joints]
+        self._node.diagnostics.problem(f"rejected {topic_names.MOTOR_STATES}", f"{topic_names.MOTOR_STATES}: expected "
+                                       f"all joints in one message, received none for '{others[0]}'")
+        return None
 
 
 def field_of(message: Any, declared: Input, where: str) -> Any:

@@ -264,7 +264,7 @@ class ControllerNode(RobodynNode):
             if self._suspend():
                 return
             why = "the hardware followed another controller until now"
-        self._law_topics.update()
+        self._law_topics.update(stamp)
         tick = self._loop.tick(stamp, q, v, why)
         self._stalls.end(time.monotonic())
         self._output.publish(stamp, tick)
