@@ -47,3 +47,18 @@ def test_a_study_of_filtered_laws(tmp_path):
     file.write_text("robot: planar_2r\nlaws: [pd]\nfilter: safe\n")
     with pytest.raises(InputError, match="filter: expected one of 'none', 'safety', received 'safe'"):
         read_study(file)
+
+
+@pytest.mark.parametrize("command", [["tune", "pd"], ["swap", "pd"], ["demo"], ["compare", "pd"]])
+def test_an_unknown_filter_is_one_line(command, capsys):
+    assert main([*command, "--filter", "safe"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"robodyn: error: {command[0]}: argument --filter: invalid choice: 'safe'")
+    assert "safety" in told and told.count("\n") == 1
+
+
+def test_tuning_a_filtered_law(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", "pd", "--robot", "planar_2r", "--filter", "safety", "--generations", "1", "--population", "5"]
+                ) == 0
+    assert "pd+safety" in capsys.readouterr().out
