@@ -230,3 +230,10 @@ def test_what_the_command_cannot_use(tmp_path, capsys):
     ):
         assert main(["tune", "--robot", "planar_2r", "--output", str(tmp_path), *arguments]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_gains_that_the_law_refuses_are_left_out_of_the_search(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", "elastic_composite", "--robot", "arm7", "--actuators", "hardware_elastic_arm7",
+                 "--generations", "2", "--population", "8"]) == 0
+    assert "elastic_composite" in capsys.readouterr().out
