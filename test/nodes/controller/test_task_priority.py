@@ -29,6 +29,8 @@ def test_it_moves_the_tip_within_its_share_of_the_efforts():
     with RosTest() as ros, Rig(ros, "planar_2r", "/priority", **settings) as rig:
         poses = ros.publisher(PoseStamped, "/priority/controller/pose")
         rig.hold_at("computed_torque", [0.3, -0.9])
+        told = rig.refuse(**{"task_priority.axes": "x; w"})
+        assert "axes: expected some of x y z rx ry rz" in told and "\n" not in told
         rig.set(controller="task_priority")
         rig.next("the law", lambda state: state.controller == "task_priority")
         commands, goal = ros.record(JointState, "/priority/joint_commands", 5000), tip(np.array([0.6, -1.3]))
