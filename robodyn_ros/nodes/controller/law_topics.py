@@ -29,7 +29,12 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.nodes.controller.events import WAITING, Event, Events
 from robodyn_ros.nodes.recorder.definitions import message_class
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND
+
+MOST_MISSED = 10
+"""Joint states in a row that may come without the motors' side: a law that goes on with old motors drives the arm away.
+
+These are counted, as a time would pass at once where the computer held up both topics.
+"""
 
 
 class LawTopics:
@@ -39,20 +44,18 @@ class LawTopics:
         node: The node that subscribes.
         joints: The robot's joints.
         events: Tells of controllers that wait.
-        timeout: Age at which the motors' side expires, in the time of the joint states [s].
         loop: Returns the control loop that gets the values.
     """
 
-    def __init__(self, node: RobodynNode, joints: JointOrder, events: Events, timeout: float,
+    def __init__(self, node: RobodynNode, joints: JointOrder, events: Events,
                  loop: Callable[[], ControlLoop]) -> None:
         self._node, self._events, self._loop = node, events, loop
-        self._timeout_ns = round(timeout * NANOSECONDS_PER_SECOND)
         self._names, self._reader = joints, JointStateReader(joints, node.diagnostics, topic_names.MOTOR_STATES)
         self._subscriptions: dict[Input, Any] = {}
         self._motors: LatestMessage[Any] | None = None
         self._unused_motors: LatestMessage[Any] | None = None  # until the control path has surely left it
         self._nothing = (np.full(len(joints), np.nan),) * len(MOTOR_SIDE)
-        self._arrived = -1  # stamp of the joint state that the motors' last usable one came with [ns]
+        self._arrived, self._missed = -1, 0  # stamp of the joint state that the motors' last usable one came with [ns]
         node.diagnostics.checks.append(self._close_unused)
 
     # On the executor's thread.
@@ -138,8 +141,10 @@ class LawTopics:
             none = self._nothing[0]
             loop.motor_side = (state.q, none if state.v is None else state.v,
                                none if state.effort is None else state.effort)
-            self._arrived = stamp
-        elif not 0 <= stamp - self._arrived <= self._timeout_ns:  # also while messages come that cannot be used
+            self._arrived, self._missed = stamp, 0
+            return
+        self._missed += 1  # also while messages come that cannot be used
+        if self._missed > MOST_MISSED or stamp < self._arrived:
             loop.motor_side = self._nothing
 
     def _read(self, data: bytes) -> NamedState | None:

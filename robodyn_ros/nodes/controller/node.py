@@ -129,7 +129,7 @@ class ControllerNode(RobodynNode):
         self._joints = JointOrder(self._robot.joint_names)
         self._timeout: float = self.parameters["state_timeout"]
         self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))
-        self._law_topics = LawTopics(self, self._joints, self._events, self._timeout, lambda: self._loop)
+        self._law_topics = LawTopics(self, self._joints, self._events, lambda: self._loop)
         self._plugins = ControllerPlugins(self.parameters, self._robot, self.stop_requested.is_set,
                                           self._law_topics.open)
         for name in controller_names():

@@ -121,11 +121,13 @@ def test_a_law_waits_for_a_driver_without_motor_states_and_when_they_stop(relaye
                          ("with a position that is no number", lambda message: JointState(
                              header=message.header, name=message.name, position=[np.nan, 0.0],
                              velocity=message.velocity, effort=message.effort))):
+        before = rig.next(f"the law before motor states {what}").feedback.positions
         relay.motors = motors
         held = rig.next(f"the safe law with motor states {what}", lambda s: "waits" in s.intervention)
         assert held.controller == "damping"
         assert re.fullmatch(f"held: controller '{name}' waits: nothing measures 'motor_[qv]' on motor_states",
                             held.intervention)
+        np.testing.assert_allclose(held.feedback.positions, before, atol=0.2, err_msg=what)
         relay.motors = lambda message: message
         rig.next(f"the law after motor states {what}", lambda s: s.controller == name and not s.intervention)
 
