@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.catalogue import Catalogue
 from robodyn_ros.actuation.dc_motor import DCMotor
@@ -176,19 +176,42 @@ class CurrentLoops:
                                  f"{step / whole:.6g} s or a step of {whole * period:.6g} s would do")
             size = _spectral_radius(gain, rate, period, int(delay), resistance, inductance)
             if size >= 1.0:
-                bandwidth = _GREATEST_LAG / (2.0 * np.pi * period * (delay + 0.5))
                 raise InputError(f"{place}: expected gains that are stable with its period and delay, received "
                                  f"proportional {gain:g} V/A and integral {rate:g} V/(A s), with which errors of the "
-                                 f"current grow {size:.3g} times in a period; a bandwidth of {bandwidth:.4g} Hz would "
-                                 "do, or a shorter period")
+                                 f"current grow {size:.3g} times in a period; a bandwidth of "
+                                 f"{_stable_bandwidth(period, delay):.4g} Hz would do, or a shorter period")
+
+    def growth(self, motor: DCMotor, resistance: Array) -> Array:
+        """Return by how much the slowest errors of the currents grow in a period with motors at rest.
+
+        A loop is unstable from 1 on.
+
+        Args:
+            motor: Of all joints.
+            resistance: Of the m motors of N robots, shape (N, m) or (m,) [Ohm]; ``proportional`` and ``integral`` may
+                have this shape, too.
+
+        Returns:
+            Of that shape.
+        """
+        shape = np.broadcast_shapes(self.proportional.shape, self.integral.shape, resistance.shape)
+        gains, rates, resistances = (np.broadcast_to(each, shape) for each in (self.proportional, self.integral,
+                                                                              resistance))
+        return np.stack([_spectral_radius(gains[..., k], rates[..., k], self.period[k], int(self.delay[k]),
+                                          resistances[..., k], motor.inductance[joint])
+                         for k, joint in enumerate(self.joints)], axis=-1)
+
+    def stable_bandwidths(self) -> Array:
+        """Return bandwidths that are stable with the periods and delays, shape (m,) [Hz]."""
+        return np.array([_stable_bandwidth(*each) for each in zip(self.period, self.delay, strict=True)])
 
     def within_step(self, step: float) -> Self:
         """Return the loops with as many whole periods in a step as they need, each no longer than now."""
         return replace(self, period=step / np.ceil(step / self.period - 1e-6)) if len(self.joints) else self
 
     def with_bandwidth(self, bandwidth: NDArray[Any], motor: DCMotor) -> Self:
-        """Return the loops with the gains of bandwidths, shape (n,), may be traced [Hz], for n motors."""
-        rate = 2.0 * np.pi * bandwidth[self.joints]
+        """Return the loops with the gains of bandwidths, shape (..., n), may be traced [Hz], for n motors."""
+        rate = 2.0 * np.pi * bandwidth[..., self.joints]
         return replace(self, proportional=rate * motor.inductance[self.joints],
                        integral=rate * motor.resistance[self.joints])
 
@@ -258,19 +281,28 @@ def _one(motor: DCMotor, k: int) -> DCMotor:
     return DCMotor(*(np.asarray(figure)[k:k + 1] for figure in vars(motor).values()))
 
 
-def _spectral_radius(gain: float, rate: float, period: float, delay: int, resistance: float, inductance: float
-                     ) -> float:
-    """Factor by which the slowest error of current, integral and voltages under way grows in a period, at rest."""
-    if np.isnan([gain, rate, resistance, inductance]).any():  # varied: not known yet
-        return 0.0
-    end = np.exp(-period * resistance / inductance) if inductance > 0.0 else 0.0
-    matrix = np.zeros((2 + delay, 2 + delay))  # of current, integral, and voltages, the newest first
-    law = np.zeros(2 + delay)
-    law[:2] = -gain, 1.0
-    matrix[0, 0] = end
-    matrix[0] += (1.0 - end) / resistance * (np.eye(2 + delay)[-1] if delay else law)
-    matrix[1, :2] = -period * rate, 1.0
+def _stable_bandwidth(period: float, delay: int) -> float:
+    """A bandwidth with which the lag of period and delay leaves a margin [Hz]."""
+    return float(_GREATEST_LAG / (2.0 * np.pi * period * (delay + 0.5)))
+
+
+def _spectral_radius(gain: ArrayLike, rate: ArrayLike, period: float, delay: int, resistance: ArrayLike,
+                     inductance: float) -> Array:
+    """Factor by which the slowest error of current, integral and voltages under way grows in a period, at rest.
+
+    It has the shape of the gains and resistances, and is 0 where one is not known yet.
+    """
+    gain, rate, resistance = np.broadcast_arrays(*(np.asarray(each, float) for each in (gain, rate, resistance)))
+    known = ~np.isnan(gain + rate + resistance + inductance)
+    gain, rate, resistance = (np.where(known, each, 1.0) for each in (gain, rate, resistance))
+    end = np.exp(-period * resistance / inductance) if inductance > 0.0 else np.zeros(gain.shape)
+    matrix = np.zeros((*gain.shape, 2 + delay, 2 + delay))  # of current, integral, and voltages, the newest first
+    law = np.zeros((*gain.shape, 2 + delay))
+    law[..., 0], law[..., 1] = -gain, 1.0
+    matrix[..., 0, :] = ((1.0 - end) / resistance)[..., None] * (np.eye(2 + delay)[-1] if delay else law)
+    matrix[..., 0, 0] += end
+    matrix[..., 1, 0], matrix[..., 1, 1] = -period * rate, 1.0
     if delay:
-        matrix[2] = law
-        matrix[3:, 2:-1] = np.eye(delay - 1)
-    return float(np.abs(np.linalg.eigvals(matrix)).max())
+        matrix[..., 2, :] = law
+        matrix[..., 3:, 2:-1] = np.eye(delay - 1)
+    return np.where(known, np.abs(np.linalg.eigvals(matrix)).max(axis=-1), 0.0)

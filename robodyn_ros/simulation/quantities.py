@@ -386,6 +386,7 @@ def checked_samples(samples: Mapping[str, ArrayLike], plant: PlantModel, varied:
         _check_breakaway(checked, plant)
     if {"motor.derating_start", "motor.derating_end"} & set(checked):
         _check_derating(checked, plant)
+    _check_loops(checked, plant)
     return checked
 
 
@@ -442,6 +443,30 @@ def _check_derating(samples: Mapping[str, Array], plant: PlantModel) -> None:
         low, high = (np.broadcast_to(each, (len(given), plant.n))[sample, joint] for each in (start, end))
         expected = f"more than derating_start, {low:g}" if given is end else f"less than derating_end, {high:g}"
         raise _wrong(QUANTITIES[name], sample, [joint], plant, expected, given[sample, joint])
+
+
+def _check_loops(samples: Mapping[str, Array], plant: PlantModel) -> None:
+    """Refuse samples with which a current loop is unstable, as that of a plant is refused."""
+    actuators = plant.actuators
+    loops, motor = actuators.current_loops, actuators.motors.motor
+    names = [name for name in (LOOP_BANDWIDTH, *LOOP_GAINS, "motor.resistance") if name in samples]
+    if not names or not len(loops.joints):
+        return
+    if LOOP_BANDWIDTH in samples:
+        loops = loops.with_bandwidth(samples[LOOP_BANDWIDTH], motor)
+    gains: dict[str, Any] = {name.removeprefix(f"{_LOOP}_"): samples[name][:, loops.joints] for name in LOOP_GAINS
+                             if name in samples}
+    loops = replace(loops, **gains)
+    resistance = samples["motor.resistance"] if "motor.resistance" in samples else motor.resistance
+    growth = np.atleast_2d(loops.growth(motor, resistance[..., loops.joints]))
+    wrong = np.argwhere(growth >= 1.0)
+    if len(wrong):
+        sample, k = map(int, wrong[0])
+        joint = int(loops.joints[k])
+        raise _wrong(QUANTITIES[names[0]], sample, [joint], plant,
+                     "a current loop that is stable with its period and delay (a bandwidth of "
+                     f"{loops.stable_bandwidths()[k]:.4g} Hz would do), not one whose errors grow "
+                     f"{growth[sample, k]:.3g} times in a period", samples[names[0]][sample, joint])
 
 
 def _wrong(quantity: Quantity, sample: int, place: list[int], plant: PlantModel, expected: str, received: float

@@ -158,6 +158,22 @@ def test_bandwidths_of_studies_are_those_of_drives_made_so():
                        plant=PlantModel.from_description(WHEEL.model, actuators=actuators()))
 
 
+SLUGGISH = {"proportional": 1e-3, "integral": 360.0 * np.pi * RESISTANCE}
+
+
+@pytest.mark.parametrize(("gains", "samples", "words"), [
+    ({"bandwidth": 180.0}, {"motor.current_loop_bandwidth": [[100.0], [900.0]]}, "bandwidth, sample 1, .* 900"),
+    (SLUGGISH, {"motor.current_loop_proportional": [[1e-3], [2e-3], [1e3]]}, "proportional, sample 2, .* 1000"),
+    (SLUGGISH, {"motor.current_loop_integral": [[1e6], [1.0]]}, "integral, sample 0, .* 1e\\+06"),
+    (SLUGGISH, {"motor.resistance": [[RESISTANCE], [0.1 * RESISTANCE]]}, "resistance, sample 1, joint j: .* received"),
+])
+def test_samples_with_which_a_loop_is_unstable_are_refused_as_at_load(gains, samples, words):
+    model = PlantModel.from_description(WHEEL.model, actuators=actuators({**gains, "period": 1e-4, "delay": 4}))
+    with pytest.raises(InputError, match=rf"^samples of motor\..*{words}") as error:
+        rollout_scores(WHEEL, "damping", samples, duration=0.01, plant=model)
+    assert "a bandwidth of 185.2 Hz would do" in str(error.value) and "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("name", DRIVES.names)
 def test_drives_of_the_catalogue_fit_steps_of_1_ms(name):
     drive = DRIVES.load(name)
