@@ -57,7 +57,7 @@ class Network:
                 self._run: Callable[[Mapping[str, Any]], dict[str, Any]] = self._in_numpy
                 found = self._run(zeros)
         except UnsupportedOperator as error:
-            self._run = _in_onnx_runtime(graph)
+            self._run = _in_onnx_runtime(graph, str(error))
             found = self._run(zeros)
             self.uncompiled_reason = (f"{graph.path}: {error} is not compiled; ONNX Runtime evaluates the network, in "
                                       f"{1e6 * self._seconds(zeros):.0f} us")
@@ -153,9 +153,12 @@ def _evaluated(graph: NetworkGraph, node: NetworkNode, known: Mapping[str, Any])
     return {name: value for name, value in zip(node.outputs, results, strict=False) if name}
 
 
-def _in_onnx_runtime(graph: NetworkGraph) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The network as ONNX Runtime evaluates it, on one thread, in its own precision."""
-    require("onnxruntime")
+def _in_onnx_runtime(graph: NetworkGraph, uncompiled: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The network as ONNX Runtime evaluates it, on one thread, in its own precision; for what is not compiled in it."""
+    try:
+        require("onnxruntime")
+    except RobodynError as error:
+        raise RobodynError(f"{graph.path}: {uncompiled} is not compiled; {error}") from None
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -149,6 +149,18 @@ def test_options_that_have_no_form_here_are_named(tmp_path, options, said):
         assert said in Network(read_onnx(path), {}).uncompiled_reason
 
 
+def test_without_onnx_runtime_the_line_names_the_operator_and_what_to_install(tmp_path):
+    path = written(tmp_path, dense(np.random.default_rng(4), [9, 4, 3], "Erf"))
+    script = ("import sys; sys.modules['onnxruntime'] = None\nfrom pathlib import Path\n"
+              "from robodyn_ros.errors import RobodynError\nfrom robodyn_ros.networks.network import Network\n"
+              "from robodyn_ros.networks.onnx_file import read_onnx\n"
+              f"try:\n    Network(read_onnx(Path({str(path)!r})), {{}})\n"
+              "except RobodynError as error:\n    print(error)\n")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == (f"{path}: operator Erf is not compiled; networks that cannot be compiled need ONNX Runtime, "
+                           "which is not installed: pip install onnxruntime\n"), done.stderr
+
+
 def test_old_operators_run_in_onnx_runtime(tmp_path):
     made = dense(np.random.default_rng(6), [4, 3, 2], "Tanh")
     made.opset_import[0].version = 9
