@@ -190,15 +190,22 @@ def test_a_law_with_a_quadratic_program_in_c(precision, tmp_path):
 
 
 @needs_compiler
-def test_a_policy_in_c_decides_as_in_python(tmp_path):
-    """A recurrent network that decides at every tenth tick, with its memory in the caller's struct."""
+@pytest.mark.parametrize("kind", ["GRU", "LSTM", "LayerNormalization and Elu"])
+def test_a_policy_in_c_decides_as_in_python(kind, tmp_path):
+    """A network that decides at every tenth tick, with its memory in the caller's struct."""
     pytest.importorskip("onnx", reason="onnx is not installed: pip install onnx")
-    from onnx_models import recurrent, written
+    from onnx_models import dense, recurrent, written
 
-    written(tmp_path, recurrent(np.random.default_rng(0), 24, 5, 6))
+    rng = np.random.default_rng(0)
+    if kind in ("GRU", "LSTM"):
+        written(tmp_path, recurrent(rng, 24, 5, 6, operator=kind))
+        memory = "memory: {h_in: h_out, c_in: c_out}\n" if kind == "LSTM" else "memory: {h_in: h_out}\n"
+    else:
+        written(tmp_path, dense(rng, [24, 8, 6], "Elu", normal=True))
+        memory = ""
     (tmp_path / "policy.yaml").write_text(
         "network: network.onnx\nrate: 50\nbetween: interpolate\nobservations: [q, v, error_q, last_action]\n"
-        "memory: {h_in: h_out}\naction: {default: 0.0, gravity: true}\n")
+        f"{memory}action: {{default: 0.0, gravity: true}}\n")
     compare("policy", "arm6", tmp_path, 100, PolicyParameters(file=str(tmp_path / "policy.yaml")))
 
 
