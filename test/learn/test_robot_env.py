@@ -364,6 +364,13 @@ def test_wrong_settings_are_told_in_one_line(planar, settings, message):
     assert len(str(error.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize("settings", [{"q": [9.0] * 6}, {"quantities": {"start.q": [9.0] * 6}},
+                                      {"quantities": {"start.q": {"uniform": [-6.0, 9.0]}}}], ids=str)
+def test_starts_beyond_the_position_limits_are_refused(settings):
+    with pytest.raises(InputError, match="joint.*: expected .*-6.28319 to 6.28319.*, received 9"):
+        RobotEnv(Robot.named("arm6"), 2, **settings)
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"seed": 1.5}, "seed: expected a whole number"),
     ({"seed": -1}, "seed: expected a whole number"),
