@@ -24,6 +24,7 @@ from robodyn_ros.description.coupling import Coupling
 from robodyn_ros.identification.motor_constants import motor_constants
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
 
@@ -176,6 +177,23 @@ def test_rollouts_and_varied_quantities():
     again = rollout(ROBOT, "computed_torque", trajectory, plant=PlantModel.from_description(
         ROBOT.model, actuators=actuators(matrix=1.1 * MATRIX, motor_friction=0.02, gear_efficiency=0.9)))
     assert_allclose(score.rms_error[1], again.score.rms_error, rtol=1e-6)
+
+
+def test_a_wrist_that_turns_against_itself_is_held_by_its_motor():
+    """The motor of joint 6 turns with the sum of joints 5 and 6: dry friction holds it where the sum is to stay."""
+    robot, settings = Robot.named("tx40"), HardwareSettings.named("tx40")
+    motion, own = excursion(robot), settings.joint_actuators(robot.model)
+    sums, errors = [], []
+    for actuated in (own, replace(own, motor_friction=np.zeros(6))):
+        found = rollout(robot, "pd_gravity", motion, 2.0, plant=PlantModel.from_description(
+            robot.model, actuators=actuated, friction=settings.joint_friction(robot.model)))
+        wanted = np.array([motion.sample(time).q for time in found.time])
+        assert_allclose(wanted[:, 4] + wanted[:, 5], 0.0, atol=1e-12)
+        assert np.ptp(found.q[:, 4]) > 0.1
+        sums.append(np.abs(found.q[:, 4] + found.q[:, 5]).max())
+        errors.append(found.score.rms_error[4:])
+    assert sums[0] < 1e-8 < 1e-3 < sums[1]
+    assert_allclose(*errors[0], rtol=1e-6)
 
 
 def test_identification_tells_losses_and_friction_of_coupled_motors():
