@@ -227,7 +227,9 @@ def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, re
     function, given = function or law.law, [dynamics, parameters, state, reference]
     if len(signature(function).parameters) > len(given):
         given.append(np.zeros(0) if memory is None else memory)
-    return efforts_and_memory(type(law).__name__, function(*given), law.robot.n, memory)
+    with np.errstate():  # as `answer` in dry_run.py
+        result = function(*given)
+    return efforts_and_memory(type(law).__name__, result, law.robot.n, memory)
 
 
 def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Array, Any]:

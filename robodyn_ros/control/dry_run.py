@@ -48,12 +48,16 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
 
 
 def activate(controller: Controller, state: State) -> None:
-    """Activate a controller at a state that it cannot alter."""
-    controller.activate(own_inputs(state, None)[0])
+    """Activate a controller at a state that it cannot alter; NumPy's error state stays as it was."""
+    with np.errstate():
+        controller.activate(own_inputs(state, None)[0])
 
 
 def answer(controller: Controller, state: State, reference: Any) -> ArrayLike:
-    """Ask a controller for efforts. It can alter neither its inputs nor later the efforts that it returned.
+    """Ask a controller for efforts.
+
+    It can alter neither its inputs, nor later the efforts that it returned, nor NumPy's error state, by which the loop
+    and later controllers would raise where a joint comes to rest.
 
     Args:
         controller: The controller.
@@ -62,7 +66,8 @@ def answer(controller: Controller, state: State, reference: Any) -> ArrayLike:
     """
     if type(controller).update is Law.update:  # which shares nothing with the code of a law
         return controller.update(state, reference)
-    effort = controller.update(*own_inputs(state, reference))
+    with np.errstate():
+        effort = controller.update(*own_inputs(state, reference))
     return np.array(effort) if isinstance(effort, np.ndarray) else effort
 
 

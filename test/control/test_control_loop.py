@@ -424,6 +424,53 @@ def test_a_law_cannot_alter_what_it_is_given(target, monkeypatch):
     np.testing.assert_array_equal(tick.state.v, V)
 
 
+class Strict(Recorder):
+    """Has NumPy raise at each underflow, as a law under development may."""
+
+    def __init__(self, where):
+        super().__init__()
+        self.where = where
+
+    def activate(self, state):
+        super().activate(state)
+        if self.where == "activate":
+            np.seterr(all="raise")
+
+    def update(self, state, reference):
+        if self.where == "update":
+            np.seterr(all="raise")
+        return super().update(state, reference)
+
+
+class StrictLaw(Law):
+    """Does so as a law that cannot be compiled."""
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        np.seterr(all="raise")
+        return np.array([float(effort) for effort in dynamics.gravity(state.q)])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("law", [lambda: Strict("activate"), lambda: Strict("update"), lambda: StrictLaw(ROBOT)])
+def test_a_controller_leaves_the_error_state_of_numpy_alone(law, fails):
+    """Otherwise the loop itself raises where a joint comes to rest, and so do later controllers."""
+    before, controller = np.geterr(), law()
+    rig = Rig(controller)
+    try:
+        rig.tick()
+        rig.tick(v=[1e-200, 0.0])
+        assert np.geterr() == before
+        if fails:
+            controller.answer = RuntimeError("no")
+            rig.tick()
+        rig.loop.swap(Plugin("pd", PD(ROBOT)))
+        rig.tick()
+        assert np.geterr() == before
+    finally:
+        np.seterr(**before)
+
+
 def test_efforts_cannot_be_altered_once_they_are_checked():
     recorder = Recorder()
     rig = Rig(recorder)
