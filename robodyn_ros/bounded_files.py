@@ -93,7 +93,9 @@ def read_file(path: Path, largest: int) -> bytes:
         InputError: It is not a regular file, or larger.
     """
     with open_file(path) as file:
-        content = file.read(largest + 1)
+        content: bytes | None = file.read(largest + 1)
+    if content is None:  # of a file of the kernel, such as /proc/kmsg
+        raise InputError(f"{path}: expected a regular file, received one whose content is yet to come")
     if len(content) > largest:
         raise InputError(f"{path}: expected at most {largest} bytes, received more; is it the right file?")
     return content

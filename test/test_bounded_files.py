@@ -10,6 +10,7 @@
 
 import os
 import resource
+import stat
 import time
 
 import pytest
@@ -80,6 +81,20 @@ def test_paths_that_are_no_files(read, name, tmp_path, monkeypatch):
     with pytest.raises(RobodynError) as refusal:
         read(name)
     assert len(str(refusal.value)) < 1500
+
+
+def test_a_file_whose_content_is_yet_to_come(tmp_path, monkeypatch):
+    """As a file of the kernel that says it is a regular one, /proc/kmsg: here a FIFO whose writer is silent."""
+    os.mkfifo(tmp_path / "fifo")
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(tmp_path / "fifo", os.O_WRONLY)
+    monkeypatch.setattr(stat, "S_ISREG", lambda mode: True)
+    try:
+        with pytest.raises(InputError, match="fifo: expected .* content is yet to come"):
+            HardwareSettings.from_yaml(tmp_path / "fifo")
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a&#10;b", "a&#155;2Jb"])
