@@ -105,6 +105,20 @@ def escaped(line: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in line)
 
 
+def with_escaped_arguments(message: str, arguments: Iterable[str]) -> str:
+    """Return a message in which arguments of a command line that it quotes break no line.
+
+    Args:
+        message: The message; other lines of it stay.
+        arguments: The arguments; of ``name=value`` and ``name:=value``, the value may be quoted alone.
+    """
+    for argument in arguments:
+        for text in (argument, argument.partition("=")[2]):
+            if "\n" in text.strip("\n"):
+                message = message.replace(printable(text), escaped(text))
+    return message
+
+
 def shown(value: object) -> str:
     """Return a short ``repr`` of a value that came from outside, whatever its size and depth, for a message."""
     return _Shown().repr(value)

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from robodyn_ros import __version__
-from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest
+from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest, with_escaped_arguments
 from robodyn_ros.module_path import take_plugins_from
 from robodyn_ros.nodes.common.signals import end_with_parent, interrupt_at_stop_signals
 
@@ -83,15 +83,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         complete(parser, parsers)
     if given and not given[0].startswith("-") and given[0] not in parsers:
-        return _fail(f"unknown command '{given[0]}': {suggest(given[0], parsers)}", USAGE_ERROR)
+        return _fail(f"unknown command '{given[0]}': {suggest(given[0], parsers)}", USAGE_ERROR, given)
     try:
         options, unknown = parser.parse_known_args(given[:split])
     except InputError as error:
-        return _fail(str(error), USAGE_ERROR)
+        return _fail(str(error), USAGE_ERROR, given)
     if unknown:
         known = [word for action in parsers[options.command]._actions for word in action.option_strings]
         hint = suggest(unknown[0], known) if unknown[0].startswith("-") else f"see robodyn {options.command} --help"
-        return _fail(f"{options.command}: unexpected '{unknown[0]}': {hint}", USAGE_ERROR)
+        return _fail(f"{options.command}: unexpected '{unknown[0]}': {hint}", USAGE_ERROR, given)
     options.ros_arguments = given[split:]
     try:
         with interrupt_at_stop_signals(), warnings.catch_warnings():
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is still to be flushed
         return BROKEN_PIPE
     except (RobodynError, OSError) as error:
-        return _fail(str(error), options.error_code)
+        return _fail(str(error), options.error_code, given)
     except KeyboardInterrupt as error:
         print("\nstopped", file=sys.stderr)
         # One that passed through code from a string, such as that of a dataclass, makes Python end itself by SIGINT in
@@ -161,8 +161,8 @@ def prepare_robot(options: argparse.Namespace) -> None:
         setattr(options, name, str(prepared_robot(robot, complete, actuators)))
 
 
-def _fail(message: str, code: int) -> int:
-    print(f"robodyn: error: {message}", file=sys.stderr)
+def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
+    print(f"robodyn: error: {with_escaped_arguments(message, arguments)}", file=sys.stderr)
     return code
 
 

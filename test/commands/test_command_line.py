@@ -329,3 +329,14 @@ def test_warnings_of_a_description_are_told_for_files_alone(tmp_path, capsys, mo
         assert capsys.readouterr().err == ""
         Robot.from_urdf(file)
     assert capsys.readouterr().err.startswith(f"robodyn: warning: {file}, line 1, <link name='arm'>: ")
+
+
+@pytest.mark.parametrize("arguments", [
+    ("check", "no\nrobot.urdf"), ("check", "arm6", "--actuators", "no\nfile.yaml"), ("plot", "no\nfolder"),
+    ("new-controller", "no\nname"), ("compare", "no\nlaw", "--robot", "planar_2r"), ("no\ncommand",),
+    ("check", "arm6", "--no\noption"), ("simulate", "--params-file", "no\nfile"), ("check", "--step=no\nfile", "arm6"),
+])
+def test_arguments_with_line_breaks_are_refused_in_one_line(arguments, capsys):
+    assert main(arguments) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("robodyn: error: ") and r"no\n" in line

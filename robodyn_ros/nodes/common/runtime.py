@@ -55,7 +55,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
-from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest
+from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest, with_escaped_arguments
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.discovery import described
@@ -238,7 +238,7 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
             GIVEN.set(GivenParameters.from_arguments(arguments))
             return _run(factories, stop)
         except RobodynError as error:
-            return _fail(str(error), EXIT_USAGE)
+            return _fail(with_escaped_arguments(str(error), arguments), EXIT_USAGE)
         finally:
             rclpy.try_shutdown()
 
