@@ -44,6 +44,7 @@ TINY = 1e-9
 _RATE = 20.0  # of the samples that are kept [cutoff frequencies]
 _PASSED = 0.4  # by the filter before a decimation [rates of the samples that are kept]
 _GAP = 1.5  # [sampling periods]
+_UNEVEN = 0.25  # distance of an interval from whole periods, where the rate varies [sampling periods]
 _ORDER = 4
 _SETTLING = 3.0  # left out at both ends of a part [periods of the cutoff frequency]
 _NOISE_FACTOR = 4.0  # of the deviation of velocities, below which the direction of friction is not known
@@ -234,7 +235,8 @@ def check_units(model: RobotModel, time: Array, position: Array, effort: Array, 
         greatest = np.nanmax(np.abs(effort[:, j]), initial=0.0)
         if greatest > _MOST_EFFORT * model.effort_limit[j] > 0.0:
             raise RecordingError(f"{where}: efforts of joint '{name}' reach {greatest:.4g}, its limit is "
-                                 f"{model.effort_limit[j]:.4g} {'N' if metres else 'N m'}: {remedy}")
+                                 f"{model.effort_limit[j]:.4g} {'N' if metres else 'N m'}: {remedy}, currents "
+                                 "in A, not in mA")
 
 
 def check_velocities(names: Sequence[str], time: Array, position: Array, velocity: Array, where: str) -> None:
@@ -331,9 +333,11 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
         first = f"the first of {1e3 * steps[gaps[0]]:.3g} ms at {time[gaps[0]]:.3f} s"
         share = lost / float(time[-1] - time[0])
         if share > MOST_LOST:
+            _check_rate(steps, period, where)
             raise RecordingError(f"{where}: {share:.0%} of the states are missing in {len(gaps)} gaps, {first}: "
                                  f"expected {MOST_LOST:.0%} at most; record again with less load on computer and "
-                                 "network, or a simulation with --speed-limit 1")
+                                 "network, or a simulation with --speed-limit 1; intervals vary from "
+                                 f"{1e3 * steps.min():.3g} ms to {1e3 * steps.max():.3g} ms")
         notes.append(f"{where}: states are missing in {len(gaps)} gaps ({share:.2%} of the time, {first}); the "
                      "parts between them are used")
     limit = _JUMP * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _FASTEST)
@@ -347,9 +351,19 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
              if (end - begin) * period >= 1.0]
     total = sum(part.stop - part.start for part in parts) * period
     if total < shortest:
+        if len(gaps):
+            _check_rate(steps, period, where)
         raise RecordingError(f"{where}: expected {shortest:g} s in parts of 1 s or more without gaps and jumps, "
                              f"received {total:.3g} s; record again with less load on computer and network")
     return parts, notes
+
+
+def _check_rate(steps: Array, period: float, where: str) -> None:
+    """Raise if many intervals are not whole numbers of periods, as they are where single states are missing."""
+    whole = np.maximum(np.rint(steps / period), 1.0)
+    if np.mean(np.abs(steps / period - whole) > _UNEVEN) > MOST_LOST:
+        raise RecordingError(f"{where}: the rate of the states varies: intervals of {1e3 * steps.min():.3g} ms to "
+                             f"{1e3 * steps.max():.3g} ms; record at a steady rate, or give a smaller --cutoff")
 
 
 def _filtered(part: EvenPart, period: float, cutoff: float, keep: int

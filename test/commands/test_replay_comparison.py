@@ -100,6 +100,17 @@ WRONG = [
 ]
 
 
+def test_a_varying_rate_is_told_with_its_intervals(files, capsys):
+    made = dict(np.load(files / "made.npz"))
+    count = len(made["t"])
+    made["t"] = np.cumsum(np.where(np.arange(count) % 2, 0.003, 0.017))
+    np.savez(files / "uneven.npz", **made)
+    assert main(["replay", str(files / "uneven.npz"), "--compare", "--robot", "planar_2r", "--time", "t",
+                 "--positions", "q", "--efforts", "tau"]) == 2
+    error = capsys.readouterr().err
+    assert "the rate of the states varies: intervals of 3 ms to 17 ms" in error and len(error.splitlines()) == 1
+
+
 @pytest.mark.parametrize("words, told", WRONG, ids=range(len(WRONG)))
 def test_wrong_options_are_one_line(files, capsys, words, told):
     assert main(["replay", str(files / "made.npz"), *words]) == 2
