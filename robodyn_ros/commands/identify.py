@@ -106,6 +106,9 @@ def run_identify(options: Namespace) -> int:
     table = recorded.source if isinstance(recorded.source, JointTable) else None
     described = None if settings is None else settings.joint_actuators(robot.model)
     coupling = (table.coupling if table else None if described is None else described.motors.gear.coupling)
+    _check_efforts(recorded, motion)
+    # First, since motion that tells no response hardly tells a model either.
+    response = _response(recorded, described, cutoff, begin) if options.frequency_response else None
     model = identify(robot, motion, has_rotor, coupling=robot.model.coupling if coupling is None else coupling,
                      has_offset=bool(options.offsets or table and table.from_motors))
     coupled = model.effort_model.coupled
@@ -117,7 +120,6 @@ def run_identify(options: Namespace) -> int:
         print(f"robodyn: warning: {recorded.path}: joint '{robot.joint_names[j]}' moves at "
               f"{np.abs(motion.v[:, j]).max():.3g} at most, too slowly to tell its friction, which stays as described; "
               "record a faster motion", file=sys.stderr)
-    response = _response(recorded, described, cutoff, begin) if options.frequency_response else None
     springs = _springs(recorded, motion, cutoff, begin) if response is None else response.springs
     presliding = _presliding(recorded, model, motion, cutoff) if options.presliding else None
     lines, comparisons, scale = _report(model, constants, compared, springs)
@@ -154,6 +156,25 @@ def run_identify(options: Namespace) -> int:
     print("\n".join(lines))
     print(f"written: {', '.join(map(str, written))}")
     return 0
+
+
+def _check_efforts(recorded: RecordedArm, motion: Any) -> None:
+    """Print a warning on each joint that moves while its effort never varies.
+
+    Raises:
+        RecordingError: There is no other joint.
+    """
+    from robodyn_ros.errors import RecordingError
+
+    moves = motion.usable.any(axis=0)
+    constant = moves & (np.ptp(recorded.effort, axis=0) == 0.0)
+    for j in np.flatnonzero(constant):
+        text = (f"{recorded.path}: joint '{recorded.robot.joint_names[j]}' moves while its effort never varies from "
+                f"{recorded.effort[0, j]:g}: ")
+        if (constant == moves).all():
+            raise RecordingError(f"{text}expected measured efforts; record them, or name their columns")
+        print(f"robodyn: warning: {text}unless that was measured, the parameters of this joint are wrong; record its "
+              "effort, or name its column", file=sys.stderr)
 
 
 def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any]:

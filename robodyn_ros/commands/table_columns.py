@@ -30,6 +30,9 @@ from robodyn_ros.recording.table_file import Table
 LARGEST_CURRENT = 500.0
 """Above which a current is taken for one in another unit [A]."""
 
+LEAST_RATIO = 1e-6
+"""Least absolute value of the turns of a motor for one of its joint; the greatest is its reciprocal."""
+
 _OPTIONS = ("rate", "time", "positions", "motor_positions", "velocities", "efforts", "motor_efforts", "currents",
             "torque_constants", "ratios", "coupling", "degrees")
 
@@ -124,10 +127,11 @@ class JointTable:
         """
         files = {expand(path): Table.from_file(path)}
         motors = motor_matrix(options, robot)
+        uses: dict[str, str] = {} if options.time is None else {options.time: "time"}
 
         def columns(name: str) -> Array | None:
             return None if getattr(options, name) is None else _columns(files, path, getattr(options, name),
-                                                                        name, robot)
+                                                                        name, robot, uses)
 
         at_joints, at_motors = columns("positions"), columns("motor_positions")
         if at_joints is None and at_motors is None:
@@ -187,6 +191,10 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
     if described is not None and not options.ratios and not options.coupling:
         return described
     ratios = as_joint_array(options.ratios or [1.0], robot.n, ANY_FINITE, "--ratios", robot.joint_names)
+    wrong = ratios[(np.abs(ratios) < LEAST_RATIO) | (np.abs(ratios) > 1.0 / LEAST_RATIO)]
+    if len(wrong):
+        raise InputError(f"--ratios: expected turns of a motor for one of its joint, from {LEAST_RATIO:g} to "
+                         f"{1.0 / LEAST_RATIO:g} in absolute value, received {wrong[0]:g}")
     motors = np.diag(ratios)
     for text in options.coupling:
         names, _, number = text.partition("=")
@@ -221,8 +229,9 @@ def _described_motors(options: Namespace, robot: Any) -> Array | None:
     return np.stack([actuators.motors.gear.motor_motion(unit) for unit in np.eye(robot.n)], axis=1)
 
 
-def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], option: str, robot: Any) -> Array:
-    """The columns that an option names, one for each joint, shape (N, n)."""
+def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], option: str, robot: Any,
+             uses: dict[str, str]) -> Array:
+    """The columns that an option names, one for each joint, shape (N, n); those of the options before are in `uses`."""
     names, arrays = [], []
     for pattern in patterns:
         table, _, column = pattern.rpartition(":")
@@ -236,6 +245,10 @@ def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], opti
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"--{option.replace('_', '-')}: expected another column for each joint, received '{twice}' "
                          "twice")
+    if shared := next((name for name in names if name in uses), None):
+        raise InputError(f"--{option.replace('_', '-')}: expected other columns than --"
+                         f"{uses[shared].replace('_', '-')}, received '{shared}' for both")
+    uses |= dict.fromkeys(names, option)
     if len(names) != robot.n:
         raise InputError(f"--{option.replace('_', '-')}: expected {robot.n} columns, for "
                          f"{list_names(robot.joint_names)} of robot '{robot.name}' in this order, received "

@@ -92,6 +92,9 @@ class Table:
             return cls(path, _columns(reader, path))
         except RecordingError:
             raise
+        except FileNotFoundError:
+            raise RecordingError(f"no table '{path}': looked for {path.absolute()}; give the path of a file "
+                                 f"{', '.join(readers)}") from None
         except BoundsError:
             raise RecordingError(f"{path}: expected a file that takes at most {MEMORY >> 20} MiB and {SECONDS} s to "
                                  "read, received one that takes more, or that is damaged; thin the recording, or leave "

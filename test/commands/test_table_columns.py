@@ -84,7 +84,6 @@ WRONG = [
     ([*COLUMNS, "--time", "t", "--rate", "100"], "received both"),
     ([*COLUMNS, "--rate", "-5"],
      "--rate: expected a finite number above 0 and up to 1e+06 [Hz], received -5"),
-    ([*COLUMNS, "--time", "tau_1"], "column 'tau_1': expected stamps that never go back"),
     ([*COLUMNS, "--time", "t", "--ratios", "1", "0"],
      "--ratios: expected a finite number from -1e+09 to 1e+09, other than 0, received 0"),
     ([*COLUMNS, "--time", "t", "--torque-constants", "0"], "--torque-constants: expected a finite number"),
@@ -94,7 +93,19 @@ WRONG = [
     ([*COLUMNS, "--time", "t", "--coupling", "joint2:joint1=1", "joint2:joint1=2"], "expected one finite number"),
     ([*COLUMNS, "--time", "t", "--hold-out", "2"],
      "--hold-out: expected a finite number above 0 and up to 0.99, received 2"),
-    (["--time", "t", "--positions", "other.csv:q_*", "--efforts", "tau_*"], "other.csv"),
+    (["--time", "t", "--positions", "other.csv:q_*", "--efforts", "tau_*"],
+     "other.csv; give the path of a file .csv, .txt, .npz, .mat, .parquet"),
+    (["--time", "t", "--positions", "q_*", "--efforts", "q_1", "q_2"],
+     "--efforts: expected other columns than --positions, received 'q_1' for both"),
+    (["--time", "t", "--positions", "t", "q_1", "--efforts", "tau_*"],
+     "--positions: expected other columns than --time, received 't' for both"),
+    (["--time", "t", "--motor-positions", "q_*", "--positions", "q_*", "--efforts", "tau_*"],
+     "--motor-positions: expected other columns than --positions, received 'q_1' for both"),
+    ([*COLUMNS, "--time", "t", "--ratios", "1", "1e-9"],
+     "from 1e-06 to 1e+06 in absolute value, received 1e-09"),
+    (["--time", "t", "--motor-positions", "q_*", "--efforts", "tau_*", "--frequency-response"],
+     "joint 'joint1': the torques explain at most 28% of its motor's acceleration at any frequency: expected 60%; "
+     "excite it more"),
     (["--rate", "100", "--positions", "q_*", "--currents", "tau_*"], "expected --torque-constants [N m/A]"),
     ([*COLUMNS, "--rate", "10"], "at 10 Hz: expected at least four times the cutoff frequency"),
     ([*COLUMNS, "--rate", "1000"], "expected 5 s of motion or more, received 0.799 s"),
@@ -116,6 +127,12 @@ UNITS = [
     ({"tau_2": np.nan * TIME}, [], "effort of joint 'joint2': expected a finite number, received nan"),
     ({"t": 1000.0 * TIME}, [], "are the stamps in seconds?"),
     ({"q_2": np.degrees(Q[:, 1])}, [], "joint 'joint2' moves at "),
+    ({"tau_1": 1e3 * TAU[:, 0]}, [], "currents in A, not in mA"),
+    ({"tau_1": 0.0 * TIME, "tau_2": 2.0 + 0.0 * TIME}, [], "joint 'joint1' moves while its effort never varies from 0"),
+    ({"t": -TIME}, [], "column 't': expected stamps that never go back"),
+    ({"t": np.cumsum(np.where(np.arange(800) % 2, 0.003, 0.017))}, [],
+     "the rate of the states varies: intervals of 3 ms to 17 ms"),
+    ({"t": np.cumsum(np.where(np.arange(800) < 450, 0.01, 0.02))}, [], "intervals vary from 10 ms to 20 ms"),
     ({"q_1": 0.0 * TIME, "q_2": 0.0 * TIME}, [], "no joint moves in this recording"),
 ]
 
@@ -138,14 +155,28 @@ def test_velocities_that_are_not_those_of_the_positions_are_one_line(tmp_path, c
 def test_degrees_and_immense_currents(tmp_path, capsys):
     path = tmp_path / "table.csv"
     np.savetxt(path, np.degrees(np.tile(Q, (1, 6))), delimiter=",")
-    columns = [str(number) for number in range(1, 7)]
-    line = identify(capsys, path, "--rate", "100", "--positions", *columns, "--efforts", *columns, robot="arm6")
+    columns = [str(number) for number in range(1, 13)]
+    line = identify(capsys, path, "--rate", "100", "--positions", *columns[:6], "--efforts", *columns[6:],
+                    robot="arm6")
     assert "positions of joint 'shoulder_pan_joint' reach -28.65, its limits are -6.283 and 6.283 rad" in line
     assert "--degrees" in line
     path = write(tmp_path / "current.csv", tau_2=1000.0 * np.ones(len(TIME)))
     line = identify(capsys, path, "--rate", "100", "--positions", "q_*", "--currents", "tau_*", "--torque-constants",
                     "0.1")
     assert "the current of joint 'joint2' reaches 1000 A: expected at most 500 A; is the column in mA?" in line
+
+
+def test_a_table_that_is_not_there_is_one_line(table, capsys):
+    line = identify(capsys, table.parent / "no.csv", *COLUMNS, "--time", "t")
+    assert f"no table '{table.parent / 'no.csv'}'" in line and "give the path of a file .csv" in line
+
+
+def test_a_constant_effort_of_a_moving_joint_is_a_warning(tmp_path, capsys):
+    path = write(tmp_path / "table.csv", tau_2=3.0 + 0.0 * TIME)
+    assert main(["identify", str(path), "--robot", "planar_2r", "--time", "t", *COLUMNS, "--output",
+                 str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().err
+    assert len(told.splitlines()) == 1 and "joint 'joint2' moves while its effort never varies from 3: unless" in told
 
 
 def test_joints_that_rest_while_they_are_held_out_have_no_errors(tmp_path, capsys):
