@@ -25,7 +25,16 @@ from robodyn_ros.errors import InputError, shown
 from robodyn_ros.learn.env_program import EnvProgram
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import DELAY, NOISES, OFFSET, QUANTITIES, START, check_varied, checked_samples
+from robodyn_ros.simulation.quantities import (
+    DELAY,
+    NOISES,
+    OFFSET,
+    QUANTITIES,
+    START,
+    check_varied,
+    checked_samples,
+    varied_state,
+)
 from robodyn_ros.study.quantity_axes import quantity_axes
 from robodyn_ros.study.study import Axis, quantity_rows
 
@@ -154,7 +163,8 @@ class EpisodeStarts:
         q = rows.pop("start.q", np.tile(self._q, (LEAST_DRAWN, 1)))
         v = rows.pop("start.v", np.zeros((LEAST_DRAWN, plant.n)))
         rows |= {name: np.tile(self._nominal(name), (LEAST_DRAWN, 1)) for name in program.inputs if name not in rows}
-        states = [plant.state(*start) for start in zip(q, v, strict=True)]
+        states = [varied_state(plant, *start, {name: array[k] for name, array in rows.items()})
+                  for k, start in enumerate(zip(q, v, strict=True))]
         form: Any = form_of(states[0], shapes=False)
         columns = zip(*(flatten(form, state, "state") for state in states), strict=True)
         fields = dict(zip(array_shapes("state", form), map(np.array, columns), strict=True))

@@ -54,6 +54,7 @@ from robodyn_ros.simulation.quantities import (
     SENSING,
     of_plant,
     varied_plant,
+    varied_state,
 )
 from robodyn_ros.simulation.readings import encoder_motion, motor_side
 from robodyn_ros.simulation.scenario import Scenario
@@ -186,7 +187,7 @@ class InterpretedLoop:
             values: Values of the varied quantities.
         """
         plant, engine, follows = self._plant, self._engine, self._controller.follows
-        bound["state"], bound["solution.contact_force"] = plant.state(scenario.q, scenario.v), np.zeros(
+        bound["state"], bound["solution.contact_force"] = varied_state(plant, scenario.q, scenario.v, values), np.zeros(
             (plant.surroundings.pairs, 3))
         bound["wrench_tip"], bound["peak"] = np.zeros(6), 0.0
         carry = first_carry(plant, follows, None, int(values[DELAY]) if DELAY in values else None,

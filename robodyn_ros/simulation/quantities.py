@@ -31,10 +31,11 @@ from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
 from robodyn_ros.actuation.motor_catalogue import MotorFigures
 from robodyn_ros.checks import constants
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.errors import InputError, shown, unknown
 from robodyn_ros.fields import POSITION, VELOCITY, Field, declared
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
 from robodyn_ros.simulation.sensing import MOST_DELAY, Sensing
 
 JOINT, LINK = "joint", "link"
@@ -274,6 +275,28 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
     if model is varied.model and friction is varied.friction and actuators is varied.actuators:
         return varied
     return replace(varied, model=model, friction=friction, actuators=actuators)
+
+
+def varied_state(plant: PlantModel, q: Array, v: Array, values: Mapping[str, Array]) -> PlantState:
+    """Return the state at the start of a robot with other values of some quantities.
+
+    Motors of elastic joints begin where its own springs bear its own links' weights.
+
+    Args:
+        plant: The plant.
+        q: Shape (n,) [rad or m].
+        v: Shape (n,) [rad/s or m/s].
+        values: Floats by the name of the quantity; only those of `of_plant` count.
+
+    Raises:
+        InputError: Its springs are too fast for the step of an explicit method.
+    """
+    state, own = plant.state(q, v), of_plant(values)
+    if not (own and len(plant.elastic)):
+        return state
+    varied = varied_plant(plant, {name: values[name] for name in own})
+    motor_q = varied.motors_at_rest(state.q, bias(varied.model, state.q, np.zeros(plant.n)))
+    return state._replace(motor_side=state.motor_side._replace(q=motor_q))
 
 
 def with_fields(record: T, values: Mapping[str, Any]) -> T:

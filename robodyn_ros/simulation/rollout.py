@@ -36,7 +36,7 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
 from robodyn_ros.simulation.plant import start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
 from robodyn_ros.simulation.quantities import (
     COMMAND_DELAY,
     DELAY,
@@ -50,6 +50,7 @@ from robodyn_ros.simulation.quantities import (
     checked_samples,
     of_plant,
     varied_model,
+    varied_state,
 )
 from robodyn_ros.simulation.readings import motor_side
 from robodyn_ros.simulation.scenario import Scenario
@@ -183,10 +184,11 @@ class ClosedLoop:
         scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
         name = type(self.controller).__name__
-        packed, memory = self.packed(parameters), self._memory(scenario)
+        packed, memory = self.packed(parameters), self._memory(scenario, values)
         if self._has_own_inertias(values):
             packed, memory = self._with_inertias(packed, scenario, values)
-        given = self._arguments(scenario) | self._own(scenario, values) | {"parameters": packed} | self._given(memory)
+        given = (self._arguments(scenario, values) | self._own(scenario, values) | {"parameters": packed}
+                 | self._given(memory))
         program: dict[str, Any] = {"recorded": True, "noisy": self._noisy(scenario),
                                    "longest_delay": self._longest_delay(values)}
 
@@ -250,7 +252,7 @@ class ClosedLoop:
             if "start.q" in values:
                 raise InputError("rollout: expected positions at the start in q or in samples, received both")
             values |= self._samples({"start.q": q}, scenario)
-        given = self._arguments(scenario) | self._own(scenario, values)
+        given = self._arguments(scenario, {}) | self._own(scenario, values)
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
@@ -269,18 +271,20 @@ class ClosedLoop:
             raise InputError("rollout: expected an axis of samples, of equal length, in parameters, positions or "
                              f"samples, received {counts or 'none'}")
         (count,) = set(counts.values())
-        starts = [_started(scenario, {name: values[name][i] for name in START if name in values})
-                  for i in range(count if values.keys() & set(START) else 1)]
+        differ = bool(values.keys() & set(START)) or bool(len(self.plant.elastic) and of_plant(values))
+        own = [{name: array[i] for name, array in values.items()} for i in range(count if differ else 1)]
+        starts = [_started(scenario, each) for each in own]
         for start in starts:
             self.plant.check_start(start.q)
-        memories = [self._memory(start) for start in starts]
+        states = [self._state(*pair, sample) for sample, pair in enumerate(zip(starts, own, strict=True))]
+        memories = [self._memory(*pair) for pair in zip(starts, own, strict=True)]
         if client is not None:
             if parameters is not None:
                 values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
             return client.scores(self, scenario, values)
         packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-        if values.keys() & set(START):
-            given["state"] = _stacked([self.plant.state(start.q, start.v) for start in starts])
+        if differ:
+            given["state"] = _stacked(states)
         if self._has_own_inertias(values):
             pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values})
                      for i in range(count)]
@@ -289,7 +293,7 @@ class ClosedLoop:
         given |= self._given(_stacked(memories) if len(memories) > 1 else memories[0])
         program: dict[str, Any] = {"recorded": False, "noisy": self._noisy(scenario),
                                    "longest_delay": self._longest_delay(values)}
-        per_robot = {*counts, *(("state",) if values.keys() & set(START) else ()),
+        per_robot = {*counts, *(("state",) if differ else ()),
                      *(("parameters",) if self._has_own_inertias(values) else ()),
                      *(("carry.memory",) if len(memories) > 1 else ())}
 
@@ -412,17 +416,24 @@ class ClosedLoop:
         """Whether the program reads noise."""
         return scenario.noisy or any(name in self._inputs for name in NOISES)
 
-    def _arguments(self, scenario: Scenario) -> dict[str, Any]:
+    def _arguments(self, scenario: Scenario, values: Mapping[str, Array]) -> dict[str, Any]:
         normals = scenario.normals if self._noisy(scenario) else None
-        return {"state": self.plant.state(scenario.q, scenario.v), "ticks": len(scenario.clocks),
+        return {"state": self._state(scenario, values), "ticks": len(scenario.clocks),
                 "inputs": TickInput(scenario.clocks, scenario.references, normals, scenario.signals)}
 
     def _given(self, memory: Any) -> dict[str, Any]:
         """The argument for a memory, if there is one."""
         return {} if memory is None else {"carry.memory": memory}
 
-    def _memory(self, scenario: Scenario, parameters: Parameters | None = None) -> Any:
-        """The initial memory of the law, with its own parameters or others.
+    def _state(self, scenario: Scenario, values: Mapping[str, Array], sample: int = 0) -> PlantState:
+        """The state at the start of a robot with some values of quantities."""
+        try:
+            return varied_state(self.plant, scenario.q, scenario.v, values)
+        except InputError as error:
+            raise InputError(f"samples, sample {sample}: {error}") from None
+
+    def _memory(self, scenario: Scenario, values: Mapping[str, Array], parameters: Parameters | None = None) -> Any:
+        """The initial memory of the law, with its own parameters or others, for a robot with values of quantities.
 
         Raises:
             InputError: The law must not begin there.
@@ -435,7 +446,7 @@ class ClosedLoop:
             law.parameters = parameters
         state = State(0.0, 0.0, scenario.q, scenario.v)
         if law.senses:
-            motors = motor_side(self.plant, self.plant.state(scenario.q, scenario.v), np.zeros(self.robot.n))
+            motors = motor_side(self.plant, self._state(scenario, values), np.zeros(self.robot.n))
             state = State(*state[:5], *motors)
         if scenario.signals is not None:
             state = state._replace(inputs=next(scenario.inputs(noisy=False)).inputs)
@@ -452,7 +463,7 @@ class ClosedLoop:
         own = {name.removeprefix(MODEL): value for name, value in values.items() if name.startswith(MODEL)}
         robot = Robot(varied_model(self.robot.model, own))
         parameters = self._packed.unpack(packed).with_inertias(robot)
-        return PackedParameters(parameters).values, self._memory(scenario, parameters)
+        return PackedParameters(parameters).values, self._memory(scenario, values, parameters)
 
 
 def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None:

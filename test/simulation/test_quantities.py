@@ -38,8 +38,8 @@ from robodyn_ros.simulation.model_perturbations import (
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import HARMONICS, LOOP_BANDWIDTH, LOOP_GAINS, QUANTITIES
-from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.quantities import HARMONICS, LOOP_BANDWIDTH, LOOP_GAINS, QUANTITIES, varied_plant
+from robodyn_ros.simulation.rollout import ClosedLoop, rollout, rollout_scores
 from robodyn_ros.simulation.sensing import Sensing, Sensors
 
 DURATION = 0.2
@@ -478,6 +478,35 @@ def test_springs_of_ideal_sources_vary_without_motors():
     assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-6
     with pytest.raises(InputError, match="all joints of 'scara' are rigid"):
         loop_of(RUBBING, ("transmission.stiffness",))
+
+
+@pytest.mark.parametrize("name", ["transmission.stiffness", "transmission.backlash", "payload.mass", "gravity"])
+def test_springs_of_samples_bear_the_links_from_the_start(name):
+    """Each robot begins and moves as one that has the values built in: no spring is wound up by those of another."""
+    robot, own = Robot.named("planar_2r"), JointActuators.ideal_sources(2)
+    plant = plant_of(robot, actuators=replace(own, stiffness=np.array([1e3, 2e3]), source_inertia=np.full(2, 0.1),
+                                              backlash=np.full(2, 1e-3)))
+    given = {"transmission.stiffness": [[1e2, 1e3], [1e6, 1e7]], "transmission.backlash": [[0.0, 0.0], [0.1, 0.2]],
+             "payload.mass": [0.0, 9.0], "gravity": [[0.0, 0.0, -9.8], [0.0, -50.0, 0.0]]}[name]
+    ours = rollout_scores(robot, "damping", {name: given}, duration=0.1, plant=plant)
+    for sample, value in enumerate(given):
+        built_in = varied_plant(plant, {name: np.asarray(value)})
+        alone = rollout_scores(robot, "damping", {"start.v": np.zeros((1, 2))}, duration=0.1, plant=built_in)
+        np.testing.assert_allclose(ours.q[sample], alone.q[0], rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(ours.v[sample], alone.v[0], rtol=1e-5, atol=1e-6)
+
+
+def test_samples_of_springs_too_fast_for_the_step_are_refused_as_at_load():
+    robot, own = Robot.named("planar_2r"), JointActuators.ideal_sources(2)
+    plant = plant_of(robot, actuators=replace(own, stiffness=np.array([1e2, np.inf]),
+                                              source_inertia=np.array([0.1, 0.0])), integrator="runge_kutta")
+    given = {"transmission.stiffness": [[2e2, np.inf], [1e8, np.inf]]}
+    with pytest.raises(InputError, match=r"^samples, sample 1: integrator runge_kutta: expected steps of at most "
+                                         r"8\.\d+e-05 s for the spring of joint 'joint1', which swings at 55.. Hz"):
+        rollout_scores(robot, "damping", given, duration=0.01, plant=plant)
+    with pytest.raises(InputError, match="which swings at 55.. Hz, received"):
+        rollout(robot, "damping", duration=0.01, plant=varied_plant(plant, {
+            "transmission.stiffness": np.array(given["transmission.stiffness"][1])}))
 
 
 def test_limits_that_end_to_fall_before_they_begin_are_told():
