@@ -247,6 +247,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
     inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
     sensing, driving = ([name for name in inputs if name in group] for group in (SENSING, COMMANDS))
+    seen = of_plant(varied) if form.senses else ()  # by the sensors of the motors' side
     moved = ("state", "command.effort") if form.senses else ()
     period = period_program(plant, steps, of_plant(varied), divides=divides)
     carry = first_carry(plant, follows, answer.memory, *(longest_delay if name in varied else None
@@ -261,8 +262,9 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
     def tick(given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, before: Carry,
              parameters: NDArray[Any], wrench_tip: NDArray[Any], *values: Any
              ) -> tuple[Carry, TickMotion, NDArray[Any]]:
-        sides, values = motor_side(plant, *values[:len(moved)]) if moved else (), values[len(moved):]
-        by_name = dict(zip((*sensing, *driving, *of_law), values, strict=True))
+        before_step, values = values[:len(moved)], values[len(moved):]
+        by_name = dict(zip((*sensing, *driving, *of_law, *seen), values, strict=True))
+        sides = motor_side(varied_plant(plant, {name: by_name[name] for name in seen}), *before_step) if moved else ()
         sensors = {name: by_name[name] for name in sensing}
         own = {name.removeprefix(MODEL): by_name[name] for name in of_law}
         driver = varied_plant(plant, {name: by_name[name] for name in driving})
@@ -281,7 +283,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         *([] if world is None else [
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
         Compute(tick, ("given", "state.q", "state.v", "state.motor_side", "carry", "parameters", "wrench_tip", *moved,
-                       *sensing, *driving, *of_law),
+                       *sensing, *driving, *of_law, *seen),
                 ("carry", "motion", "command.effort")),
         *period.statements,
     ]

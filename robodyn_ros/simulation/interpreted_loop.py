@@ -198,7 +198,8 @@ class InterpretedLoop:
             engine.reset()
             engine.set_state(scenario.q, scenario.v)
         senses = self._controller.senses
-        motors: tuple[Any, ...] = motor_side(plant, bound["state"], np.zeros(plant.n))
+        seen = varied_plant(plant, {name: values[name] for name in of_plant(values)}) if senses else plant
+        motors: tuple[Any, ...] = motor_side(seen, bound["state"], np.zeros(plant.n))
         at_start = State(0.0, 0.0, *encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"]), UNMEASURED,
                          *(motors if senses else ()))
         if scenario.signals is not None:
@@ -212,7 +213,7 @@ class InterpretedLoop:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
             if senses:
                 motors = engine.motor_side if engine is not None else tuple(
-                    array.copy() for array in motor_side(plant, bound["state"], bound["command.effort"]))
+                    array.copy() for array in motor_side(seen, bound["state"], bound["command.effort"]))
             position, velocity = (encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"])
                                   if engine is None else engine.encoder_motion)
             measured, carry = sense(tick, position, velocity, sensed, sensors, carry, motors if senses else ())

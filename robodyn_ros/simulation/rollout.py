@@ -50,6 +50,7 @@ from robodyn_ros.simulation.quantities import (
     checked_samples,
     of_plant,
     varied_model,
+    varied_plant,
     varied_state,
 )
 from robodyn_ros.simulation.readings import motor_side
@@ -446,7 +447,8 @@ class ClosedLoop:
             law.parameters = parameters
         state = State(0.0, 0.0, scenario.q, scenario.v)
         if law.senses:
-            motors = motor_side(self.plant, self._state(scenario, values), np.zeros(self.robot.n))
+            plant = varied_plant(self.plant, {name: values[name] for name in of_plant(values)})
+            motors = motor_side(plant, self._state(scenario, values), np.zeros(self.robot.n))
             state = State(*state[:5], *motors)
         if scenario.signals is not None:
             state = state._replace(inputs=next(scenario.inputs(noisy=False)).inputs)

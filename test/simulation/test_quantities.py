@@ -480,6 +480,31 @@ def test_springs_of_ideal_sources_vary_without_motors():
         loop_of(RUBBING, ("transmission.stiffness",))
 
 
+class TorqueDamping(Law):
+    """Damping of the velocities, and a share of the torques that are measured between motors and links."""
+
+    senses = ("joint_torque",)
+
+    def law(self, dyn, params, state, reference):
+        return 0.3 * state.joint_torque - state.v
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_torque_sensors_of_samples_measure_their_own_springs(compiled):
+    robot, own = Robot.named("planar_2r"), JointActuators.ideal_sources(2)
+    plant = plant_of(robot, actuators=replace(own, stiffness=np.array([1e3, 2e3]), source_inertia=np.full(2, 0.1)))
+    value = np.array([3e2, 9e3])
+    ends = []
+    for each, varied, sample in ((plant, ("transmission.stiffness",), {"transmission.stiffness": value}),
+                                 (varied_plant(plant, {"transmission.stiffness": value}), (), {})):
+        loop = ClosedLoop(TorqueDamping(robot), each, varied=varied)
+        if not compiled:
+            loop._interpreted = loop._interpreted_loop()
+        found = loop.run(loop.scenario([], 0.1), sample=sample)
+        ends.append(np.concatenate([found.q[-1], found.v[-1]]))
+    np.testing.assert_allclose(*ends, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["transmission.stiffness", "transmission.backlash", "payload.mass", "gravity"])
 def test_springs_of_samples_bear_the_links_from_the_start(name):
     """Each robot begins and moves as one that has the values built in: no spring is wound up by those of another."""
