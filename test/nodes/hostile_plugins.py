@@ -69,6 +69,12 @@ def recurse():
     recurse()
 
 
+def close():
+    """Closes all file descriptors of the process but its output, those of ROS among them."""
+    os.closerange(3, 4096)
+    sleep()
+
+
 def raises(error):
     """Return a function that raises an exception."""
     def fail():
@@ -79,6 +85,7 @@ def raises(error):
 
 HOW = {
     "loop": loop, "stubborn": stubborn, "sleep": sleep, "hold": hold, "recurse": recurse,
+    "close": close,
     "interrupt": raises(KeyboardInterrupt()), "exit": raises(SystemExit(0)), "generator": raises(GeneratorExit()),
     "base": raises(BaseException("odd")), "odd": raises(Odd()),
 }

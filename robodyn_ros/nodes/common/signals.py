@@ -23,13 +23,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 1.0
 """A further signal later than this after the first one ends the process at once [s]."""
 PARENT = "ROBODYN_PARENT"
 """Environment variable: id of the process that started this one and holds the other end of its standard input."""
+EXIT_CLOSED = os.EX_IOERR
+"""Exit code of a process whose file descriptors a plugin closed, those of ROS among them."""
 EXIT_SECONDS = 0.5
 """Time for threads and exit handlers of plugins to end with the process [s]."""
 _CLOSE = b"\0"
@@ -144,11 +146,20 @@ class StopSignals:
         self._thread.join()
 
     def _wait(self) -> None:
-        assert _pipe is not None  # for mypy: __enter__ made it
-        if os.read(_pipe[0], 1) == _CLOSE:
+        if self._next() == _CLOSE:
             return
         self._on_stop()
         patient_until = time.monotonic() + PATIENCE
-        while (number := os.read(_pipe[0], 1)) != _CLOSE:
+        while (number := self._next()) != _CLOSE:
             if time.monotonic() >= patient_until:
                 os._exit(128 + number[0])
+
+    def _next(self) -> bytes:
+        """The next signal's number, or `_CLOSE`; ends the process if the pipe is closed, which only a plugin does."""
+        assert _pipe is not None  # for mypy: __enter__ made it
+        with suppress(OSError):
+            if number := os.read(_pipe[0], 1):
+                return number
+        with suppress(OSError):
+            os.write(2, b"\nrobodyn: error: the file descriptors of this process were closed, as by a plugin\n")
+        os._exit(EXIT_CLOSED)

@@ -19,6 +19,8 @@ import pytest
 from controller_rig import Rig
 from ros_process import DEADLINE, RosProcess
 
+from robodyn_ros.nodes.common.signals import EXIT_CLOSED
+
 NAME = "hostile_plugins:Hostile"
 RAISE = ("interrupt", "exit", "generator", "base", "odd", "recurse")
 BLOCK = ("loop", "stubborn", "sleep")
@@ -160,6 +162,15 @@ def test_a_signal_ends_the_node_in_time(ros, name, how):
         if how:
             rig.next("the safe law", lambda state: state.controller == "damping")
         node.stop(signal.SIGTERM)
+
+
+def test_closed_descriptors_end_the_node_as_a_failure(ros):
+    """It could neither hear nor say anything any more; who started it can start it again."""
+    settings = {"controller": {"controller": NAME, "Hostile.how": "close", "Hostile.where": "update"}}
+    with Rig(ros, "planar_2r", "/closing", **settings) as rig:
+        node = rig.nodes["controller"]
+        assert node.wait() == EXIT_CLOSED
+        assert "robodyn: error: the file descriptors of this process were closed" in node.output()
 
 
 def test_a_signal_ends_a_simulation_whose_interpreter_is_held(notes):
