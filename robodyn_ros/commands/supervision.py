@@ -99,6 +99,8 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
                 process.send_signal(signal.SIGTERM)
             code = process.wait()
             if stop.is_set():
+                if code == -signal.SIGTERM:  # before it could say so itself
+                    print("robodyn: stopped while starting", file=sys.stderr, flush=True)
                 return 0 if code in _NO_FAILURE else _exit_code(code)  # a signal kills it while it still imports
             delay = restarts.after(code)
             if code not in _NO_FAILURE:

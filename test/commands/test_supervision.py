@@ -67,7 +67,7 @@ def test_a_signal_ends_both_and_restarts_nothing(number):
     process = run(SLEEP, limit=5)
     pid = int(process.stdout.readline().split()[1])
     process.send_signal(number)
-    assert process.communicate(timeout=DEADLINE) == ("", "")
+    assert process.communicate(timeout=DEADLINE) == ("", "robodyn: stopped while starting\n")
     assert process.returncode == 0
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
