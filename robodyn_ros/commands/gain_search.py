@@ -83,15 +83,10 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     costs: list[float] = []
 
     def evaluate(exponents: Array) -> Array:
-        accepted, packed, cost = list[int](), list[Array](), np.full(exponents.shape[1], _NO_COST)
-        for place, one in enumerate(exponents.T):
-            try:
-                packed.append(loop.packed(space.parameters(one)))
-            except InputError:  # gains that the law refuses, as it would swing
-                continue
-            accepted.append(place)
-        if accepted:
-            scores = loop.scores(scenario, np.array(packed), threads=threads if client is None else None, client=client)
+        packed = loop.packed_rows(space.parameters(one) for one in exponents.T)
+        accepted, cost = ~np.isnan(packed).any(axis=1), np.full(len(packed), _NO_COST)
+        if accepted.any():
+            scores = loop.scores(scenario, packed[accepted], threads=threads if client is None else None, client=client)
             cost[accepted] = _cost(scores, scale, smoothness)
         costs.append(min(float(cost.min()), *costs[-1:], _NO_COST))
         on_generation(Generation(len(costs), costs[-1]))

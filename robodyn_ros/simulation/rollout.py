@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -335,6 +335,20 @@ class ClosedLoop:
             raise InputError(f"rollout: expected {self.controller.Parameters.__name__} that differ from the "
                              "controller's in numbers only; make another ClosedLoop for others")
         return packed.values
+
+    def packed_rows(self, candidates: Iterable[Parameters | Callable[[], Parameters]]) -> Array:
+        """The numbers of N sets of parameters, shape (N, p); rows of NaN where the law refuses a set.
+
+        Args:
+            candidates: The sets, or functions that return them, and may refuse with an `InputError` as `packed` may.
+        """
+        rows = list[Array]()
+        for candidate in candidates:
+            try:
+                rows.append(self.packed(candidate() if callable(candidate) else candidate))
+            except InputError:
+                rows.append(np.full_like(self._packed.values, np.nan))
+        return np.array(rows)
 
     def procedure(self, *, recorded: bool, noisy: bool, longest_delay: int = 0, divides: bool = False) -> Procedure:
         """The compiled program, see `closed_loop_procedure`; the same object at every call.

@@ -127,11 +127,13 @@ class RobustTask:
                   ) -> list[list[dict[str, Array]]]:
         """Return the metrics of each candidate, motion by motion, each of shape (N,); also ``failed``, 0 or 1.
 
+        A candidate that the law refuses has failed in all samples.
+
         Args:
             candidates: P sets of parameters.
             values: Of the axes by column, each of shape (N,); None: those of the study.
         """
-        packed = np.array([self._loop.packed(one) for one in candidates])
+        packed = self._loop.packed_rows(candidates)
         results: list[list[dict[str, Array]]] = [[] for _ in candidates]
         values = self.study.values if values is None else values
         for pair in self._pairs:
@@ -164,11 +166,18 @@ class RobustTask:
         """Metrics of P candidates on N samples, each of shape (P, N)."""
         samples = self.study.quantity_arrays(description.scenario, values)
         count = len(next(iter(samples.values()))) if samples else 1
-        arrays = {name: np.tile(array, (len(packed), *(1,) * (array.ndim - 1))) for name, array in samples.items()}
-        arrays[PARAMETERS] = np.repeat(packed, count, axis=0)
-        found = metrics(all_scores(description, arrays, threads=self._threads, **self._options), self._scale)
-        found["failed"] = (reasons(found, self.study.limits) != "").astype(float)
-        return {name: array.reshape(len(packed), count) for name, array in found.items()}
+        accepted = ~np.isnan(packed).any(axis=1)
+        results = {name: np.full((len(packed), count), np.nan) for name in METRICS}
+        results["failed"] = np.ones((len(packed), count))
+        if accepted.any():
+            arrays = {name: np.tile(array, (accepted.sum(), *(1,) * (array.ndim - 1)))
+                      for name, array in samples.items()}
+            arrays[PARAMETERS] = np.repeat(packed[accepted], count, axis=0)
+            found = metrics(all_scores(description, arrays, threads=self._threads, **self._options), self._scale)
+            found["failed"] = (reasons(found, self.study.limits) != "").astype(float)
+            for name, array in found.items():
+                results[name][accepted] = array.reshape(-1, count)
+        return results
 
 
 @dataclass(frozen=True)

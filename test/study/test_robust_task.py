@@ -69,6 +69,31 @@ def test_broken_constraints_and_failures_cost_more_than_any_error(study):
         np.zeros((1, 4)))[0] > INFEASIBLE
 
 
+def test_gains_that_the_law_refuses_fail_in_all_samples(tmp_path):
+    path = tmp_path / "elastic.yaml"
+    path.write_text("""
+robot: arm7
+actuators: hardware_elastic_arm7
+samples: 3
+laws: [elastic_composite]
+quantities:
+  transmission.stiffness: {uniform: [8000, 40000]}
+""")
+    elastic = read_study(path)
+    own = elastic.laws["elastic_composite"].controller.parameters
+    swinging = replace(own, fast_damping=100.0 * own.fast_damping)
+    space = GainSpace(own, ("fast_damping",), np.log(100.0))
+    with pytest.raises(InputError, match="springs of 'arm7' swing"):
+        swinging.for_robot(elastic.laws["elastic_composite"].controller.robot)
+    robust = RobustTask(elastic, "elastic_composite", Goal(), space)
+    (good,), (bad,), (again,) = robust.evaluated([own, swinging, own])
+    assert (bad["failed"] == 1.0).all() and np.isnan(bad["rms_error"]).all() and not good["failed"].any()
+    assert np.array_equal(good["rms_error"], again["rms_error"]) and (good["rms_error"] < 0.1).all()
+    costs = robust.costs(np.log([np.full(7, 100.0), np.ones(7)]))
+    assert costs[0] > INFEASIBLE and costs[1] < 1.0
+    assert 1.0 <= margins(robust, own).larger < 10.0
+
+
 def test_margins_end_where_a_sample_fails(study):
     own = study.laws["pd_gravity"].controller.parameters
     worst = task(study).evaluated([own])[0][0]["worst_error"].max()
