@@ -177,7 +177,7 @@ def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error
         values |= {axis.column: np.full(points.shape[1], axis.distribution.ppf(np.array(0.5))) for axis in fixed}
         arrays = study.arrays(pair, description.scenario, values)
         arrays[PARAMETERS] = np.broadcast_to(arrays[PARAMETERS], (points.shape[1], arrays[PARAMETERS].shape[1]))
-        found = np.asarray(score_columns(study, all_scores(description, arrays, **options))[metric])
+        found = np.asarray(score_columns(study, all_scores(description, arrays, **options), arrays[PARAMETERS])[metric])
         largest = np.nanmax(found, initial=0.0)
         return np.where(np.isnan(found), largest, found)[None]
 

@@ -48,6 +48,9 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
 DIVERGED = "diverged"
 """Reason of a sample whose motion did not stay finite; its metrics are NaN."""
 
+REFUSED = "gains that the law refuses"
+"""Reason of a sample whose gains the law does not take for this robot and period; its metrics are NaN."""
+
 
 def effort_scale(limit: Array) -> Array:
     """Efforts that count as 1, shape (n,): the limits, or 1 where there is none [N m or N]."""

@@ -18,10 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from robodyn_ros import __version__
+from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, PluginError, RecordingError
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.study.blocks import map_blocks
-from robodyn_ros.study.metrics import effort_scale, metrics, reasons
+from robodyn_ros.study.loop_description import PARAMETERS
+from robodyn_ros.study.metrics import REFUSED, effort_scale, metrics, reasons
 from robodyn_ros.study.results import (
     LAW,
     MOTION,
@@ -121,10 +123,12 @@ def check_origin(found: About, expected: About, folder: Path) -> None:
                          "--output")
 
 
-def score_columns(study: Study, score: Any) -> dict[str, Any]:
-    """Return the metrics and reasons of some samples as columns."""
+def score_columns(study: Study, score: Any, packed: Array) -> dict[str, Any]:
+    """Return the metrics and reasons of some samples, of these packed parameters, as columns."""
     found = metrics(score, effort_scale(study.robot.model.effort_limit))
-    return {**found, REASON: reasons(found, study.limits)}
+    refused = np.isnan(packed).any(axis=1)
+    columns = {name: np.where(refused, np.nan, values) for name, values in found.items()}
+    return {**columns, REASON: np.where(refused, REFUSED, reasons(found, study.limits))}
 
 
 def run_sample(study: Study, pair: Pair, number: int) -> Rollout:
@@ -161,11 +165,12 @@ def _run_pair(study: Study, pair: Pair, stream: ResultStream, on_rows: Callable[
     def axes(begin: int, end: int) -> dict[str, Any]:
         return {column: values[begin:end] for column, values in study.values.items() if column in own}
 
+    arrays = study.arrays(pair, description.scenario)
     try:
-        for block in map_blocks(description, study.arrays(pair, description.scenario), threads=threads, done=done,
-                                **options):
+        for block in map_blocks(description, arrays, threads=threads, done=done, **options):
             stream.append({**fixed, SAMPLE: np.arange(block.begin, block.end), **axes(block.begin, block.end),
-                           **score_columns(study, block.score), PROCESSOR: block.processor})
+                           **score_columns(study, block.score, arrays[PARAMETERS][block.begin:block.end]),
+                           PROCESSOR: block.processor})
             on_rows(stream.row_count)
     except PluginError as error:  # other laws go on
         missing = np.setdiff1d(np.arange(study.count), stream.results().rows(*pair).numbers(SAMPLE))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -200,14 +200,14 @@ class Study:
             law: Its label.
             values: By column, each of shape (N,).
 
-        Raises:
-            InputError: A gain is out of its range.
+        Returns:
+            Rows of NaN where the law refuses the sample's gains.
         """
         loop = ClosedLoop(self.laws[law].controller, self.plant, self.period)
         if not self.laws[law].gains:
             return loop.packed()[None]
         count = len(next(iter(values.values())))
-        return np.array([loop.packed(self.sample_parameters(law, values, number)) for number in range(count)])
+        return loop.packed_rows(partial(self.sample_parameters, law, values, number) for number in range(count))
 
     def sample_parameters(self, law: str, values: Mapping[str, Array], number: int) -> Parameters:
         """Return the parameters of a law in one sample.
@@ -218,7 +218,7 @@ class Study:
             number: Number of the sample among the values.
 
         Raises:
-            InputError: A gain is out of its range.
+            InputError: A gain is out of its range, or the law refuses the gains.
         """
         studied = self.laws[law]
         gains = {name: float(values[f"{law}.{name}"][number]) for name in studied.gains}

@@ -18,7 +18,7 @@ from robodyn_ros import Robot, __version__
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.recording.run import Run
 from robodyn_ros.resources import robot_file
-from robodyn_ros.study.results import STREAM, About, Results, ResultStream
+from robodyn_ros.study.results import REASON, STREAM, About, Results, ResultStream
 
 STUDY = """
 robot: planar_2r
@@ -140,3 +140,29 @@ def test_a_law_that_fails_in_all_samples_is_named(tmp_path, capsys):
     output = capsys.readouterr().out
     assert "failed in all samples: pd_gravity, task_space_pd" in output
     assert "worst_error above 1e-06 (20)" in output
+
+
+def test_samples_with_gains_that_the_law_refuses_are_told(tmp_path, capsys):
+    (tmp_path / "elastic.yaml").write_text("""
+robot: arm7
+actuators: hardware_elastic_arm7
+samples: 8
+laws:
+  elastic_joint_pd: {controller: elastic_joint_pd}
+  torque_feedback: {controller: torque_feedback, gains: {lighter: 1.5}}
+  damped: {controller: elastic_composite, gains: {gains.joint1.fast_damping: {uniform: [50, 1500]}}}
+quantities:
+  transmission.stiffness: {uniform: [8000, 40000]}
+""")
+    command = ["study", str(tmp_path / "elastic.yaml"), "--output", str(tmp_path / "out")]
+    assert main(command) == 0
+    output = capsys.readouterr().out
+    found = Results.read(tmp_path / "out")
+    errors = {law: found.rows(law).numbers("rms_error") for law in ("elastic_joint_pd", "torque_feedback", "damped")}
+    refused = [reason == "gains that the law refuses" for reason in found.rows("damped").text(REASON)]
+    assert 0 < sum(refused) < 8 and np.array_equal(np.isnan(errors["damped"]), refused)
+    assert f"gains that the law refuses ({sum(refused)})" in output
+    assert (errors["elastic_joint_pd"] < 0.05).all() and (errors["torque_feedback"] < 0.2).all()
+    assert not np.array_equal(errors["elastic_joint_pd"], errors["torque_feedback"])
+    assert main([*command, "--sample", str(refused.index(True)), "--law", "damped"]) == 2
+    assert "springs of 'arm7' swing" in capsys.readouterr().err
