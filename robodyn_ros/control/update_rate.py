@@ -131,7 +131,9 @@ class UpdateRate:
         """
         elapsed = last.since + state.period
         due = greater_equal(elapsed, self.period - 0.5 * state.period)
-        since = where(due, minimum(elapsed - self.period, 0.5 * state.period), elapsed)
+        is_first = greater_equal(last.since, BEFORE_THE_FIRST)
+        late = where(is_first, 0.0, minimum(elapsed - self.period, 0.5 * state.period))
+        since = where(due, late, elapsed)
         if not (is_traced(due) or due):
             return last._replace(since=since)
         result = function()
@@ -139,7 +141,6 @@ class UpdateRate:
         value = _like(last.value, value)
         before = None
         if self.interpolates:
-            is_first = greater_equal(last.since, BEFORE_THE_FIRST)
             before = _by_array(lambda new, old: where(is_first, new, old), value, self._in_force(last, elapsed))
         return Sampled(since, *(_by_array(lambda new, old: where(due, new, old), new, old) for new, old in (
             (value, last.value), (before, last.before), (_like(last.memory, memory), last.memory))))

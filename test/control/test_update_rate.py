@@ -70,11 +70,11 @@ def slow_law(frequency, between=HOLD):
     return Slow
 
 
-def times_in_force(law, ticks, period):
+def times_in_force(law, ticks, period, first_period=0.0):
     """The time that the slow part gives at each tick, and its updates, compiled and as written, which are equal."""
     rows, counts, memory = [], [], None
     for tick in range(ticks):
-        state = State(period * tick, period * (tick > 0), np.array([0.3, 0.1]), np.zeros(2))
+        state = State(period * tick, period if tick else first_period, np.array([0.3, 0.1]), np.zeros(2))
         reference = JointReference(*np.zeros((3, 2)))
         if tick == 0:
             law.activate(state)
@@ -97,6 +97,12 @@ def test_updates_are_at_the_ticks_nearest_to_the_rate(frequency, gaps):
     assert updates[0] == 0 and set(np.diff(updates)) == gaps
     assert len(updates) - 1 == pytest.approx(min(frequency, 500.0), abs=1)
     np.testing.assert_allclose(times, np.repeat(0.002 * updates, np.diff(updates, append=501)), atol=1e-12)
+
+
+def test_a_law_that_comes_in_force_in_a_running_loop_has_the_same_ticks():
+    """Its first tick has a period, unlike that of a rollout."""
+    expected = times_in_force(slow_law(50.0)(ARM), 41, 0.002)
+    np.testing.assert_array_equal(times_in_force(slow_law(50.0)(ARM), 41, 0.002, 0.002), expected)
 
 
 def test_values_go_in_a_straight_line_to_the_new_one():

@@ -19,7 +19,7 @@ from robodyn_ros import CompileError, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import array_shapes
-from robodyn_ros.control import JointReference, qp
+from robodyn_ros.control import HOLD, INTERPOLATE, JointReference, Parameters, Sampled, UpdateRate, qp
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.laws.elastic_joint_pd import ElasticJointPD
@@ -207,6 +207,37 @@ def test_a_policy_in_c_decides_as_in_python(kind, tmp_path):
         "network: network.onnx\nrate: 50\nbetween: interpolate\nobservations: [q, v, error_q, last_action]\n"
         f"{memory}action: {{default: 0.0, gravity: true}}\n")
     compare("policy", "arm6", tmp_path, 100, PolicyParameters(file=str(tmp_path / "policy.yaml")))
+
+
+@needs_compiler
+@pytest.mark.parametrize("between", [HOLD, INTERPOLATE])
+def test_a_slow_part_in_c_is_updated_at_the_ticks_of_python(between, tmp_path):
+    """30 Hz do not divide the rate of the controller, so that the gaps between updates are of two lengths."""
+    plan, robot = UpdateRate(30.0, between), Robot.from_urdf(robot_file("planar_2r"))
+
+    class Planner(Law[Parameters, JointReference, Sampled]):
+        rates = {"plan": plan}
+
+        @staticmethod
+        def law(dynamics, parameters, state, reference, memory):
+            memory = plan.update(memory, state, lambda: dynamics.gravity(state.q) + state.time)
+            return plan.in_force(memory) - state.v, memory
+
+        def initial_memory(self, state):
+            return plan.first(np.zeros(2))
+
+    law, motion, period = Planner(robot), excursion(robot), robot.timing.period
+    in_c, updates = InC(law, "planner", tmp_path), []
+    for tick in range(200):
+        wanted = motion.sample(tick * period)
+        state = State(tick * period, period if tick else 0.0, wanted.q, wanted.v)
+        if tick == 0:
+            law.activate(state)
+            in_c.init(state)
+        np.testing.assert_allclose(in_c.tick(state, wanted), law.update(state, wanted), rtol=1e-12, atol=1e-12)
+        updates.append(law.memory.value[0])
+    gaps = np.diff(np.flatnonzero(np.diff(updates)))
+    assert set(gaps) == {16, 17}
 
 
 @needs_compiler

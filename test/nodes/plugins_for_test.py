@@ -23,6 +23,7 @@ from robodyn_ros.control import (
     Law,
     Parameters,
     Reading,
+    UpdateRate,
     declare_drawing,
     declare_input,
     per_joint,
@@ -145,6 +146,30 @@ class ShowsWrench(Controller):
 
     def update(self, state, reference):
         return np.nan_to_num(state.wrench_tip[[0, 4]], nan=-1.0)
+
+
+class Planner(Law):
+    """Has a slow part, of 50 Hz, that finds the time of its update."""
+
+    Parameters = SpringParameters
+    rates = {"plan": UpdateRate(50.0)}
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        memory = Planner.rates["plan"].update(memory, state, lambda: np.stack([state.time]))
+        return dynamics.gravity(state.q) - parameters.damping * state.v, memory
+
+    def initial_memory(self, state):
+        return self.rates["plan"].first(np.zeros(1))
+
+    def memory_names(self):
+        return "since", "time"
+
+
+class PlansTooOften(Planner):
+    """Asks for more than the controller's rate."""
+
+    rates = {"plan": UpdateRate(5000.0)}
 
 
 class Seen(NamedTuple):
