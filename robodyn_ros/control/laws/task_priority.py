@@ -157,13 +157,13 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
     @property
     def rows(self) -> list[int]:
         """Rows of the Jacobian that are controlled, those of all levels."""
-        return axis_rows(self.axes.replace(";", " "))
+        return axis_rows(self.axes.replace(";", " "), self.axes)
 
     @property
     def levels(self) -> list[list[int]]:
         """For each level the places of its axes among `rows`."""
         rows = self.rows
-        return [[rows.index(row) for row in axis_rows(level)] for level in self.axes.split(";")]
+        return [[rows.index(row) for row in axis_rows(level, self.axes)] for level in self.axes.split(";")]
 
 
 class PriorityMemory(NamedTuple):

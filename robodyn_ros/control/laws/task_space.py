@@ -22,7 +22,7 @@ from robodyn_ros.control.laws.singularity import DEFAULT_SHARE, singularity_thre
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, shown
 from robodyn_ros.kinematics.quaternions import (
     quaternion_by_largest_element,
     quaternion_conjugate,
@@ -53,15 +53,20 @@ def task_axes(robot: Robot) -> str:
     return " ".join(AXES[row] for row in chosen)
 
 
-def axis_rows(axes: str) -> list[int]:
+def axis_rows(axes: str, given: str | None = None) -> list[int]:
     """Rows of the Jacobian that axes stand for, in their order there.
+
+    Args:
+        axes: Names with spaces between.
+        given: The text that they are a part of, for messages; None: `axes`.
 
     Raises:
         InputError: No axis is named, or one is unknown or named twice.
     """
     named = axes.split()
     if not named or len(set(named)) < len(named) or not set(named) <= set(AXES):
-        raise InputError(f"axes: expected some of {' '.join(AXES)}, each once, with spaces between, received {axes!r}")
+        raise InputError(f"axes: expected some of {' '.join(AXES)}, each once, with spaces between, received "
+                         f"{shown(axes if given is None else given)}")
     return [row for row, axis in enumerate(AXES) if axis in named]
 
 

@@ -16,10 +16,16 @@ from ros_process import RosTest
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import Robot
+from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_pose
 
 pytestmark = pytest.mark.ros
 SHARE = 0.6
+
+
+def seconds(state):
+    """Stamp of a controller state [s]."""
+    return 1e-9 * read_stamp(state.header.stamp)
 
 
 def test_it_moves_the_tip_within_its_share_of_the_efforts():
@@ -29,8 +35,13 @@ def test_it_moves_the_tip_within_its_share_of_the_efforts():
     with RosTest() as ros, Rig(ros, "planar_2r", "/priority", **settings) as rig:
         poses = ros.publisher(PoseStamped, "/priority/controller/pose")
         rig.hold_at("computed_torque", [0.3, -0.9])
+        before = rig.next("rest", lambda state: np.abs(state.feedback.velocities).max() < 1e-4)
         told = rig.refuse(**{"task_priority.axes": "x; w"})
-        assert "axes: expected some of x y z rx ry rz" in told and "\n" not in told
+        assert "axes: expected some of x y z rx ry rz" in told and told.count("'x; w'") == 1 and "\n" not in told
+        later = rig.next("half a second", lambda state: seconds(state) > seconds(before) + 0.5)
+        assert later.controller == "computed_torque" and rig.get("task_priority.axes") == ["x; z"]
+        meanwhile = [state.feedback.positions for state in rig.states if seconds(before) < seconds(state)]
+        np.testing.assert_allclose(meanwhile, [before.feedback.positions] * len(meanwhile), atol=5e-4)
         rig.set(controller="task_priority")
         rig.next("the law", lambda state: state.controller == "task_priority")
         commands, goal = ros.record(JointState, "/priority/joint_commands", 5000), tip(np.array([0.6, -1.3]))
