@@ -63,13 +63,14 @@ class Drawn:
 
 
 def declare_drawing(shape: DrawnShape, description: str = "",
-                    color: tuple[float, float, float] = (1.0, 0.6, 0.1)) -> Any:
+                    color: tuple[float, float, float] = (0.3, 0.0, 0.8)) -> Any:
     """Declare a field of a drawing, as the default of a field of a named tuple.
 
     Args:
         shape: What it consists of.
         description: What it shows.
-        color: Red, green and blue, each from 0 to 1; frames have colors of their own.
+        color: Red, green and blue, each from 0 to 1; frames have colors of their own. The default is
+            violet, since the path of the tip in the view is orange.
 
     Raises:
         InputError: An argument does not fit.
