@@ -23,14 +23,18 @@ import pytest
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
 from browser import PATIENCE, open_browser, open_page, pixels  # noqa: E402
+from controller_rig import trajectory  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from ros_process import RosProcess, RosTest  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_interfaces.srv import SetState  # noqa: E402
+from robodyn_ros.control.law_drawings import drawn_fields  # noqa: E402
+from robodyn_ros.control.laws.mpc import PlannedPath  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
 from robodyn_ros.resources import robot_file  # noqa: E402
@@ -400,6 +404,42 @@ def test_the_record_button_makes_a_recording_that_outlives_the_tab(rig):
     rig.page.get_by_text("messages of").wait_for()
     [folder] = rig.recordings.iterdir()
     assert (folder / "metadata.yaml").is_file()
+
+
+def send_trajectory(rig, q, duration):
+    """Let the joints move to positions within a time [s]."""
+    rig.ros.publisher(JointTrajectory, "controller/joint_trajectory").publish(
+        trajectory([duration], [q], MODEL.joint_names))
+
+
+def pixels_of(rig, color):
+    """How many pixels have the strongest and weakest part of a color; light and fading change how strong they are."""
+    canvas = rig.canvas()
+    weak, middle, strong = np.moveaxis(canvas[..., np.argsort(color)], 2, 0)
+    return int(((strong > middle + 10) & (middle > weak + 20) & (strong > weak + 70)).sum())
+
+
+@pytest.fixture
+def without_handle(rig):
+    """The graph and its page without the handle at the tip, which has all colors."""
+    rig.page.get_by_role("button", name="off", exact=True).click()
+    yield rig
+    rig.page.get_by_role("button", name="move it").click()
+
+
+def test_the_plan_of_mpc_is_in_the_scene(without_handle):
+    """Paused on the way, because a plan at rest is a point."""
+    rig, color = without_handle, drawn_fields(PlannedPath)["plan"].color
+    rig.swap("mpc")
+    rig.frame_robot()
+    before = pixels_of(rig, color)
+    send_trajectory(rig, [-1.2, *POSE[1:]], 2.0)
+    rig.wait_for(lambda: rig.q()[0] < -0.3, "the middle of the motion")
+    assert rig.ros.call(SetBool, "hardware/pause", data=True, timeout=PATIENCE).success
+    rig.wait_for(lambda: pixels_of(rig, color) > before + 60, "the plan")
+    assert rig.ros.call(SetBool, "hardware/pause", data=False, timeout=PATIENCE).success
+    rig.swap("computed_torque")
+    rig.wait_for(lambda: pixels_of(rig, color) < before + 20, "the end of the drawing")
 
 
 def test_a_page_that_is_opened_again_shows_the_same(rig):
