@@ -35,6 +35,7 @@ from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_interfaces.srv import SetState  # noqa: E402
 from robodyn_ros.control.law_drawings import drawn_fields  # noqa: E402
 from robodyn_ros.control.laws.mpc import PlannedPath  # noqa: E402
+from robodyn_ros.control.safety_drawing import ActiveLimits  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
 from robodyn_ros.resources import robot_file  # noqa: E402
@@ -438,6 +439,24 @@ def test_the_plan_of_mpc_is_in_the_scene(without_handle):
     assert rig.ros.call(SetBool, "hardware/pause", data=True, timeout=PATIENCE).success
     rig.wait_for(lambda: pixels_of(rig, color) > before + 60, "the plan")
     assert rig.ros.call(SetBool, "hardware/pause", data=False, timeout=PATIENCE).success
+    rig.swap("computed_torque")
+    rig.wait_for(lambda: pixels_of(rig, color) < before + 20, "the end of the drawing")
+
+
+def test_a_plane_that_holds_the_tip_off_is_in_the_scene(without_handle):
+    """The goal is below the plane, so that the limit goes on acting."""
+    rig, color = without_handle, drawn_fields(ActiveLimits)["safety_tip"].color
+    height = rig.tip()[2, 3] - 0.05
+    rig.swap("computed_torque+safety")  # declares its parameters
+    rig.swap("computed_torque")
+    plane = {"computed_torque_safety.safety_planes": f"0 0 1 {height:.3f}"}
+    assert rig.ros.set_parameters("controller", plane).successful
+    rig.swap("computed_torque+safety")
+    rig.frame_robot()
+    before = pixels_of(rig, color)
+    send_trajectory(rig, [POSE[0], POSE[1] + 0.3, *POSE[2:]], 1.0)
+    rig.wait_for(lambda: pixels_of(rig, color) > before + 60, "the arrow")
+    assert rig.tip()[2, 3] > height
     rig.swap("computed_torque")
     rig.wait_for(lambda: pixels_of(rig, color) < before + 20, "the end of the drawing")
 
