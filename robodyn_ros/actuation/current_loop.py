@@ -188,7 +188,7 @@ class CurrentLoops:
 
         Args:
             motor: Of all joints.
-            resistance: Of the m motors of N robots, shape (N, m) or (m,) [Ohm]; ``proportional`` and ``integral`` may
+            resistance: Of the m motors of N robots, shape (N, m) or (m,) [ohm]; ``proportional`` and ``integral`` may
                 have this shape, too.
 
         Returns:
