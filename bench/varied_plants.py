@@ -46,6 +46,7 @@ LONGEST_DELAY = 2
 """Delay that the program for batches has room for [control periods]; the cost grows with it."""
 AIM_TICK, AIM_COMPILE = 1.6, 2.0
 N = len(START)
+DRY = ("friction.coulomb", "friction.static", "friction.stribeck_velocity")
 
 
 def plants() -> dict[str, PlantModel]:
@@ -63,7 +64,7 @@ def everything(plant: PlantModel) -> tuple[str, ...]:
     """Return all quantities that have an effect on a plant; dry friction only where the plant has it."""
     dry, found = plant.friction.has_dry.any(), []
     for name, quantity in QUANTITIES.items():
-        if name not in START_QUANTITIES and (dry or name not in ("friction.coulomb", "friction.static")):
+        if name not in START_QUANTITIES and (dry or name not in DRY):
             with suppress(InputError):  # it has no effect
                 check_varied((name, *filter(None, [quantity.needs])), plant)
                 found.append(name)
