@@ -52,8 +52,8 @@ GRAPH = re.compile(r"robodyn (simulate|hardware|demo)\b")
 ROOT = Path(__file__).parents[1]
 NOT_HERE = re.compile(r"^(\$ )?(sudo|apt|pip|ros2|rviz2|make|git|docker|colcon|source|jupyter)\b", re.MULTILINE)
 """Programs that change the machine, or that ROS 2 from PyPI does not have."""
-ELSEWHERE = "of the repositories above"
-"""Beginning of the reason of a block that needs files which a block before it gets by git."""
+ELSEWHERE = "of the repositories above", "of the published recording"
+"""Beginnings of the reasons of blocks that need files which a block before them gets by git, or files too large for it."""
 BLOCK = re.compile(r"(?:^<!-- (?:not run: ([^\n]*?)|(beside)) -->\n)?^```([\w{}-]*)\n(.*?)^```$",
                    re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:# |<!-- )([\w./]+\.(?:py|yaml|urdf|csv))\b")
