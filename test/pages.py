@@ -53,7 +53,7 @@ ROOT = Path(__file__).parents[1]
 NOT_HERE = re.compile(r"^(\$ )?(sudo|apt|pip|ros2|rviz2|make|git|docker|colcon|source|jupyter)\b", re.MULTILINE)
 """Programs that change the machine, or that ROS 2 from PyPI does not have."""
 ELSEWHERE = "of the repositories above", "of the published recording"
-"""Beginnings of the reasons of blocks that need files which a block before them gets by git, or files too large for it."""
+"""Beginnings of reasons: files that a block before gets by git, and files that are too large for a page."""
 BLOCK = re.compile(r"(?:^<!-- (?:not run: ([^\n]*?)|(beside)) -->\n)?^```([\w{}-]*)\n(.*?)^```$",
                    re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:# |<!-- )([\w./]+\.(?:py|yaml|urdf|csv))\b")
