@@ -91,7 +91,7 @@ class BagWriter:
         self._folder = folder
         self._topics: dict[int, TopicEntry] = {}
         self._files: list[FileEntry] = []
-        self._last = self._listed = 0
+        self._last = self._listed = self._kept = 0
         try:
             folder.mkdir(parents=True)
             self._begin_file()
@@ -214,13 +214,14 @@ class BagWriter:
             if len(self._topics) != self._listed:  # before their messages: some readers know no topics but these
                 self._write_metadata()
             self._file.commit(last)
+            self._kept = self.message_count
             self._write_metadata()
         except OSError as error:
             raise self._ended(error) from None
 
     def _ended(self, error: OSError) -> RecordingError:
-        return RecordingError(f"cannot write the recording '{self._folder}': {error.strerror}; it ends here and can "
-                              "be read up to here")
+        return RecordingError(f"cannot write the recording '{self._folder}': {error.strerror}; it "
+                              f"{'ends here and can be read up to here' if self._kept else 'holds no message'}")
 
     def _write_metadata(self) -> None:
         whole = FileEntry("", self.message_count, self._files[0].first, self._last).content()

@@ -180,6 +180,17 @@ def test_a_full_disk_is_one_line_and_the_file_keeps_what_it_had(tmp_path, monkey
     assert texts(tmp_path / "run") == ["message 0", "message 1", "message 2"]
 
 
+def test_a_disk_that_is_full_before_the_first_message_says_so(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    writer, _ = written(tmp_path / "run")
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(RecordingError, match="No space left on device; it holds no message$"):
+        writer.flush()
+    writer.abandon()
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A disk of 256 kB."""
