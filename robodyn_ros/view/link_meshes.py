@@ -159,11 +159,14 @@ def _shape(shape: Any, colors: dict[str, Any], link: str, folder: Path | None, r
 
     Raises:
         _MissingMesh: Its mesh cannot be had.
-        InputError: A size, coordinate or colour is missing, not finite, negative or too large.
+        InputError: A size, coordinate or colour is missing, not finite, negative, too small or too large.
     """
     mesh = _mesh(shape.geometry, folder, reader)
     if shape.origin is not None:
         mesh.apply_transform(as_floats(shape.origin, (4, 4), "origin"))
+    if mesh.bounds is None:  # trimesh takes corners nearer than 1e-8 m for one
+        raise InputError("expected a shape that can be seen, received one without an extent in some direction; is "
+                         "its size in metres?")
     farthest = float(np.abs(mesh.bounds).max())
     if not farthest <= LARGEST_SIZE:
         raise InputError(f"expected a shape within {LARGEST_SIZE:g} m, received one that reaches {farthest:g} m; is "

@@ -91,7 +91,8 @@ def test_a_shape_that_cannot_be_read_is_left_out_with_a_warning():
 @pytest.mark.parametrize(("geometry", "reason"), [
     ('<box size="nan 1 1"/>', "size"), ('<box size="-1 1 1"/>', "size"), ('<box size="1e300 1 1"/>', "size"),
     ('<box size="0 1 1"/>', "size"), ('<box size="1 1"/>', "size"), ('<box size="1 inf 1"/>', "size"),
-    ("<box/>", "size"),
+    ("<box/>", "size"), ('<cylinder radius="1e-9" length="1"/>', "without an extent"),
+    ('<cylinder radius="1e-7" length="1e-7"/>', "without an extent"),
     ('<sphere radius="nan"/>', "radius"), ('<sphere radius="-1"/>', "radius"), ('<sphere radius="1e9"/>', "radius"),
     ('<cylinder radius="0" length="1"/>', "radius"), ('<cylinder radius="1" length="-inf"/>', "length"),
     ('<cylinder radius="1" length="1e308"/>', "length"), ("", "cannot be read"),
