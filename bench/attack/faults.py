@@ -106,9 +106,14 @@ def early_ends(graph: AttackedGraph, report: Report, seed: int, number: int) -> 
         output = process.output()
     kind = f"early {sent.name}"
     report.count(kind, "tried", "ended" if ended else "went on")
-    if not ended or ("Traceback" in output and "init_import_site" not in output):  # that one is of Python's own start
+    if not ended or ("Traceback" in output and not _is_of_python(output)):
         report.fail(kind, number, f"'{name}' {'ended' if ended else 'did not end'}; it printed: {output[-1000:]}")
     graph.check(kind, number)
+
+
+def _is_of_python(output: str) -> bool:
+    """Whether a traceback is of Python's own start, before the first line of a program."""
+    return "init_import_site" in output or 'File "/' not in output
 
 
 def _kill(graph: AttackedGraph, name: str, number: int) -> None:
