@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.configuration import ActuatorSettings, TransmissionSettings
-from robodyn_ros.actuation.current_loop import CurrentLoopSettings
+from robodyn_ros.actuation.current_loop import CurrentLoops, CurrentLoopSettings
+from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.driver_profile import GENERIC, DriverProfile
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
@@ -262,11 +263,7 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
     model = varied_model(varied.model, values)
     friction = varied.friction.scaled(values["friction.scale"]) if "friction.scale" in values else varied.friction
     actuators = varied.actuators
-    loops = actuators.current_loops
-    if LOOP_BANDWIDTH in values:
-        loops = loops.with_bandwidth(values[LOOP_BANDWIDTH], motor)
-    if gains := {name.removeprefix(f"{_LOOP}_"): values[name][loops.joints] for name in LOOP_GAINS if name in values}:
-        loops = replace(loops, **gains)
+    loops = _varied_loops(actuators.current_loops, motor, values)
     if loops is not actuators.current_loops:
         actuators = replace(actuators, current_loops=loops)
     for name in HARMONICS & values.keys():
@@ -275,6 +272,15 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
     if model is varied.model and friction is varied.friction and actuators is varied.actuators:
         return varied
     return replace(varied, model=model, friction=friction, actuators=actuators)
+
+
+def _varied_loops(loops: CurrentLoops, motor: DCMotor, values: Mapping[str, Any]) -> CurrentLoops:
+    """Return current loops with the gains among some quantities, each of shape (..., n); themselves without any."""
+    if LOOP_BANDWIDTH in values:
+        loops = loops.with_bandwidth(values[LOOP_BANDWIDTH], motor)
+    gains: dict[str, Any] = {name.removeprefix(f"{_LOOP}_"): values[name][..., loops.joints] for name in LOOP_GAINS
+                             if name in values}
+    return replace(loops, **gains) if gains else loops
 
 
 def varied_state(plant: PlantModel, q: Array, v: Array, values: Mapping[str, Array]) -> PlantState:
@@ -475,11 +481,7 @@ def _check_loops(samples: Mapping[str, Array], plant: PlantModel) -> None:
     names = [name for name in (LOOP_BANDWIDTH, *LOOP_GAINS, "motor.resistance") if name in samples]
     if not names or not len(loops.joints):
         return
-    if LOOP_BANDWIDTH in samples:
-        loops = loops.with_bandwidth(samples[LOOP_BANDWIDTH], motor)
-    gains: dict[str, Any] = {name.removeprefix(f"{_LOOP}_"): samples[name][:, loops.joints] for name in LOOP_GAINS
-                             if name in samples}
-    loops = replace(loops, **gains)
+    loops = _varied_loops(loops, motor, samples)
     resistance = samples["motor.resistance"] if "motor.resistance" in samples else motor.resistance
     growth = np.atleast_2d(loops.growth(motor, resistance[..., loops.joints]))
     wrong = np.argwhere(growth >= 1.0)
