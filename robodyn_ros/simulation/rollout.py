@@ -185,10 +185,11 @@ class ClosedLoop:
         scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
         name = type(self.controller).__name__
-        packed, memory = self.packed(parameters), self._memory(scenario, values)
+        state = self._state(scenario, values)
+        packed, memory = self.packed(parameters), self._memory(scenario, values, state)
         if self._has_own_inertias(values):
-            packed, memory = self._with_inertias(packed, scenario, values)
-        given = (self._arguments(scenario, values) | self._own(scenario, values) | {"parameters": packed}
+            packed, memory = self._with_inertias(packed, scenario, values, state)
+        given = (self._arguments(scenario) | self._own(scenario, values) | {"state": state, "parameters": packed}
                  | self._given(memory))
         program: dict[str, Any] = {"recorded": True, "noisy": self._noisy(scenario),
                                    "longest_delay": self._longest_delay(values)}
@@ -253,7 +254,7 @@ class ClosedLoop:
             if "start.q" in values:
                 raise InputError("rollout: expected positions at the start in q or in samples, received both")
             values |= self._samples({"start.q": q}, scenario)
-        given = self._arguments(scenario, {}) | self._own(scenario, values)
+        given = self._arguments(scenario) | self._own(scenario, values)
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
@@ -278,17 +279,16 @@ class ClosedLoop:
         for start in starts:
             self.plant.check_start(start.q)
         states = [self._state(*pair, sample) for sample, pair in enumerate(zip(starts, own, strict=True))]
-        memories = [self._memory(*pair) for pair in zip(starts, own, strict=True)]
+        memories = [self._memory(*each) for each in zip(starts, own, states, strict=True)]
         if client is not None:
             if parameters is not None:
                 values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
             return client.scores(self, scenario, values)
         packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-        if differ:
-            given["state"] = _stacked(states)
+        given["state"] = _stacked(states) if differ else states[0]
         if self._has_own_inertias(values):
-            pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values})
-                     for i in range(count)]
+            pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values},
+                                         states[i % len(states)]) for i in range(count)]
             packed, memories = np.array([numbers for numbers, _ in pairs]), [memory for _, memory in pairs]
             given["parameters"] = packed
         given |= self._given(_stacked(memories) if len(memories) > 1 else memories[0])
@@ -431,9 +431,9 @@ class ClosedLoop:
         """Whether the program reads noise."""
         return scenario.noisy or any(name in self._inputs for name in NOISES)
 
-    def _arguments(self, scenario: Scenario, values: Mapping[str, Array]) -> dict[str, Any]:
+    def _arguments(self, scenario: Scenario) -> dict[str, Any]:
         normals = scenario.normals if self._noisy(scenario) else None
-        return {"state": self._state(scenario, values), "ticks": len(scenario.clocks),
+        return {"ticks": len(scenario.clocks),
                 "inputs": TickInput(scenario.clocks, scenario.references, normals, scenario.signals)}
 
     def _given(self, memory: Any) -> dict[str, Any]:
@@ -447,8 +447,11 @@ class ClosedLoop:
         except InputError as error:
             raise InputError(f"samples, sample {sample}: {error}") from None
 
-    def _memory(self, scenario: Scenario, values: Mapping[str, Array], parameters: Parameters | None = None) -> Any:
+    def _memory(self, scenario: Scenario, values: Mapping[str, Array], start: PlantState,
+                parameters: Parameters | None = None) -> Any:
         """The initial memory of the law, with its own parameters or others, for a robot with values of quantities.
+
+        ``start`` is the state of :meth:`_state`.
 
         Raises:
             InputError: The law must not begin there.
@@ -462,7 +465,7 @@ class ClosedLoop:
         state = State(0.0, 0.0, scenario.q, scenario.v)
         if law.senses:
             plant = varied_plant(self.plant, {name: values[name] for name in of_plant(values)})
-            motors = motor_side(plant, self._state(scenario, values), np.zeros(self.robot.n))
+            motors = motor_side(plant, start, np.zeros(self.robot.n))
             state = State(*state[:5], *motors)
         if scenario.signals is not None:
             state = state._replace(inputs=next(scenario.inputs(noisy=False)).inputs)
@@ -474,12 +477,13 @@ class ClosedLoop:
         """Whether robots differ in a model of the law that is in its parameters, not in its dynamics."""
         return bool(self.controller.Parameters.inertia_fields()) and any(name.startswith(MODEL) for name in values)
 
-    def _with_inertias(self, packed: Array, scenario: Scenario, values: Mapping[str, Array]) -> tuple[Array, Any]:
+    def _with_inertias(self, packed: Array, scenario: Scenario, values: Mapping[str, Array], start: PlantState
+                       ) -> tuple[Array, Any]:
         """Packed parameters and initial memory of a law with the inertias of a sample."""
         own = {name.removeprefix(MODEL): value for name, value in values.items() if name.startswith(MODEL)}
         robot = Robot(varied_model(self.robot.model, own))
         parameters = self._packed.unpack(packed).with_inertias(robot)
-        return PackedParameters(parameters).values, self._memory(scenario, values, parameters)
+        return PackedParameters(parameters).values, self._memory(scenario, values, start, parameters)
 
 
 def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None:
