@@ -98,10 +98,9 @@ def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: 
     Returns:
         The subscription; take its messages by ``subscription.handle.take_message(message_type, False)``.
     """
-    subscription = node.create_subscription(message_type, topic, _ignore_message, qos,
-                                            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
-    subscription.callback_group = NoExecutor()
-    return subscription
+    # In the group from the first moment: an executor on another thread may look at it before this function returns.
+    return node.create_subscription(message_type, topic, _ignore_message, qos, callback_group=NoExecutor(),
+                                    event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
 
 
 def _ignore_message(_: Any) -> None:
