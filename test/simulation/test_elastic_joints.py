@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -25,7 +25,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.fields import declared
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.elastic_joints import spring_energy
+from robodyn_ros.simulation.elastic_joints import NEWTON_ROUNDS, spring_energy
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -163,6 +163,7 @@ def varied_wheel(inertia):
 @given(inertia=st.sampled_from([1e-3, 0.03, 1.0]), speed=st.floats(-5.0, 5.0), values=st.tuples(
     st.floats(1e3, 1e7), st.floats(0.0, 1000.0), st.sampled_from([0.0, 1e-4, 1e-3, 1e-2]),
     st.sampled_from([0.0, 0.5, 3.0])))
+@example(inertia=1e-3, speed=2.0, values=(3284405.0, 82.0, 1e-3, 0.0))
 @settings(max_examples=40, deadline=None)
 def test_no_energy_is_created(inertia, speed, values):
     """Without drive, kinetic and elastic energy only fall, at 1 ms, and what is lost is accounted for."""
@@ -179,7 +180,7 @@ def test_no_energy_is_created(inertia, speed, values):
                       + spring_energy(own, state)[0])
         lost.append(state.energies.viscous_loss[0] + state.energies.friction_loss[0])
         found = procedure(state=state, steps=1, **{"command.effort": np.zeros(1)}, **given_values)
-        assert found["guess.rounds"] < 40
+        assert found["guess.rounds"] < NEWTON_ROUNDS + 40  # half of the way in each: 1e-10 of it is left after 34
         state = found["state"]
     slack = 1e-6 * stored[0] + 1e-12
     assert max(stored) <= stored[0] + slack
