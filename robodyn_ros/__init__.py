@@ -10,22 +10,11 @@
 
 ``from robodyn_ros import Robot, rollout`` is all that many programs need. `robodyn_ros.trajectories` has motions to
 follow, `robodyn_ros.control` what a law of one's own needs. Names are imported when they are first used, so that
-importing this package, for an exception class or ``robodyn --help``, takes no time. Type checkers read their types from
-``__init__.pyi``.
+importing this package, for ``robodyn --help`` or a program that a signal ends at once, takes no time. Type checkers
+read their types from ``__init__.pyi``.
 """
 
 import importlib
-from typing import Any
-
-from robodyn_ros.errors import (
-    CompileError,
-    DescriptionError,
-    DescriptionWarning,
-    InputError,
-    PluginError,
-    RobodynError,
-    SimulationError,
-)
 
 __version__ = "0.1.0"
 
@@ -46,7 +35,9 @@ __all__ = [
     "rollout_scores",
 ]
 
-_IMPORTED_WHEN_USED = {
+_ERRORS = ("CompileError", "DescriptionError", "DescriptionWarning", "InputError", "PluginError", "RobodynError",
+           "SimulationError")
+_IMPORTED_WHEN_USED = dict.fromkeys(_ERRORS, "robodyn_ros.errors") | {
     "ClosedLoop": "robodyn_ros.simulation.rollout",
     "Plant": "robodyn_ros.simulation.plant",
     "PlantModel": "robodyn_ros.simulation.plant_model",
@@ -56,7 +47,7 @@ _IMPORTED_WHEN_USED = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _IMPORTED_WHEN_USED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_IMPORTED_WHEN_USED[name]), name)

@@ -8,10 +8,11 @@
 
 """Entry points of the installed programs and of ``python -m robodyn_ros``.
 
-This module imports nothing heavy. While a program imports the rest, SIGINT and SIGTERM end it at once with one line and
-exit code 130 or 143. A node then holds the two signals (see :mod:`robodyn_ros.nodes.common.signals`), stops in order,
-and ends with 0; in other commands they raise KeyboardInterrupt. A program that dies of a fault (SIGSEGV,
-SIGABRT and the like) prints where each of its threads stood; ``kill -ABRT`` asks one that hangs.
+This module imports nothing heavy, and none of this package before a program begins. While a program imports the rest,
+SIGINT and SIGTERM end it at once with one line and exit code 130 or 143. A node then holds the two signals (see
+:mod:`robodyn_ros.nodes.common.signals`), stops in order, and ends with 0; in other commands they raise
+KeyboardInterrupt. A program that dies of a fault (SIGSEGV, SIGABRT and the like) prints where each of its threads
+stood; ``kill -ABRT`` asks one that hangs.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ import faulthandler
 import os
 import sys
 from functools import partial
-
-from robodyn_ros.module_path import set_module_path
+from types import TracebackType
 
 
 def main(name: str = "") -> int:
@@ -33,9 +33,12 @@ def main(name: str = "") -> int:
     Returns:
         The exit code.
     """
+    sys.excepthook = _end_at_interrupt
     if sys.stderr is not None:  # nobody listens
         faulthandler.enable()
     os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # of Python processes that this one starts
+    from robodyn_ros.module_path import set_module_path
+
     try:
         set_module_path()
     except FileNotFoundError:  # no relative path means anything there
@@ -48,6 +51,14 @@ def main(name: str = "") -> int:
     from robodyn_ros.commands import command_line
 
     return command_line.main([*([name] if name else []), *sys.argv[1:]])
+
+
+def _end_at_interrupt(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """End with one line at a SIGINT that came before this program could wait for one."""
+    if issubclass(kind, KeyboardInterrupt):
+        os.write(2, b"\nrobodyn: stopped by SIGINT\n")
+        os._exit(130)
+    sys.__excepthook__(kind, error, traceback)
 
 
 hardware, controller, dynamics, state_publisher, view = (

@@ -96,6 +96,22 @@ def test_a_command_that_runs_ends_with_one_line(start, tmp_path, number):
     assert process.returncode == 128 + number and output.splitlines()[-1] == "stopped", output
 
 
+@pytest.mark.parametrize("module", ["errors", "module_path", "bounded_files", "nodes.common.signals"])
+def test_ctrl_c_before_a_program_can_wait_for_it_is_one_line(module):
+    """While it imports the first modules, which everything needs."""
+    program = ("import os, runpy, signal, sys\n"
+               "class Interrupts:\n"
+               "    def find_spec(self, name, *_):\n"
+               f"        if name == 'robodyn_ros.{module}':\n"
+               "            os.kill(os.getpid(), signal.SIGINT)\n"
+               "sys.meta_path.insert(0, Interrupts())\n"
+               "sys.argv[1:] = ['hardware', '--help']\n"
+               "runpy.run_module('robodyn_ros', run_name='__main__', alter_sys=True)")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=ENVIRONMENT,
+                          timeout=DEADLINE)
+    assert done.stderr == "\nrobodyn: stopped by SIGINT\n" and done.returncode == 130, done.stderr
+
+
 @pytest.mark.parametrize("arguments", [("--version",), ("hardware", "--help"), ("view", "--help")])
 def test_a_program_that_dies_of_a_fault_prints_where_its_threads_stood(arguments):
     program = ("import os, signal, sys; from robodyn_ros.entry_points import main\n"
