@@ -25,6 +25,7 @@ from bench.attack.inputs import attack_with_input
 from bench.attack.pages import attack_pages
 from bench.attack.report import Report
 
+ROOT = Path(__file__).parents[2]
 URDFS = 100_000
 MESSAGES = 100_000
 KILLS = 300
@@ -46,6 +47,7 @@ def main() -> int:
     options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # nodes inherit it where a shell ignores it in background
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(ROOT))))  # has laws
     domain = int(os.environ.get("ROS_DOMAIN_ID", os.getpid() % 100))
     input_domain = domain + 1 if options.input_domain is None else options.input_domain
     seed, end = options.seed, time.monotonic() + 60.0 * options.minutes

@@ -31,7 +31,7 @@ from robodyn_ros.optional_packages import is_installed
 from robodyn_ros.resources import actuators_file, robot_file, shipped_robots
 from robodyn_ros.robot import Robot
 
-URDFS_FOR_EACH_YAML, URDFS_FOR_EACH_REPORT = 10, 1000
+URDFS_FOR_EACH_YAML, URDFS_FOR_EACH_REPORT = 20, 1000
 LEAST_URDFS = 100
 """Loaded even if the start of the process took all of the time."""
 
