@@ -104,6 +104,10 @@ class SimulatedRobot(ABC):
         """Compile whatever the first steps would otherwise compile."""
 
     @abstractmethod
+    def prepare_further(self) -> bool:
+        """Compile, from any thread, one of the programs that only some robots need; return whether one was left."""
+
+    @abstractmethod
     def joint_inertia(self) -> Array:
         """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
 

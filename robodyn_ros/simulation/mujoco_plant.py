@@ -178,6 +178,10 @@ class MujocoPlant(SimulatedRobot):
     def prepare(self) -> None:
         """Do nothing: all code was compiled for the trial at the start."""
 
+    def prepare_further(self) -> bool:
+        """Return False: nothing is left."""
+        return False
+
     def joint_inertia(self) -> Array:
         """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
         matrix = np.zeros((self._engine.nv, self._engine.nv))

@@ -288,6 +288,14 @@ class Plant(SimulatedRobot):
         for under_efforts in (True, False):
             self._program(_Kind(under_efforts, divides=False))
 
+    def prepare_further(self) -> bool:
+        """Compile one program for fast motions; return whether there was one left to compile."""
+        fast = [_Kind(under_efforts, divides=True) for under_efforts in (True, False) if math.isfinite(self._resolved)]
+        left = [kind for kind in fast if kind not in self._programs]
+        if left:
+            self._program(left[0])
+        return bool(left)
+
     def _program(self, kind: _Kind) -> tuple[Procedure, Bound | None]:
         """The program for a kind of steps, made when first needed, and its memory if compiled."""
         if kind not in self._programs:
@@ -299,7 +307,8 @@ class Plant(SimulatedRobot):
             procedure = compile_procedure(
                 variables, [start, Repeat("steps", step.statements), report_statement(model), end], step.inputs,
                 ["state", "report", "health", "turning", "solution.contact_force"], name="plant")
-            self._programs[kind] = procedure, procedure.bind() if self._compiled else None
+            program = procedure, procedure.bind() if self._compiled else None
+            self._programs.setdefault(kind, program)  # another thread may have been quicker
         return self._programs[kind]
 
     def _choose_program(self) -> None:

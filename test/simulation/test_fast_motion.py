@@ -138,6 +138,21 @@ def test_a_state_beyond_the_resolved_speed_coasts_without_gain_or_loss():
     assert plant.advance(effort(np.zeros(2)), 0) is None and plant.energy.kinetic == pytest.approx(start, rel=1e-9)
 
 
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "adaptive"])
+def test_a_prepared_plant_compiles_nothing_once_it_runs(integrator, monkeypatch):
+    """In real time, a compilation on the way is a gap in the joint states."""
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    plant = Plant(robot, 1e-3, integrator=integrator)
+    plant.prepare()
+    while plant.prepare_further():
+        pass
+    monkeypatch.setattr("robodyn_ros.simulation.plant.compile_procedure", None)
+    run(plant, lambda k: robot.model.effort_limit, 1.0)
+    assert turning(plant.model, plant.v) > 50.0
+    plant.advance(Drive(np.zeros(2), np.ones(2), np.zeros(2)), 10)  # damping, as the safe behaviour commands it
+    assert np.isfinite(plant.v).all()
+
+
 def test_slow_motions_are_stepped_as_ever_after_fast_ones():
     robot, limit = weightless(), 50.0
     plant = Plant(robot)

@@ -123,8 +123,17 @@ class HardwareNode(RobodynNode):
         self.create_service(Step, topic_names.own(topic_names.STEP), self._on_step,
                             callback_group=ReentrantCallbackGroup())
         self.create_service(SetState, topic_names.own(topic_names.SET_STATE), self._on_set_state)
+        self._compiling = self.create_steady_timer(0.0, self._compile_further)
         self.introduction = (f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
                              f"{steps} steps of {plant.step} s each")
+
+    def _compile_further(self) -> None:
+        """Compile a program for fast motions, whose first one would stop the control path for this time.
+
+        One in each turn, so that the executor can serve requests and a stop in between.
+        """
+        if not self._loop.plant.prepare_further():
+            self._compiling.cancel()
 
     def _publish_surfaces(self, world: World | None) -> None:
         """Publish the surfaces of the world once, for displays; without a world, none."""
@@ -163,6 +172,7 @@ class HardwareNode(RobodynNode):
             if force_torque is not None:
                 force_torque.prepare(plant)
             self._path.call(lambda: self._loop.replace_plant(plant))
+            self._compiling.reset()
             if force_torque is not None:
                 force_torque.payload = payload(value)
         self._loop.settings = live_settings(value, sensors)
