@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.msg import ParameterType, ParameterValue
@@ -47,6 +48,9 @@ BURST = 250
 
 LARGEST_MESSAGES, LARGEST_REQUESTS = NEWEST_DEPTH + 8, 3
 """Enough of the largest for all that the middleware keeps of a subscription or a service."""
+
+PAYLOADS = 60
+"""Enough for the memory in which the hardware compiles a plant for each."""
 
 REST = 0.5
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""
@@ -106,7 +110,10 @@ def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> No
 
 
 def send_largest(graph: AttackedGraph) -> None:
-    """Send the largest message to every topic, service and action, so that none later needs more memory."""
+    """Send the largest message to every topic, service and action, so that none later needs more memory.
+
+    For the same reason, let the hardware compile for many payloads.
+    """
     for topic, message_type in _topics(graph).items():
         publisher = graph.node.create_publisher(message_type, topic, LATCHED_QOS)
         graph.wait(publisher.get_subscription_count, 2.0)
@@ -125,6 +132,9 @@ def send_largest(graph: AttackedGraph) -> None:
         for _ in range(LARGEST_REQUESTS):
             graph.wait(client.send_goal_async(largest(FollowJointTrajectory.Goal)).done, ANSWER_SECONDS)
     client.destroy()
+    for mass in [*np.linspace(0.1, 1.0, PAYLOADS), 0.0]:
+        set_parameter(graph, "hardware", "payload.mass", ParameterValue(
+            type=ParameterType.PARAMETER_DOUBLE, double_value=float(mass)))
     calm(graph)  # one of the requests is to pause
     graph.spin(0.2)
     graph.check("largest requests", 0, gap=None)
