@@ -215,7 +215,7 @@ def main() -> int:
                     samples, field, begin, end)) + f"   {100.0 * grown:+.2f} %")
                 if minutes >= SETTLED_MINUTES and grown > (LARGEST_GROWTH if field == "memory" else 0.0):
                     failures.append(f"{field} of '{name}' grew by {100.0 * grown:.2f} %")
-    print("\n".join([*lines, "", f"{len(failures)} goals failed" if failures else "all goals held", *failures]))
+    print("\n".join([*lines, "", f"goals that failed: {len(failures)}" if failures else "all goals held", *failures]))
     return 1 if failures else 0
 
 

@@ -37,9 +37,12 @@ class LawsAlone:
             self._laws[name] = law
 
     def excess(self, message: ControllerState) -> float:
-        """Return by how much a controller's greatest deviation from its law's own effort is [N m]; 0: unknown law."""
+        """Return how far a controller's effort is from its law's own at most [N m]; 0 for another law.
+
+        It is 0, too, where the supervisor damps a robot that the safe law swings, and says so.
+        """
         law = self._laws.get(message.controller)
-        if law is None:
+        if law is None or " is unstable: " in message.intervention:
             return 0.0
         feedback, wanted = message.feedback, message.reference
         state = State(0.0, 0.0, np.array(feedback.positions), np.array(feedback.velocities))

@@ -86,7 +86,7 @@ class Report:
             lines += ["", "memory at equal intervals [MB]"]
             lines += [f"{name:<28}" + " ".join(f"{value:.1f}" for value in values)
                       for name, values in self.memory.items()]
-        lines += ["", f"{len(self.failures)} goals failed" if self.failures else "all goals held", *self.failures]
+        lines += ["", f"goals that failed: {len(self.failures)}" if self.failures else "all goals held", *self.failures]
         return "\n".join(lines)
 
     def write(self, path: Path) -> None:
