@@ -89,6 +89,7 @@ def test_a_minute(tmp_path, second_domain):
     assert [text for text in report.failures if "no joint state for" not in text] == [], done.stdout + done.stderr
     assert report.tried("hostile files") >= 70 and report.tried("recordings") >= 10
     assert report.tried("URDFs") >= 100 and report.tried("messages") >= 300 and report.tried("kill of controller") >= 1
+    assert report.tried("laws") >= 1
     assert report.worst["kill of controller"]["beyond law [N m]"] < 1e-6
     assert set(report.memory) == {"hardware", "controller", "dynamics", "state_publisher"}
 
