@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_interfaces.msg import ControllerState
+from robodyn_ros.control.control_loop import UNSTABLE
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.description.model import Array
@@ -42,7 +43,7 @@ class LawsAlone:
         It is 0, too, where the supervisor damps a robot that the safe law swings, and says so.
         """
         law = self._laws.get(message.controller)
-        if law is None or " is unstable: " in message.intervention:
+        if law is None or UNSTABLE in message.intervention:
             return 0.0
         feedback, wanted = message.feedback, message.reference
         state = State(0.0, 0.0, np.array(feedback.positions), np.array(feedback.velocities))

@@ -46,6 +46,9 @@ STOPPED, HELD = "stopped: ", "held: "
 """Beginnings of the intervention of each tick while the robot is stopped, or the active controller waits; the reason
 follows."""
 
+UNSTABLE = " is unstable: "
+"""In the reason of a stop in which `Calming` damps the robot in the place of the safe controller."""
+
 _Trajectory = TypeVar("_Trajectory", bound=Trajectory)
 
 
@@ -248,7 +251,7 @@ class ControlLoop:
             self._supervise(state)
         if self._in_force is self._safe and (self.stopped or not self.moving()):
             if text := self._calming.watch(state):
-                self._calm(f"the safe controller '{self._safe.name}' is unstable: {text}")
+                self._calm(f"the safe controller '{self._safe.name}'{UNSTABLE}{text}")
         if not self.predictor.delay:
             return self._answer(state, state)
         tick = self._answer(state, self.predictor.predicted(state))
