@@ -290,11 +290,14 @@ class Plant(SimulatedRobot):
 
     def prepare_further(self) -> bool:
         """Compile one program for fast motions; return whether there was one left to compile."""
-        fast = [_Kind(under_efforts, divides=True) for under_efforts in (True, False) if math.isfinite(self._resolved)]
-        left = [kind for kind in fast if kind not in self._programs]
-        if left:
-            self._program(left[0])
-        return bool(left)
+        if not math.isfinite(self._resolved):
+            return False
+        for under_efforts in (True, False):
+            kind = _Kind(under_efforts, divides=True)
+            if kind not in self._programs:
+                self._program(kind)
+                return True
+        return False
 
     def _program(self, kind: _Kind) -> tuple[Procedure, Bound | None]:
         """The program for a kind of steps, made when first needed, and its memory if compiled."""
