@@ -32,8 +32,8 @@ from robodyn_ros.resources import actuators_file, robot_file, shipped_robots
 from robodyn_ros.robot import Robot
 
 URDFS_FOR_EACH_YAML, URDFS_FOR_EACH_REPORT = 20, 1000
-LEAST_URDFS = 100
-"""Loaded even if the start of the process took all of the time."""
+LEAST_URDFS = 10 * URDFS_FOR_EACH_YAML
+"""Loaded even if the start of the process took all of the time, so that there are ten of each other kind."""
 
 BACKGROUND = 5
 """Niceness: the running nodes come first."""
