@@ -143,6 +143,25 @@ def test_temperature_stays_between_ambient_and_the_hottest_steady_one(powers):
         assert (temperature >= 25.0 - 1e-9).all() and (temperature <= 25.0 + 2.0 * max(powers) + 1e-9).all()
 
 
+@pytest.mark.parametrize(("temperature", "resistance", "constant", "left"), [
+    (-300.0, 0.05, 4.25, 1.0),      # 1 - 0.004 * 325 < 0: linear laws end at a twentieth
+    (25.0, 1.0, 1.0, 1.0),
+    (60.0, 1.14, 0.65, 1.0),
+    (90.0, 1.26, 0.35, 0.25),
+    (1000.0, 4.9, 0.05, 0.0),
+])
+def test_resistance_constants_and_limits_stay_sensible_at_any_temperature(temperature, resistance, constant, left):
+    own = {"resistance_coefficient": 0.004, "torque_constant_coefficient": -0.01, "current_limit": 4.0,
+           "derating_start": 60.0, "derating_end": 100.0, "thermal_resistance": [2.0, 0.0]}
+    warm = JointActuators(MOTORS, **own).at(np.full(2, temperature))
+    share = np.array([[resistance, constant, constant, left], [1.0, 1.0, 1.0, 1.0]])  # the second has no thermal model
+    cold, now = MOTORS.motor, warm.motors.motor
+    np.testing.assert_allclose(now.resistance, cold.resistance * share[:, 0])
+    np.testing.assert_allclose(now.torque_constant, cold.torque_constant * share[:, 1])
+    np.testing.assert_allclose(now.back_emf_constant, cold.back_emf_constant * share[:, 2])
+    np.testing.assert_allclose(warm.greatest_current, 4.0 * share[:, 3], atol=1e-12)
+
+
 def test_rate_of_the_current_is_6_1_and_stops_at_the_limit():
     actuators = JointActuators(MOTORS, current_limit=5.0)
     voltage, v = pair([24.0, 24.0]), pair([0.1, 0.1])

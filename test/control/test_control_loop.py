@@ -314,6 +314,7 @@ def test_a_call_that_does_not_return_is_left_behind(method, late):
     thread.start()
     assert stuck.waiting.wait(60.0)
     call = rig.loop.call
+    assert call is not None and call[0].controller is stuck
     assert rig.loop.take_over(object()) is None, "of another call"
     replace = rig.loop.take_over(call)
     replace("it does not return")

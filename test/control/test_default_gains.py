@@ -90,6 +90,23 @@ def test_longer_periods_and_delays_lower_all_gains(name):
         before = after
 
 
+TASK = {"d": (40.0, 1), "p": (400.0, 2), "posture_d": (40.0, 1), "posture_p": (100.0, 2)}
+
+
+@pytest.mark.parametrize(("law", "own"), [
+    ("computed_torque", {"d": (40.0, 1), "p": (400.0, 2)}),
+    ("computed_torque_pid", {"d": (45.0, 1), "p": (600.0, 2), "i": (2000.0, 3)}),
+    ("resolved_acceleration", TASK), ("operational_space", TASK), ("force", TASK | {"force_d": (40.0, 1)}),
+])
+def test_all_poles_of_laws_that_compute_accelerations_slow_down_alike(law, own):
+    """Where period and delay allow K_v = 20/s only, K_p is slower by the square and K_i by the third power."""
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    fast, slow = (make_controller(law, robot.with_timing(*timing)).parameters for timing in ((0.002, 0), (0.02, 1)))
+    for name, (value, order) in own.items():
+        np.testing.assert_allclose(getattr(fast, name), value)
+        np.testing.assert_allclose(getattr(slow, name), value * (20.0 / own["d"][0]) ** order, err_msg=name)
+
+
 @pytest.mark.parametrize("law", ["pd", "pd_gravity", "pid", "computed_torque"])
 @pytest.mark.parametrize("period", [0.008, 0.01])
 def test_arm6_does_not_saturate_at_long_periods(law, period):

@@ -20,6 +20,7 @@ from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ from robodyn_ros.study import block as block_module
 from robodyn_ros.study import cluster_connection, cluster_run
 from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.cluster import Cluster
+from robodyn_ros.study.cluster_connection import ClusterConnection
 from robodyn_ros.study.loop_description import PARAMETERS
 from robodyn_ros.study.worker_site import site
 
@@ -65,6 +67,23 @@ def cluster(processes, monkeypatch):
     with Cluster(processes.address, patience=60.0) as cluster:
         wait_for(lambda: len(cluster.look()) >= 2, "second worker")
         yield cluster
+
+
+DEADLINE = 180.0
+"""For each test, on a busy machine [s]."""
+
+
+@pytest.fixture(autouse=True)
+def deadline():
+    """End a test that waits for a cluster for ever."""
+    def end(number, frame):
+        raise AssertionError(f"the cluster did not answer within {DEADLINE:g} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, DEADLINE)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)
@@ -237,6 +256,52 @@ def test_without_worker_for_too_long_all_computed_blocks_come_before_the_error(c
         Cluster(processes.address)
 
 
+class Lost(ClusterConnection):
+    """A connection whose scheduler is lost, and comes back after some seconds of a clock that only sleeping moves on.
+
+    Args:
+        monkeypatch: Replaces the clock.
+        status: Of Dask's client meanwhile; it tries by itself unless it is closed.
+        returns: When the scheduler is back [s].
+    """
+
+    def __init__(self, monkeypatch, status, returns):
+        self.seconds, self.returns, self.attempts = 0.0, returns, []
+        clock = SimpleNamespace(monotonic=lambda: self.seconds, sleep=self.sleep)
+        monkeypatch.setattr(cluster_connection, "time", clock)
+        self._begin("tcp://there:1", 60.0)
+        self._client, self.sites, self._answered = SimpleNamespace(status=status), {"old": site()}, {"old"}
+
+    def sleep(self, seconds):
+        self.seconds += seconds
+        if self._client.status == "connecting" and self.seconds >= self.returns:
+            self._client.status = "running"
+
+    def _connected(self, seconds):
+        self.attempts.append(seconds)
+        self.seconds += min(seconds, 7.0)
+        if self.seconds < self.returns:
+            raise ClusterError("nobody answers")
+        return SimpleNamespace(status="running")
+
+
+@pytest.mark.parametrize("status", ["connecting", "closed"])
+def test_a_lost_scheduler_is_waited_for_and_all_workers_asked_again(status, monkeypatch):
+    lost = Lost(monkeypatch, status, returns=50.0)
+    client = lost._client
+    lost.reconnect()
+    assert lost.running and 50.0 <= lost.seconds < 58.0 and not lost.sites and not lost._answered
+    assert (lost._client is client) == (status == "connecting") == (not lost.attempts), "Dask's client tries by itself"
+
+
+@pytest.mark.parametrize("status", ["connecting", "closed"])
+def test_a_scheduler_that_stays_away_is_an_error_after_the_patience(status, monkeypatch):
+    lost = Lost(monkeypatch, status, returns=90.0)
+    with pytest.raises(ClusterError, match="tcp://there:1: no scheduler came back within 60 s"):
+        lost.reconnect()
+    assert 60.0 <= lost.seconds < 61.0 and max(lost.attempts, default=10.0) == 10.0
+
+
 class _Web(BaseHTTPRequestHandler):
 
     def do_GET(self):
@@ -267,6 +332,7 @@ import pickle, sys, time
 from robodyn_ros.study import block
 from robodyn_ros.study.blocks import map_blocks
 from robodyn_ros.study.cluster import Cluster
+from robodyn_ros.study.cluster_connection import ClusterConnection
 
 block.BLOCK_TIME = 0.05
 address, description, arrays = pickle.load(open(sys.argv[1], "rb"))

@@ -118,8 +118,12 @@ def test_a_motor_with_torque_feedback_moves_as_a_lighter_one():
 
 def test_gains_that_gravity_can_overcome_and_joints_that_are_too_soft_are_refused():
     slope = gravity_slope(ARM)
-    with pytest.raises(InputError, match=r"p: expected gains above [\d.]+ times these, with which gravity"):
+    with pytest.raises(InputError, match=r"p: expected gains above [\d.]+ times these, with which gravity") as told:
         ElasticJointPD(ARM, gains(p=slope))
+    factor = float(str(told.value).partition("gains above ")[2].partition(" ")[0])
+    ElasticJointPD(ARM, gains(p=1.01 * factor * slope))
+    with pytest.raises(InputError, match=r"p: expected gains above 1\.0"):
+        ElasticJointPD(ARM, gains(p=0.98 * factor * slope))
     with pytest.raises(InputError, match=r"joint_stiffness of 'joint1': expected more than [\d.]+ N m/rad, the great"):
         ElasticJointPD(ARM, gains(spring=0.5 * slope))
 
@@ -129,8 +133,14 @@ def test_gains_that_swing_at_the_period_are_told_with_those_that_do_not():
         ElasticJointPD(WHEEL.with_timing(0.001), gains(p=500.0, d=400.0))
     most = float(str(told.value).partition("p below ")[2].partition(" ")[0])
     ElasticJointPD(WHEEL.with_timing(0.001), gains(p=0.99 * most, d=0.99 * most * 0.8))
-    with pytest.raises(InputError, match=r"lighter of 'axle': expected at most ([\d.]+), above which a motor of 0.1"):
+    with pytest.raises(InputError, match="p and d of 'axle'"):
+        ElasticJointPD(WHEEL.with_timing(0.001), gains(p=1.01 * most, d=1.01 * most * 0.8))
+    with pytest.raises(InputError, match=r"lighter of 'axle': expected at most [\d.]+, above which a motor") as told:
         TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=50.0))
+    most = float(str(told.value).partition("at most ")[2].partition(",")[0])
+    TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=0.999 * most))
+    with pytest.raises(InputError, match="lighter of 'axle'"):
+        TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=1.01 * most))
 
 
 def test_a_delay_of_the_loop_lowers_the_gains_that_are_taken():

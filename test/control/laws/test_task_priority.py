@@ -269,6 +269,21 @@ def test_the_normal_force_on_a_surface_has_a_bound():
     np.testing.assert_allclose(pushing[-200:], 5.0, atol=0.2)
 
 
+@pytest.mark.parametrize("distance, bounded", [(0.004, True), (0.006, False), (0.3, False)])
+def test_the_force_is_free_away_from_the_surface(distance, bounded):
+    robot, q = ROBOTS["planar_2r"], np.array(BENT["planar_2r"])
+    height = robot.dynamics().forward_kinematics(q)[2, 3]
+    goal = SOURCES[TipReference](robot, q).sample(0.0)
+    state, goal = State(0.0, 0.002, q, np.zeros(2)), goal._replace(position=goal.position - [0.0, 0.0, 0.1])
+    efforts = []
+    for own in ({}, {"contact_plane": f"0 0 1 {height - distance}", "contact_distance": 0.005}):
+        controller = TaskPriority(robot, TaskPriorityParameters(**own))
+        controller.activate(state)
+        efforts.append(controller.update(state, goal))
+    assert (told(controller)["contact.normal"] != 0.0) == bounded
+    assert np.allclose(*efforts, rtol=0.0, atol=1e-6) != bounded
+
+
 def test_in_the_cone_of_friction_the_tip_does_not_slip():
     robot = ROBOTS["planar_2r"]
     own = {"contact_plane": plane(robot, BENT["planar_2r"]), "contact_force": 8.0}

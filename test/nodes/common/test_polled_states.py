@@ -15,8 +15,10 @@ import numpy as np
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.nodes.common import polled_states
 from robodyn_ros.nodes.common.messages import JointOrder, deserialize, set_stamp
-from robodyn_ros.nodes.common.polled_states import NewestStates
+from robodyn_ros.nodes.common.polled_states import NewestStates, PolledJointStates
+from robodyn_ros.nodes.common.topics import NEWEST_DEPTH
 
 NAMES = ["base", "shoulder", "elbow"]
 
@@ -79,3 +81,55 @@ def test_efforts_are_those_of_the_same_messages():
     states, _ = newest()
     states.read([message(1, {"base": 0.1}, effort=[2.0]), message(1, {"elbow": 0.1})])
     np.testing.assert_array_equal(states.effort, [2.0, np.nan, np.nan])
+
+
+class CrowdedTopic:
+    """Joint states at a rate, and a rare one of another publisher; of those that come between two looks the last stay.
+
+    A clock that only sleeping moves on runs `PolledJointStates`, which uses what it finds 30 times per second.
+    """
+
+    def __init__(self, monkeypatch, rate, rare=0.7):
+        self.seconds, self.rate, self.rare, self.looked = 0.0, rate, rare, 0.0
+        self.looks, self.used = [], []
+        clock = SimpleNamespace(monotonic=lambda: self.seconds)
+        monkeypatch.setattr(polled_states, "time", clock)
+        monkeypatch.setattr(polled_states, "LatestMessage", lambda *_: self)
+        diagnostics = SimpleNamespace(deserialize=lambda data, kind, _: deserialize(data, kind))
+        node = SimpleNamespace(diagnostics=diagnostics, count_publishers=lambda _: 2, add_thread=lambda _: None)
+        self.polled = PolledJointStates(node, JointOrder(NAMES), 30.0,
+                                        SimpleNamespace(get_subscription_count=lambda: 1), self.use)
+        self.polled._thread = SimpleNamespace(sleep=self.sleep)
+
+    def sleep(self, seconds):
+        self.seconds += seconds
+
+    def use(self, newest):
+        self.used.append((self.seconds, newest.q.copy()))
+
+    def take_all_serialized(self):
+        first, last = (int(time * self.rate) + 1 for time in (self.looked, self.seconds))
+        found = [(k / self.rate, {"base": k / self.rate, "shoulder": 0.0}) for k in range(first, last)]
+        if self.looked < self.rare <= self.seconds:
+            found.append((self.rare, {"elbow": 0.5}))
+        self.looked = self.seconds
+        self.looks.append(self.seconds)
+        return [message(round(1e9 * time), positions) for time, positions in sorted(found, key=lambda each: each[0])][
+            -NEWEST_DEPTH:]
+
+    def run(self, seconds):
+        while self.seconds < seconds:
+            self.polled._cycle()
+
+    def looks_per_second(self, begin):
+        return sum(begin <= look < begin + 1.0 for look in self.looks)
+
+
+def test_on_a_crowded_topic_no_rare_message_is_displaced_and_looks_become_rare_again(monkeypatch):
+    crowded = CrowdedTopic(monkeypatch, rate=2000.0)
+    crowded.run(3.0)
+    assert crowded.used[-1][1][2] == 0.5 and crowded.looks_per_second(2.0) > 2000 / (NEWEST_DEPTH // 2) - 5
+    assert 2 * 30 <= len(crowded.used) <= 3 * 30 + 1, "it is not used more often"
+    crowded.rate = 20.0
+    crowded.run(6.0)
+    assert 28 <= crowded.looks_per_second(5.0) <= 32
