@@ -94,16 +94,18 @@ class ForkServer:
                 [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
 
-    def start(self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> ForkedProcess:
+    def start(self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes],
+              errors: IO[bytes] | None = None) -> ForkedProcess:
         """Fork a process that does what Python does with some arguments.
 
         Args:
             arguments: ``-m MODULE ...``, ``-c CODE ...`` or ``FILE ...``.
             environment: Its environment variables.
-            output: Open file for all that it prints.
+            output: Open file for what it prints.
+            errors: Open file for its errors; None: the same one.
         """
         request = {"arguments": list(arguments), "environment": dict(environment), "folder": os.getcwd()}
-        return ForkedProcess(self, self.ask(request, [output.fileno()]))
+        return ForkedProcess(self, self.ask(request, [(file or output).fileno() for file in (output, errors)]))
 
     def ask(self, request: Mapping[str, Any], files: Sequence[int] = ()) -> Any:
         """Answer of the server."""
@@ -135,7 +137,7 @@ def receive_line(channel: socket.socket) -> tuple[bytes, list[int]]:
     """
     line, files = b"", list[int]()
     while not line.endswith(b"\n"):
-        part, received, *_ = socket.recv_fds(channel, 1 << 16, 1)
+        part, received, *_ = socket.recv_fds(channel, 1 << 16, 2)
         if not part:
             raise EOFError("the other process has ended")
         line += part
@@ -164,9 +166,9 @@ def serve(channel: socket.socket) -> dict[str, Any]:
             forks.discard(pid)
         elif (answer := os.fork()) == 0:
             channel.close()
-            for standard in (1, 2):
-                os.dup2(files[0], standard)
-            os.close(files[0])
+            for standard, file in enumerate(files, 1):
+                os.dup2(file, standard)
+                os.close(file)
             return request
         else:
             forks.add(answer)

@@ -9,30 +9,21 @@
 """The demo as a user runs it."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from ros_process import run_robodyn
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.demo import curves_of, motion, perform, record
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.tracking import TrackingSample
 
-ROOT = Path(__file__).parents[2]
 
-
-def robodyn(*arguments):
-    """A robodyn command that has run to its end."""
-    return subprocess.run([sys.executable, "-m", "robodyn_ros", *arguments], cwd=ROOT, capture_output=True, text=True,
-                          timeout=120, check=False)
-
-
+@pytest.mark.long
 def test_demo_tracks_better_after_the_swap(tmp_path):
-    result = robodyn("demo", "--output", str(tmp_path / "new folder"))
+    result = run_robodyn("demo", "--output", str(tmp_path / "new folder"))
     assert result.returncode == 0, result.stderr
     assert "set_parameters: controller := computed_torque" in result.stdout
     rows = re.findall(r"^(\w+_joint) +mrad" + r" +([\d.]+)" * 6 + "$", result.stdout, re.MULTILINE)
@@ -54,12 +45,11 @@ def test_the_plot_has_efforts_and_energies_of_what_was_measured():
     np.testing.assert_array_equal(curves.effort.values, [effort, effort])
 
 
-@pytest.mark.long
 def test_demo_of_another_robot_motion_and_motors(tmp_path):
     path = tmp_path / "motion.csv"
     path.write_text("time,joint2,joint1\n0,0.2,0.1\n1.2,0.5,0.4\n")
-    result = robodyn("demo", "--robot", "planar_2r", "--controllers", "pd", "pid", "computed_torque", "--trajectory",
-                     str(path), "--actuators", "hardware_dc_motors", "--output", str(tmp_path))
+    result = run_robodyn("demo", "--robot", "planar_2r", "--controllers", "pd", "pid", "computed_torque",
+                         "--trajectory", str(path), "--actuators", "hardware_dc_motors", "--output", str(tmp_path))
     assert result.returncode == 0, result.stderr
     assert re.findall("controller := (.*)", result.stdout) == ["pid", "computed_torque"]
     table = result.stdout.partition("joint ")[0].splitlines()[-1]
@@ -121,7 +111,7 @@ def test_demo_ends_well_on_a_slow_machine(capsys):
 
 def test_demo_says_why_it_cannot_write(tmp_path):
     (tmp_path / "file").write_text("")
-    result = robodyn("demo", "--output", str(tmp_path / "file"))
+    result = run_robodyn("demo", "--output", str(tmp_path / "file"))
     assert result.returncode == 1
     assert str(tmp_path / "file") in result.stderr
     assert "Traceback" not in result.stderr
@@ -130,7 +120,7 @@ def test_demo_says_why_it_cannot_write(tmp_path):
 @pytest.mark.parametrize("command", [("swap", "pd"), ("demo",), ("hardware",)])
 def test_an_environment_that_ros_refuses_is_told_in_one_line(command, monkeypatch, tmp_path):
     monkeypatch.setenv("ROS_DOMAIN_ID", "ninety")
-    result = robodyn(*command, *(("--output", str(tmp_path)) if command == ("demo",) else ()))
+    result = run_robodyn(*command, *(("--output", str(tmp_path)) if command == ("demo",) else ()))
     assert result.returncode in (1, 2)
     assert "error: cannot start ROS: failed to initialize rcl: ROS_DOMAIN_ID is not" in result.stderr
     assert "Traceback" not in result.stderr

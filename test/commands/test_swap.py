@@ -17,17 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_process import RosProcess, RosTest
+from ros_process import RosProcess, RosTest, run_robodyn
 
 from robodyn_interfaces.msg import ControllerState
 
 ROOT = Path(__file__).parents[2]
-
-
-def robodyn(*arguments):
-    """A robodyn command that has run to its end."""
-    return subprocess.run([sys.executable, "-m", "robodyn_ros", *arguments], cwd=ROOT, capture_output=True, text=True,
-                          timeout=120, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +55,10 @@ def test_readme_controller_is_swapped_in_and_cancels_the_sag(graph):
         return max(abs(error) for error in states[-1].error.positions)
 
     graph.wait_for(lambda: sag() > 0.01, "the offset of pd")
-    assert robodyn("swap", own_controller).returncode == 0
+    assert run_robodyn("swap", own_controller).returncode == 0
     graph.wait_for(lambda: states[-1].controller == own_controller and sag() < 1e-4, "the offset's end")
 
-    refused = robodyn("swap", "my_controllers:Nothing")
+    refused = run_robodyn("swap", "my_controllers:Nothing")
     assert refused.returncode == 1
     assert "my_controllers" in refused.stderr and "Nothing" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -75,26 +69,26 @@ def test_readme_controller_is_swapped_in_and_cancels_the_sag(graph):
 
 @pytest.mark.long
 def test_a_package_of_new_controller_swaps_in_by_its_name(graph, folder, tmp_path):
-    assert robodyn("new-controller", "swapped_law", "--folder", str(tmp_path)).returncode == 0
+    assert run_robodyn("new-controller", "swapped_law", "--folder", str(tmp_path)).returncode == 0
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index",
                     "--target", folder, tmp_path / "swapped_law"], check=True, capture_output=True, text=True)
-    swapped = robodyn("swap", "swapped_law")
+    swapped = run_robodyn("swap", "swapped_law")
     assert swapped.returncode == 0, swapped.stderr
     graph.wait_for(lambda: graph.states[-1].controller == "swapped_law", "the law of the package")
 
 
 def test_swap_without_a_controller_node_says_so():
-    result = robodyn("swap", "pd", "--node", "/nobody")
+    result = run_robodyn("swap", "pd", "--node", "/nobody")
     assert result.returncode == 1
     assert "no node '/nobody'" in result.stderr
 
 
 def test_swap_of_what_is_no_controller_node_says_so(graph):
-    result = robodyn("swap", "pd", "--node", "the controller")
+    result = run_robodyn("swap", "pd", "--node", "the controller")
     assert result.returncode == 1
     assert "robodyn: error: 'the controller' is no name of a node" in result.stderr
     assert "Traceback" not in result.stderr
-    result = robodyn("swap", "pd", "--node", "/hardware")
+    result = run_robodyn("swap", "pd", "--node", "/hardware")
     assert result.returncode == 1
     assert "no parameter 'controller'" in result.stderr
 
@@ -157,12 +151,12 @@ class Fails{ticks}(Controller):
 def test_a_law_that_is_dropped_after_the_swap_is_told_with_the_reason(graph, folder, ticks):
     (folder / f"failing_{ticks}.py").write_text(FAILING.format(ticks=ticks))
     name = f"failing_{ticks}:Fails{ticks}"
-    result = robodyn("swap", name)
+    result = run_robodyn("swap", name)
     assert result.returncode == 1 and "in force" not in result.stdout
     assert f"robodyn: error: controller '{name}' was dropped, 'damping' took over: " in result.stderr
     assert "nan" in result.stderr and "Traceback" not in result.stderr
     graph.wait_for(lambda: "fallback: controller" in graph.states[-1].intervention, "the same words in the states")
-    assert robodyn("swap", "pd").stdout == "controller 'pd' is in force\n"
+    assert run_robodyn("swap", "pd").stdout == "controller 'pd' is in force\n"
     graph.wait_for(lambda: not graph.states[-1].intervention, "the end of the fallback")
 
 
@@ -174,10 +168,10 @@ def test_watch_tells_a_drop_long_after_the_swap(graph, folder):
         command.wait_for_output("controller 'failing_late:Fails600' is in force")
         command.wait_for_output("controller 'failing_late:Fails600' was dropped, 'damping' took over: ")
         command.stop(signal.SIGINT)
-    robodyn("swap", "pd")
+    run_robodyn("swap", "pd")
 
 
 def test_watch_needs_a_source_file():
-    result = robodyn("swap", "--watch", "no_such_module:Mine")
+    result = run_robodyn("swap", "--watch", "no_such_module:Mine")
     assert result.returncode == 1
     assert "there is no source file of module 'no_such_module' on the PYTHONPATH" in result.stderr

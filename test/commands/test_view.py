@@ -10,15 +10,13 @@
 
 import importlib.util
 import socket
-import subprocess
-import sys
 import urllib.request
 
 import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
-from ros_process import RosProcess, RosTest  # noqa: E402
+from ros_process import RosProcess, RosTest, run_robodyn  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from robodyn_ros.commands.command_line import USAGE_ERROR, main  # noqa: E402
@@ -28,8 +26,7 @@ from robodyn_ros.nodes.common.discovery import RANGE  # noqa: E402
 def test_a_port_in_use_is_one_line():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = subprocess.run([sys.executable, "-m", "robodyn_ros", "view", "--port", str(port)], capture_output=True,
-                              text=True)
+        done = run_robodyn("view", "--port", str(port))
     assert done.returncode == USAGE_ERROR and not done.stdout
     [line] = done.stderr.splitlines()
     assert line.startswith(f"robodyn: error: cannot serve the view at 127.0.0.1:{port}: Address already in use; give")

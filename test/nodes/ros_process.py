@@ -18,6 +18,7 @@ import itertools
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +31,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from bench.fork_server import ForkedNode
+from bench.fork_server import ForkedNode, fork_server
 
 DEADLINE = 60.0
 """A machine with a load of ten per core starts a node in half of it [s]."""
@@ -84,6 +85,19 @@ class RosProcess(ForkedNode):
             raise AssertionError(f"{self.node} did not end in {DEADLINE} s:\n{self.output()}") from None
         assert code == 0, f"{self.node} ended with {code}:\n{self.output()}"
         assert "Traceback" not in self.output(), self.output()
+
+
+def run_robodyn(*arguments, timeout=2 * DEADLINE):
+    """A robodyn command that has run to its end, forked as nodes are."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = fork_server().start(("-m", "robodyn_ros", *arguments), os.environ, output, errors)
+        try:
+            code = process.wait(timeout)
+        finally:
+            process.kill()
+        for file in (output, errors):
+            file.seek(0)
+        return subprocess.CompletedProcess(arguments, code, output.read().decode(), errors.read().decode())
 
 
 class Messages(list):
