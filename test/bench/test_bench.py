@@ -84,6 +84,7 @@ def test_every_row_is_a_section():
         assert bench_main.section(name).title
 
 
+@pytest.mark.long
 @needs_peers
 def test_single_calls_and_batches_agree_with_pinocchio():
     from bench import batch, single_call
@@ -112,6 +113,7 @@ def test_check_finds_wrong_numbers():
         check(gravity, pair, right + 1e-6, (q,))
 
 
+@pytest.mark.long
 def test_loops_with_plants_as_inputs_agree_with_those_that_have_them_built_in():
     from bench import varied_plants
 
@@ -121,6 +123,7 @@ def test_loops_with_plants_as_inputs_agree_with_those_that_have_them_built_in():
     assert varied_plants.compiling(plant, varied, robots=1, repetitions=1).ratio > 0.0
 
 
+@pytest.mark.long
 @needs_peers
 def test_steps_and_closed_loops_agree_with_mujoco():
     from bench import closed_loop, plant
@@ -134,7 +137,7 @@ def test_steps_and_closed_loops_agree_with_mujoco():
     assert closed_loop.many(1, duration=0.1, robots=9, repetitions=1).ratio > 0.0
 
 
-@needs_peers
+@pytest.mark.long
 @needs_peers
 def test_environments_agree_with_those_of_gymnasium_and_with_rollouts_of_mujoco():
     from bench import learn
@@ -144,6 +147,7 @@ def test_environments_agree_with_those_of_gymnasium_and_with_rollouts_of_mujoco(
     assert learn.against_rollout(steps=3, repetitions=1, robots=9).ratio > 0.0
 
 
+@pytest.mark.long
 def test_identification_explains_efforts_as_plain_least_squares_do():
     from bench import identification_time
 
@@ -151,6 +155,7 @@ def test_identification_explains_efforts_as_plain_least_squares_do():
     assert samples > 4000 and result.ratio > 0.0
 
 
+@pytest.mark.long
 @needs_peers
 def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
     from bench import growth
@@ -163,6 +168,7 @@ def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
     assert (tmp_path / growth.IMAGE).read_text().startswith("<?xml")
 
 
+@pytest.mark.long
 @needs_peers
 def test_large_robots_are_compared_in_every_function(monkeypatch):
     from bench import growth
@@ -192,6 +198,7 @@ def test_new_process_answers():
     assert took["answer"] > 0.0 and took["memory"] >= took["memory_before"] > 0.0
 
 
+@pytest.mark.long
 @needs_peers
 def test_generated_code_agrees(tmp_path):
     from bench import generated_code
@@ -220,6 +227,7 @@ def test_generated_code_that_is_not_installed_is_said_to_be(monkeypatch):
     assert generated_code.INSTALL in row[0]
 
 
+@pytest.mark.long
 @needs_peers
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
 def test_an_exported_law_is_timed_beside_python(monkeypatch):
@@ -233,6 +241,7 @@ def test_an_exported_law_is_timed_beside_python(monkeypatch):
     assert "median" in ticks[0] and "stack" in ticks[0]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not HAS_ROS, reason="ROS 2 is not installed")
 def test_costs_of_processes_are_judged():
     from bench import node_cost
@@ -252,6 +261,7 @@ def test_costs_of_processes_are_judged():
     assert len(["robot", "node", *node_cost._judged("hardware", one, one, one)]) == len(node_cost.NODE_COST.head)
 
 
+@pytest.mark.long
 @needs_peers
 def test_parts_of_the_compiler_are_left_out():
     from bench.compile_parts import PARTS, rows

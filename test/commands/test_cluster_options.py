@@ -59,6 +59,7 @@ def run(study, output, *options):
     return main(["study", str(study), "--output", str(study.parent / output), *options])
 
 
+@pytest.mark.long
 def test_a_study_on_a_cluster_has_the_rows_of_one_on_this_machine(study, capsys, cluster):
     gains = ["tune", "--robot", "planar_2r", "--controllers", "pd", "--generations", "2", "--population", "5",
              "--output"]
@@ -109,7 +110,7 @@ sys.exit(main(sys.argv[3:]))
 """The command line, whose only worker stops after the third block or generation; so the command stands in its midst."""
 
 
-@pytest.fixture(params=[signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)], ids=["SIGINT", "SIGKILL"])
+@pytest.fixture(params=[signal.SIGINT, signal.SIGKILL], ids=["SIGINT", "SIGKILL"])
 def interrupted(request, processes, cluster, tmp_path):
     """A function that runs a command on the cluster and interrupts it in its midst."""
     worker = processes.workers["worker"]
@@ -149,6 +150,7 @@ def computed(monkeypatch):
     return SimpleNamespace(samples=blocks, generations=generations)
 
 
+@pytest.mark.long
 def test_a_study_interrupted_on_a_cluster_goes_on_with_what_it_kept(study, cluster, interrupted, computed):
     study.write_text(STUDY.replace("samples: 40", "samples: 400").replace("pd_gravity", "pd_gravity, pd"))
     there, here = study.parent / "there", study.parent / "here"
@@ -165,6 +167,7 @@ def test_a_study_interrupted_on_a_cluster_goes_on_with_what_it_kept(study, clust
     assert (there / TABLE).is_file() and not (there / STREAM).exists()
 
 
+@pytest.mark.long
 def test_a_search_interrupted_on_a_cluster_goes_on_with_what_it_kept(study, cluster, interrupted, computed, capsys):
     """The second of two laws, whose search had not begun, begins."""
     study.write_text(STUDY.replace("pd_gravity", "pd_gravity, pd"))
