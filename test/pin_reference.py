@@ -19,6 +19,7 @@ import re
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from shipped import few
 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.description.urdf import load_urdf_text
@@ -28,8 +29,8 @@ pin = pytest.importorskip("pinocchio", reason="the reference dynamics; install t
 
 
 # tx40 has a chain as arm6 has, and friction, which most of these formulas do not: test_shipped_robots.py checks it.
-SHIPPED = pytest.mark.parametrize("name", sorted({*shipped_robots()} - {"tx40"}))
-"""Runs a test once for each of these robots in urdf/."""
+SHIPPED = pytest.mark.parametrize("name", few(sorted({*shipped_robots()} - {"tx40"})))
+"""Runs a test once for each of these robots in urdf/, for most of them if it is asked for long tests."""
 
 SEEDS = st.integers(0, 2**32 - 1)
 """Of random states."""

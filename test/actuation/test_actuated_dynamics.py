@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from pin_reference import SHIPPED, PinReference, relative_error
 from scipy.integrate import solve_ivp
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
@@ -58,7 +59,7 @@ def random_state(robot, seed=0):
     return rng.uniform(low, high), rng.uniform(-1.0, 1.0, robot.n), rng.uniform(-20.0, 20.0, robot.n)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_accelerations_are_those_of_separate_bodies(name):
     robot = ROBOTS[name]
     actuators = actuators_of(robot)

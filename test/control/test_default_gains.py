@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from random_robots import urdf_robots
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.compare import perform
@@ -36,7 +37,7 @@ from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
 from robodyn_ros.timing import LoopTiming
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_stable_in_configurations_that_were_not_looked_at(name):
     """Eigenvalues of one sampled step of the coupled robot lie within the unit circle, with PD and with damping."""
     robot = Robot.from_urdf(robot_file(name))
@@ -58,7 +59,7 @@ MORE_LAWS = ("damping", "pid", "fuzzy", "neural", "joint_impedance", "adaptive",
 
 
 @pytest.mark.parametrize("law", [*LAWS, *(pytest.param(law, marks=pytest.mark.long) for law in MORE_LAWS)])
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_they_are_stable_at_any_period_and_delay(name, law):
     """Without gravity, which limits the delay whatever the gains are; a law that adds friction late has no margin."""
     robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
@@ -70,7 +71,7 @@ def test_they_are_stable_at_any_period_and_delay(name, law):
         assert factor >= 1.0 if robot.model.damping.any() else factor > 1.0
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_they_bear_one_more_period_of_delay_and_twice_the_gains(name):
     robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
     q = sampled_positions(robot)[:10]
@@ -80,7 +81,7 @@ def test_they_bear_one_more_period_of_delay_and_twice_the_gains(name):
         assert stable_factor(law, law.parameters, LoopTiming(period, delay + 1), q) >= 1.0
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_longer_periods_and_delays_lower_all_gains(name):
     robot = Robot.from_urdf(robot_file(name))
     before = joint_gains(robot.with_timing(0.001))
@@ -121,7 +122,7 @@ def test_a_timing_that_is_none_is_refused(period, delay):
         Robot.from_urdf(robot_file("planar_2r")).with_timing(period, delay)
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_springs_at_the_tip_are_stable_in_configurations_that_were_not_looked_at(name):
     """Eigenvalues of one sampled step under J^T K J and damping at the joints, within the unit circle."""
     robot = Robot.from_urdf(robot_file(name))
@@ -149,7 +150,7 @@ def test_default_gains_cannot_be_edited():
     np.testing.assert_array_equal(PD(robot).parameters.p, before)
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_no_joint_saturates_at_small_errors(name):
     robot = Robot.from_urdf(robot_file(name))
     assert (joint_gains(robot)[0] * SATURATION_ERROR <= robot.model.effort_limit * (1 + 1e-12)).all()

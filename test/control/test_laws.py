@@ -14,6 +14,7 @@ from closed_loop import simulate
 from hypothesis import given, settings
 from law_inputs import as_written, random_reference, random_state
 from random_robots import urdf_robots
+from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
@@ -34,7 +35,7 @@ def random_input(n, seed=0):
     return State(0.0, 0.001, q, v), JointReference(q_d, v_d, a_d)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_pd_is_the_books_formula(name):
     robot = ROBOTS[name]
     state, reference = random_input(robot.n)
@@ -44,7 +45,7 @@ def test_pd_is_the_books_formula(name):
     np.testing.assert_allclose(effort, np.diag(p) @ e + np.diag(d) @ e_dot, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_computed_torque_is_the_books_formula(name):
     """(6.41) with M, h + g from functions of their own, against inverse dynamics of a*."""
     robot = ROBOTS[name]
@@ -73,7 +74,7 @@ def test_damping_takes_energy_out_at_any_speed(scale):
         assert np.isfinite(effort).all() and (effort * v < 0).all()
 
 
-@pytest.mark.parametrize("name", ["planar_2r", "scara", "arm7"])
+@pytest.mark.parametrize("name", few(["planar_2r", "scara", "arm7"], REDUNDANT))
 @pytest.mark.parametrize("law", OURS)
 def test_compiled_is_as_written(law, name):
     """Over ticks with different states, references, periods; memories go on from tick to tick."""
@@ -120,7 +121,7 @@ def test_pd_settles_off_by_gravity_over_stiffness():
     assert np.abs(offset).max() > 0.01
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 @pytest.mark.parametrize("law", [PD, ComputedTorque])
 def test_default_gains_bring_every_robot_to_rest_near_its_goal(law, name):
     robot = ROBOTS[name]
@@ -132,7 +133,7 @@ def test_default_gains_bring_every_robot_to_rest_near_its_goal(law, name):
     assert (np.abs(q[-1] - goal) < 1.3 * offset + 0.01).all()
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_default_damping_brings_every_robot_to_rest(name):
     robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
     q = np.clip(np.zeros(robot.n), robot.model.position_lower, robot.model.position_upper)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from plant_motion import BENT, heavier
+from shipped import REDUNDANT, few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
@@ -190,7 +191,7 @@ def tolerances(law, name, is_heavier):
 
 
 @pytest.mark.parametrize("is_heavier", HEAVIER)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 @pytest.mark.parametrize("law", FOLLOWING)
 def test_it_follows(law, name, is_heavier):
     source = there_and_back(law, name, hurry=1.5, turn=0.2)
@@ -201,7 +202,7 @@ def test_it_follows(law, name, is_heavier):
 @pytest.mark.parametrize(("is_heavier", "with_motors"), [
     pytest.param(True, False, id="20 % heavier"), pytest.param(False, True, id="motors"),
     pytest.param(True, True, id="motors, 20 % heavier")])
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 @pytest.mark.parametrize("law", FOLLOWING)
 def test_it_comes_back_from_a_motion_that_is_too_fast(law, name, is_heavier, with_motors):
     plant = plant_of(name, is_heavier, with_motors)
@@ -216,7 +217,7 @@ def test_it_comes_back_from_a_motion_that_is_too_fast(law, name, is_heavier, wit
 
 
 @pytest.mark.parametrize("is_heavier", HEAVIER)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 @pytest.mark.parametrize("law", KINETIC_SHARE)
 def test_laws_that_follow_nothing_slow_down_what_was_thrown(law, name, is_heavier):
     plant = plant_of(name, is_heavier, with_motors=True)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.control.default_gains import joint_gains, sampled_mass_matrices, sampled_positions
@@ -44,7 +45,7 @@ def test_the_bound_of_damping_is_that_of_the_roots(delay):
         assert (np.abs(np.roots(polynomial)).max() < 1.0) == stable
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 @pytest.mark.parametrize("delay", (0, 3, 10))
 def test_coupled_joints_are_stable_up_to_the_bound_of_one_joint(name, delay):
     """T lambda_max(M^-1 D) = delta(theta), and T k_i / d_i at most the ratio at theta: in the module's docstring."""
@@ -60,7 +61,7 @@ def test_coupled_joints_are_stable_up_to_the_bound_of_one_joint(name, delay):
     assert stable_factor(law, law.parameters, LoopTiming(period, delay), q) >= 1.0
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 @pytest.mark.parametrize("delay", (0, 2, 10))
 def test_damping_beyond_the_bound_is_unstable(name, delay):
     robot, period = weightless(name), 0.002

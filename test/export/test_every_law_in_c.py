@@ -13,8 +13,9 @@ import subprocess
 
 import numpy as np
 import pytest
+from shipped import REDUNDANT
 
-from bench.law_in_c import ARMS, FLAGS, LAWS, LawInC, accuracy, compiled, make_law
+from bench.law_in_c import FLAGS, LAWS, LawInC, accuracy, compiled, make_law
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.controller import Law
@@ -51,7 +52,7 @@ def check(law, name, folder):
     return found
 
 
-@pytest.mark.parametrize("shipped", ARMS)
+@pytest.mark.parametrize("shipped", REDUNDANT)
 @pytest.mark.parametrize("name", LAWS)
 def test_every_law_in_c_answers_as_in_python(name, shipped, tmp_path):
     try:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from random_robots import urdf_robots
 from scipy.spatial.transform import Rotation
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.resources import robot_file, shipped_robots
@@ -31,7 +32,7 @@ def check(robot):
     assert (model.position_lower <= start).all() and (start <= model.position_upper).all()
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_within_all_limits_and_every_joint_moves(name):
     robot = Robot.from_urdf(robot_file(name))
     check(robot)

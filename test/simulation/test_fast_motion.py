@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
@@ -87,7 +88,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_random_bounded_efforts_create_no_energy(name, kind):
     """With a wrench in between; a robot that gets too fast ends with an error and keeps its last good state."""
     robot, rng = Robot.from_urdf(robot_file(name)), np.random.default_rng(3)

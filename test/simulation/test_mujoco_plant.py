@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
@@ -54,7 +55,7 @@ def end(plant, duration=0.2):
     return np.concatenate([plant.q, plant.v])
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_free_motion_differs_by_the_integrators_order(name):
     robot, start = swinging(name)
     exact = end(MujocoPlant(robot, 2.5e-4, start, integrator="runge_kutta"))

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
@@ -55,7 +56,7 @@ def without_losses(robot):
         replace(joint, damping=0.0, friction=0.0, limits=Limits()) for joint in robot.model.joints)))
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_free_swing_conserves_energy_to_first_order(name):
     robot = without_losses(Robot.from_urdf(robot_file(name)))
     start = np.random.default_rng(3).uniform(-0.8, 0.8, robot.n)
@@ -73,7 +74,7 @@ def test_free_swing_conserves_energy_to_first_order(name):
     np.testing.assert_allclose(orders, 1.0, atol=0.15)
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_compiled_plant_is_the_textbook_plant(name):
     robot = Robot.from_urdf(robot_file(name))
     effort = 5.0 * np.random.default_rng(1).normal(size=robot.n)
@@ -107,7 +108,7 @@ def test_stop_is_inelastic_and_holds():
     assert plant.q[0] > -0.3
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_thrown_at_all_stops_positions_stay_within(name):
     robot = Robot.from_urdf(robot_file(name))
     plant = Plant(robot, 1e-3)

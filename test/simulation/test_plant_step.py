@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
@@ -211,7 +212,7 @@ _OPTIONS = all_losses([0.161e-3, 0.33e-3])
 _OPTIONS["actuators"] = replace(_OPTIONS["actuators"], thermal_resistance=3.0, thermal_time_constant=1e6)
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 @pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
 def test_compiled_step_is_the_textbook_step(name, integrator):
     robot = Robot.from_urdf(robot_file(name))

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_robots import urdf_robots
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
@@ -47,7 +48,7 @@ def test_free_step_is_the_forward_dynamics(urdf, seed):
                                atol=1e-9 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots()))
 def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     """(M + Gamma^T J Gamma + h D') v' = (M + Gamma^T J Gamma) v + h (K v_M - h - g), (6.17) at the new velocity."""
     robot = Robot.from_urdf(robot_file(name))

@@ -15,6 +15,7 @@ import pytest
 from pin_reference import PinReference
 from plant_motion import run
 from scipy.integrate import trapezoid
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
@@ -43,7 +44,7 @@ def goal_and_start(robot):
     return low + 0.55 * (high - low), low + 0.47 * (high - low)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_is_6_36_and_positive_but_at_the_goal(name):
     robot, reference = ROBOTS[name], PinReference(name)
     rng, dynamics = np.random.default_rng(0), robot.dynamics()
@@ -61,7 +62,7 @@ def test_it_is_6_36_and_positive_but_at_the_goal(name):
     assert lyapunov_function(dynamics.kinetic_energy, q_d, 0.0 * q_d, q_d, p, rotors) == 0.0
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_falls_along_simulated_motions(name):
     """At every tick, and altogether by what (6.39) says, with its minus sign."""
     robot, step = ROBOTS[name], 2.5e-4

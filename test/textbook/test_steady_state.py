@@ -18,6 +18,7 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from plant_motion import run
 from random_robots import urdf_robots
 from scipy.linalg import expm
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
@@ -50,7 +51,7 @@ def desired(robot):
     return low + 0.6 * (high - low)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_c_is_the_slope_of_gravity(name):
     robot, h = ROBOTS[name], 1e-5
     q, gravity = desired(robot), robot.dynamics().gravity
@@ -80,7 +81,7 @@ def check_slope_against_pinocchio(reference, seed):
     assert relative_error(found, expected, at_least=size) < 1e-9
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_offset_is_6_27_with_the_books_matrices(name):
     robot = ROBOTS[name]
     rng, n = np.random.default_rng(0), robot.n
@@ -95,7 +96,7 @@ def test_offset_is_6_27_with_the_books_matrices(name):
     np.testing.assert_allclose(error, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_rest_is_where_springs_carry_gravity_and_energy_is_least(name):
     robot = ROBOTS[name]
     q_d, p = desired(robot), 0.3 * PD(robot).parameters.p
@@ -128,7 +129,7 @@ def test_where_gravity_has_constant_slope_linear_is_exact():
     np.testing.assert_allclose(error[2], robot.dynamics().gravity(q_d)[2] / p[2], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_simulated_pd_comes_to_rest_as_predicted(name):
     robot = ROBOTS[name]
     q_d, controller = desired(robot), PD(robot)
@@ -152,7 +153,7 @@ def test_gravity_over_stiffness_alone_predicts_worse():
     assert np.abs(steady_state_error(robot.model, q_d, p) - error).max() < 0.2 * without
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_simulated_pid_leaves_no_offset(name):
     """(6.33), where (6.32) is stable; PD with the same gains does leave one."""
     robot = ROBOTS[name]
@@ -235,7 +236,7 @@ def test_error_transform_is_the_transform_of_the_linear_motion(integral):
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_final_value_of_the_transform(name):
     """(6.27), (6.33): the limit of s e(s) for s to 0."""
     robot, s = ROBOTS[name], 1e-7

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from law_inputs import frictionless, random_reference, random_state
 from plant_motion import follow, heavier, there_and_back
 from random_robots import urdf_robots
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
@@ -43,7 +44,7 @@ def test_the_regressor_has_the_coriolis_matrix_of_christoffel_symbols(xml):
     np.testing.assert_allclose(found, expected, atol=1e-9 * (1.0 + np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_with_the_true_parameters_it_is_model_plus_sliding_damping(name):
     robot = ROBOTS[name]
     controller = Adaptive(robot)
@@ -109,7 +110,7 @@ def test_estimates_stop_at_their_bounds():
     assert np.isclose(away, 0.05 * parameters.scale)[parameters.scale > 0.0].sum() > 3
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_scales_bound_what_the_links_have(name):
     robot = ROBOTS[name]
     assert (np.abs(nominal_parameters(robot)) <= parameter_scales(robot) * (1.0 + 1e-9)).all()

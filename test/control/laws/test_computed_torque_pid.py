@@ -13,6 +13,7 @@ import pytest
 from closed_loop import simulate
 from law_inputs import frictionless
 from plant_motion import follow, heavier, middle, there_and_back
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
@@ -23,7 +24,7 @@ from robodyn_ros.resources import robot_file, shipped_robots
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_is_6_41_with_an_integral(name):
     robot = ROBOTS[name]
     rng, n = np.random.default_rng(0), robot.n

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from law_inputs import random_reference
 from plant_motion import BENT, follow, heavier
+from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import ForceReference, State
@@ -30,7 +31,7 @@ def test_by_default_it_pushes_along_the_last_translation(name, axis):
     assert Force(ROBOTS[name]).parameters.force_axes == axis
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_the_tip_accelerates_as_chosen_and_by_the_wrench(name):
     """J a + J' v = r''* + Lambda^-1 S f: the motion's axes by (6.49), those of force by brakes and the wrench."""
     robot = ROBOTS[name]
@@ -76,7 +77,7 @@ def press(robot, plant, name, force, measured, duration=3.0):
     return np.array(exerted), motion, goal, axis
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_with_an_exact_model_the_force_needs_no_sensor(name):
     robot = ROBOTS[name]
     exerted, motion, goal, _ = press(robot, robot, name, 10.0, measured=False)
@@ -86,7 +87,7 @@ def test_with_an_exact_model_the_force_needs_no_sensor(name):
     assert abs(position[0] - goal.position[0]) < 1e-3 + 2e-3 * friction
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_where_it_is_measured_the_integral_removes_what_the_model_has_wrong(name):
     robot = ROBOTS[name]
     plant = heavier(robot, 0.05)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from law_inputs import random_reference, random_state
 from plant_motion import error_with_wrong_model, jumps
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
@@ -37,7 +38,7 @@ def test_each_rule_holds_alone_at_its_center():
     np.testing.assert_allclose(memberships(np.array([1.0, 5.0, 100.0])), [[0.5, 0, 0], [0.5, 0.5, 0], [0, 0.5, 1]])
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_gains_are_the_rules_weighted(name):
     robot = ROBOTS[name]
     controller = Fuzzy(robot)
@@ -60,7 +61,7 @@ def test_it_gets_to_a_goal_that_jumps_sooner_than_fixed_gains(name, share):
     assert jumps(robot, Fuzzy(robot))[0] < share * jumps(robot, PDGravity(robot))[0]
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_tracks_no_worse_than_fixed_gains_with_a_wrong_model(name):
     robot = ROBOTS[name]
     assert error_with_wrong_model(robot, Fuzzy) < error_with_wrong_model(robot, PDGravity)

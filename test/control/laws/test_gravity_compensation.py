@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from law_inputs import frictionless
 from plant_motion import follow, middle
 from random_robots import urdf_robots
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation, GravityCompensationParameters
@@ -41,7 +42,7 @@ class State:
         self.q, self.v = q, v
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_stays_where_it_is_put(name):
     robot = ROBOTS[name]
     q, _ = middle(robot)

@@ -13,6 +13,7 @@ import pytest
 from closed_loop import simulate
 from law_inputs import frictionless, random_reference, random_state
 from plant_motion import follow, heavier, middle, there_and_back
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
@@ -23,7 +24,7 @@ from robodyn_ros.resources import robot_file, shipped_robots
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_the_environment_feels_springs_and_dampers_on_the_robots_inertia(name):
     """M e'' + (C + D) e' + K e = -tau_e in any state, from forward dynamics."""
     robot = ROBOTS[name]
@@ -39,7 +40,7 @@ def test_the_environment_feels_springs_and_dampers_on_the_robots_inertia(name):
     np.testing.assert_allclose(left, -push, atol=1e-8 * np.abs(k).max())
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_a_steady_push_deflects_it_by_force_over_stiffness(name):
     robot = ROBOTS[name]
     q_d, rest = middle(robot)[0], np.zeros(robot.n)

@@ -14,6 +14,7 @@ from law_inputs import frictionless, random_reference, random_state
 from plant_motion import follow, heavier, middle, there_and_back
 from scipy.linalg import solve_continuous_are, solve_discrete_lyapunov
 from scipy.signal import cont2discrete
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
@@ -37,7 +38,7 @@ def weights(parameters):
     return np.diag(errors**-2.0), np.diag(parameters.effort_tolerance**-2.0)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_is_feedforward_plus_the_gain(name):
     robot = ROBOTS[name]
     state = random_state(robot)
@@ -50,7 +51,7 @@ def test_it_is_feedforward_plus_the_gain(name):
     np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_no_nearby_gain_costs_less(name):
     """Sum of x^T Q x + u^T R u over the linear, sampled motion, by SciPy's Lyapunov equation."""
     robot = ROBOTS[name]
@@ -78,7 +79,7 @@ def test_with_a_short_period_it_is_the_continuous_gain():
     np.testing.assert_allclose(parameters.gain, continuous, rtol=2e-3, atol=2e-3 * np.abs(continuous).max())
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_comes_to_rest_at_its_goal(name):
     robot = ROBOTS[name]
     q_d, reach = middle(robot)

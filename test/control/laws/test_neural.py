@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from law_inputs import random_reference, random_state
 from plant_motion import error_with_wrong_model, jumps
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
@@ -43,7 +44,7 @@ def test_without_weights_the_gains_are_those_of_pd():
     np.testing.assert_array_equal(shares, np.ones((2, 4)))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_the_law_is_pd_gravity_with_the_networks_shares(name):
     robot = ROBOTS[name]
     controller = Neural(robot)
@@ -65,7 +66,7 @@ def test_it_gets_to_a_goal_that_jumps_sooner_than_fixed_gains(name):
     assert jumps(robot, Neural(robot))[0] < jumps(robot, PDGravity(robot))[0]
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_tracks_with_a_wrong_model(name):
     robot = ROBOTS[name]
     assert error_with_wrong_model(robot, Neural) < error_with_wrong_model(robot, PDGravity)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from law_inputs import random_reference
 from plant_motion import BENT
+from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import State, TipReference
@@ -29,7 +30,7 @@ def random_case(name):
     return robot, state, random_reference(robot, TipReference, state)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_it_is_9_97_with_the_libraries_terms(name):
     """J^T (Lambda r''* + eta) and the posture through the dynamically consistent inverse, friction left out."""
     robot, state, reference = random_case(name)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from law_inputs import frictionless
 from plant_motion import run
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
@@ -31,7 +32,7 @@ def test_it_is_known_by_its_class():
     assert load_controller("robodyn_ros.control.laws.pd_gravity:PDGravity") is PDGravity
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_it_is_6_34(name):
     """K times the voltage of (6.34), back-EMF left to the plant as in the book."""
     robot, n = ROBOTS[name], ROBOTS[name].n

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plant_motion import run
 from random_robots import urdf_robots
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
@@ -107,7 +108,7 @@ def test_anti_windup_keeps_a_saturated_arm_from_overshooting():
     assert overshoot[None] < 0.1 < 0.2 < overshoot[1e6] < 2.0
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS))
 def test_default_gains_are_stable_in_configurations_that_were_not_looked_at(name):
     robot = ROBOTS[name]
     gains, model = PID(robot).parameters, robot.model

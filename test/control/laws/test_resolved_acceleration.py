@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from law_inputs import random_reference
 from plant_motion import BENT, follow, heavier, tip_circle, tip_errors
+from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import State, TipReference
@@ -39,7 +40,7 @@ def bent_state(robot, name):
     return State(0.0, 0.0, np.array(BENT[name]), np.random.default_rng(0).normal(size=robot.n))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 @pytest.mark.parametrize("law", LAWS)
 def test_the_tip_accelerates_as_chosen(law, name):
     """J a + J' v = r''*, a being what the robot with its friction does under the efforts."""
@@ -79,7 +80,7 @@ def test_errors_along_every_axis_decay_as_chosen(law):
     np.testing.assert_allclose(errors, decay[:, None] * errors[0], atol=0.01 * np.abs(errors[0]).max())
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 @pytest.mark.parametrize("law", LAWS)
 def test_it_follows_a_circle(law, name):
     robot, q = ROBOTS[name], np.array(BENT[name])
@@ -102,7 +103,7 @@ def test_joints_that_the_tip_leaves_free_keep_their_posture(law):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_a_goal_out_of_reach_stretches_the_arm_without_a_blow_up(law, name):
     """Into a singular position and held against it: nothing diverges, and it comes back."""
     robot, q = ROBOTS[name], np.array(BENT[name])

@@ -18,6 +18,7 @@ import pytest
 from law_inputs import random_reference
 from plant_motion import BENT, follow
 from scipy.linalg import block_diag
+from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot, rollout
 from robodyn_ros.control import State, TipReference, qp
@@ -132,7 +133,7 @@ def solved(controller, seed, share=1.0):
     return Problem(controller, state, reference, posture), effort, acts
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_where_no_limit_acts_it_is_operational_space(name):
     plain, found = OperationalSpace(ROBOTS[name]), law(name)
     for seed in range(10):

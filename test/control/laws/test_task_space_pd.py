@@ -13,6 +13,7 @@ import pytest
 from law_inputs import random_reference, random_state
 from plant_motion import BENT, follow, tip_circle, tip_errors
 from scipy.spatial.transform import Rotation
+from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import TipReference
@@ -48,7 +49,7 @@ def test_it_is_6_47_the_slope_of_springs_at_the_tip(name):
     np.testing.assert_allclose(controller.update(state, reference), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_axes_that_are_left_out_feel_nothing(name):
     robot = ROBOTS[name]
     state = random_state(robot)
@@ -62,7 +63,7 @@ def test_axes_that_are_left_out_feel_nothing(name):
     assert not np.allclose(whole.update(state, reference), part.update(state, reference))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_it_reaches_its_goal_and_its_lyapunov_function_falls(name):
     robot = ROBOTS[name]
     q, controller = np.array(BENT[name]), TaskSpacePD(ROBOTS[name])
@@ -89,7 +90,7 @@ def test_without_gravity_compensation_the_springs_are_stretched_by_the_weight():
                                robot.dynamics().gravity(at_rest), atol=0.02)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
 def test_on_a_circle_it_lags_but_comes_back(name):
     robot = ROBOTS[name]
     q = np.array(BENT[name])
