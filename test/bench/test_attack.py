@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 def test_mutated_yaml_is_refused_or_valid(tmp_path):
     path = tmp_path / "hardware.yaml"
     outcomes = []
-    for number in range(100):
+    for number in range(40):
         path.write_bytes(mutated_yaml(1, number))
         outcomes.append(yaml_fault(path))
     assert set(outcomes) == {None, ""}

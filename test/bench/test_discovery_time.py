@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
 
+@pytest.mark.long
 def test_listeners_hear_both_drivers(second_domain):
     command = ("bench.discovery_time", "--starts", "2", "--second-domain", str(second_domain))
     done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=200.0,

@@ -23,11 +23,10 @@ def test_a_name_has_a_filter_once():
     assert filtered_name("pd+safety", "none") == "pd+safety"
 
 
-def test_comparing_filtered_laws(tmp_path, monkeypatch, capsys):
+def test_comparing_a_filtered_law(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", "pd", "computed_torque", "--robot", "planar_2r", "--filter", "safety"]) == 0
-    told = capsys.readouterr().out
-    assert "pd+safety" in told and "computed_torque+safety" in told
+    assert main(["compare", "pd", "--robot", "planar_2r", "--filter", "safety"]) == 0
+    assert "pd+safety" in capsys.readouterr().out
 
 
 def test_exporting_a_filtered_law(tmp_path, capsys):
@@ -57,6 +56,7 @@ def test_an_unknown_filter_is_one_line(command, capsys):
     assert "safety" in told and told.count("\n") == 1
 
 
+@pytest.mark.long
 def test_tuning_a_filtered_law(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["tune", "pd", "--robot", "planar_2r", "--filter", "safety", "--generations", "1", "--population", "5"]

@@ -111,10 +111,9 @@ class Rig:
 
     def next(self, what="a controller state", condition=lambda state: True, timeout=DEADLINE):
         """The first state that is published from now on and fits; if none comes, tell what the nodes printed last."""
-        seen, now = len(self.states), time.time_ns()
+        seen = len(self.states)
         try:
-            return self.ros.wait_for(lambda: next(filter(condition, self.states.published_since(now, seen)), None),
-                                     what, timeout)
+            return self.ros.wait_for(self.states.first_from_now(condition), what, timeout)
         except AssertionError as error:
             printed = "\n".join(f"{name} printed:\n{node.output()[-3000:]}" for name, node in self.nodes.items())
             raise AssertionError(f"{error}; {len(self.states) - seen} other states came, the last one "

@@ -10,7 +10,6 @@
 
 import math
 import signal
-import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -53,8 +52,7 @@ class Peer(RosTest):
     def next_of(self, messages, condition, what):
         """The first of recorded messages from now on that fits."""
         messages.clear()
-        now = time.time_ns()
-        return self.wait_for(lambda: next(filter(condition, messages.published_since(now)), None), what)
+        return self.wait_for(messages.first_from_now(condition), what)
 
     def next_stamped(self, expected):
         """The state of a stamp; none of a later stamp may come before."""

@@ -120,6 +120,20 @@ class Messages(list):
         super().clear()
         self.times.clear()
 
+    def first_from_now(self, fits):
+        """A condition of `RosTest.wait_for`: the first message published from now on that fits, asked once of each."""
+        now, seen = time.time_ns(), len(self)
+
+        def find():
+            nonlocal seen
+            while seen < len(self):
+                seen += 1
+                if self.times[seen - 1] > now and fits(self[seen - 1]):
+                    return self[seen - 1]
+            return None
+
+        return find
+
     def published_since(self, time_ns, begin=0):
         """Those from an index on that were published after a system time [ns]."""
         times = itertools.islice(self.times, begin, None)

@@ -602,8 +602,8 @@ def test_swaps_take_no_memory(rig):
 
     def grown():
         before = ProcessSample.of(rig.nodes["controller"].pid).memory
-        swap(210)
+        swap(90)
         return ProcessSample.of(rig.nodes["controller"].pid).memory - before
 
     # Caches that fill and garbage that is not yet collected make the memory larger at first, a leak each time.
-    assert any(grown() * 2**20 < 210 * 4096 for _ in range(10))
+    assert any(grown() * 2**20 < 90 * 4096 for _ in range(10))
