@@ -84,7 +84,7 @@ class MutatedMjcf:
         self._robots, self._scenes = [ARM.encode()], [SCENE.encode()]
         for name in shipped_robots():
             model, spec = Robot.from_urdf(robot_file(name)).model, mujoco.MjSpec()
-            add_robot(mujoco, spec, spec.worldbody.add_body(name=model.base_link), model)
+            add_robot(mujoco, spec, spec.worldbody, model)
             spec.compile()
             (self._scenes if name == MOUNTED else self._robots).append(spec.to_xml().encode())
 

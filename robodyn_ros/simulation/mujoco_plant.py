@@ -235,9 +235,9 @@ class MujocoPlant(SimulatedRobot):
         body, origin = self._whereabouts(link)
         mujoco.mj_rnePostConstraint(engine, data)
         carried = self._scene.carried(body)
-        total = data.cfrc_ext[carried].sum(axis=0)  # torque first, about the centre of mass of the whole tree
-        force, center = total[3:], data.subtree_com[engine.body_rootid[body]]
-        torque = total[:3] + np.cross(center - origin, force)
+        torques, forces = data.cfrc_ext[carried, :3], data.cfrc_ext[carried, 3:]
+        centers = data.subtree_com[engine.body_rootid[carried]]  # of each tree: the torques are about them
+        force, torque = forces.sum(axis=0), (torques + np.cross(centers - origin, forces)).sum(axis=0)
         for pushed_link, wrench in self._wrenches.items():
             other, point = self._whereabouts(pushed_link)
             if carried[other]:

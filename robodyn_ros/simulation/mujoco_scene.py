@@ -84,12 +84,13 @@ class MujocoScene:
 
     def place(self, link: str) -> tuple[int, Array] | None:
         """Return the body with the name of a link, or with a site of this name, and the origin in its frame [m]."""
-        kinds: tuple[tuple[Callable[..., Any], Callable[..., Any], Callable[..., Array]], ...] = (
-            (self.model.body, lambda found: found.id, lambda _: np.zeros(3)),
-            (self.model.site, lambda found: found.bodyid[0], lambda found: found.pos.copy()))
-        for kind, body, offset in kinds:
+        kinds: tuple[tuple[Callable[..., Any], str, Callable[..., Any], Callable[..., Array]], ...] = (
+            (self.model.body, link if self.has_own_masses else _body(link), lambda found: found.id,
+             lambda _: np.zeros(3)),
+            (self.model.site, link, lambda found: found.bodyid[0], lambda found: found.pos.copy()))
+        for kind, name, body, offset in kinds:
             try:
-                found = kind(link)
+                found = kind(name)
             except KeyError:
                 continue
             return int(body(found)), offset(found)
@@ -122,9 +123,9 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     name = f"mujoco_scene '{path}'" if path else f"MuJoCo's model of '{robot.name}'"
     spec = _read(mujoco, path, name) if path else mujoco.MjSpec()
     try:
-        base = _base_of_description(spec, robot, name) if path else spec.worldbody.add_body(name=robot.base_link)
-        if base is not None:
-            add_robot(mujoco, spec, base, robot)
+        mounting = _mounting(spec, robot, name) if path else (spec.worldbody, {})
+        if mounting is not None:
+            add_robot(mujoco, spec, mounting[0], robot, **mounting[1])
         _drive(mujoco, spec, plant)
     except InputError:
         raise
@@ -151,17 +152,17 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     half = 0.5 * plant.actuators.backlash[plant.elastic]
     model.tendon_stiffness[springs] = plant.actuators.stiffness[plant.elastic]
     model.tendon_lengthspring[springs] = np.stack([-half, half], axis=1)
-    base_body, rotation, position = _base(mujoco, model, robot, name)
+    base_body, rotation, position = _base(mujoco, model, robot, name, mounting is None)
     model.opt.gravity = rotation @ robot.gravity
     return MujocoScene(
         model, name, joints, model.jnt_qposadr[joints].astype(np.int64), model.jnt_dofadr[joints].astype(np.int64),
-        base is None,
+        mounting is None,
         np.array([model.equality(_brake(joint)).id for joint in robot.joint_names], dtype=np.int64),
         np.array([model.tendon(_motor(joint)).id for joint, coupled in
                   zip(robot.joint_names, plant.actuators.is_coupled, strict=True) if coupled], dtype=np.int64),
         rotors, springs,
         tuple((int(model.jnt_qposadr[model.joint(joint.name).id]), joint.dof, joint.multiplier, joint.offset)
-              for joint in robot.joints if joint.name not in robot.joint_names) if base is not None else (),
+              for joint in robot.joints if joint.name not in robot.joint_names) if mounting is not None else (),
         base_body, rotation, position)
 
 
@@ -202,8 +203,8 @@ def _read(mujoco: Any, path: str, name: str) -> Any:
     return spec
 
 
-def _base_of_description(spec: Any, robot: RobotModel, name: str) -> Any:
-    """A new body for the base of the described robot; None: the scene has the robot's joints.
+def _mounting(spec: Any, robot: RobotModel, name: str) -> tuple[Any, dict[str, Any]] | None:
+    """The body that carries the described robot, and the pose of its base there; None: the scene has its joints.
 
     Raises:
         InputError: It has some of them but not all, of another kind, or neither the joints nor a place for the robot.
@@ -215,7 +216,7 @@ def _base_of_description(spec: Any, robot: RobotModel, name: str) -> Any:
         compiler = spec.compiler
         quaternion = site.quat if site.alt.type == site.alt.type.mjORIENTATION_QUAT else spec.resolve_orientation(
             degree=compiler.degree, sequence=compiler.eulerseq, orientation=site.alt)
-        return site.parent.add_body(name=robot.base_link, pos=site.pos, quat=quaternion)
+        return site.parent, {"pos": site.pos, "quat": quaternion}
     if missing:
         raise InputError(f"{name}: expected a joint for each joint of '{robot.name}', or a site '{robot.base_link}' "
                          f"to mount the robot at; '{missing[0]}' is missing: {suggest(missing[0], there)}")
@@ -233,22 +234,24 @@ def _kind(joint: Joint) -> Any:
     return kinds.mjJNT_SLIDE if joint.kind == "prismatic" else kinds.mjJNT_HINGE
 
 
-def add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
-    """Add the moving bodies, joints and frames of a description, without shapes.
+def add_robot(mujoco: Any, spec: Any, parent: Any, robot: RobotModel, **pose: Any) -> None:
+    """Add the base, the moving bodies, joints and frames of a description, without shapes.
 
     Args:
         mujoco: The module.
         spec: MuJoCo's ``MjSpec``.
-        base: Its body that is the base of the robot.
+        parent: Its body that carries the base of the robot.
         robot: The description.
+        **pose: ``pos`` and ``quat`` of the base in its parent; the identity without.
     """
+    base = parent.add_body(name=_body(robot.base_link), **pose)
     for bound in ("boundmass", "boundinertia"):
         setattr(spec.compiler, bound, max(getattr(spec.compiler, bound), _LEAST_INERTIA))
     unit = 180.0 / np.pi if spec.compiler.degree else 1.0
     bodies: list[Any] = []
     for joint in robot.joints:
         body = (base if joint.parent < 0 else bodies[joint.parent]).add_body(
-            name=joint.link, **_pose(joint.pose_parent_link), **_inertial(joint.inertia))
+            name=_body(joint.link), **_pose(joint.pose_parent_link), **_inertial(joint.inertia))
         bodies.append(body)
         added = body.add_joint(name=joint.name, type=_kind(joint), axis=joint.axis, solref_limit=_FAST,
                                solimp_limit=_HARD)
@@ -258,8 +261,9 @@ def add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
         elif np.isfinite((low := robot.position_lower[joint.dof], high := robot.position_upper[joint.dof])).any():
             added.limited = True
             added.range = np.clip([low, high], -1e6, 1e6) * (1.0 if joint.kind == "prismatic" else unit)
+    moving = {joint.link for joint in robot.joints}
     for frame in robot.frames.values():
-        if frame.name != robot.base_link and frame.name not in [body.name for body in bodies]:
+        if frame.name != robot.base_link and frame.name not in moving:
             (base if frame.joint < 0 else bodies[frame.joint]).add_site(name=frame.name, **_pose(frame.pose_link_frame))
 
 
@@ -300,6 +304,11 @@ def _couple(mujoco: Any, spec: Any, name: str, polynomial: list[float], joint: s
     return equality
 
 
+def _body(link: str) -> str:
+    """The body of a link: MuJoCo's root is the only body called world."""
+    return "link world" if link == "world" else link
+
+
 def _brake(joint: str) -> str:
     return f"brake of {joint}"
 
@@ -331,8 +340,10 @@ def _scalar_first(rotation: Array) -> Array:
     return quaternion
 
 
-def _base(mujoco: Any, model: Any, robot: RobotModel, name: str) -> tuple[int, Array, Array]:
+def _base(mujoco: Any, model: Any, robot: RobotModel, name: str, is_in_scene: bool) -> tuple[int, Array, Array]:
     """Number and pose of the base: of the body of its name, or of the world.
+
+    The scene may have the robot's bodies, base included (``is_in_scene``); else `add_robot` has named the base.
 
     Raises:
         InputError: The body moves.
@@ -340,7 +351,7 @@ def _base(mujoco: Any, model: Any, robot: RobotModel, name: str) -> tuple[int, A
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     try:
-        body = model.body(robot.base_link).id
+        body = model.body(robot.base_link if is_in_scene else _body(robot.base_link)).id
     except KeyError:
         body = 0
     if model.body_weldid[body] != 0:

@@ -112,6 +112,31 @@ def test_robot_of_the_description_is_mounted_at_a_site(tmp_path):
     assert height(plant, "upper") == pytest.approx(2.5)
 
 
+FRAME = """<link name="tool"/><joint name="fix" type="fixed"><parent link="upper"/><child link="tool"/>
+<origin xyz="0.5 0 0.1"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("is_mounted", [False, True])
+@pytest.mark.parametrize("renamed", ["base", "upper", "tool"])
+def test_a_link_may_have_the_name_of_the_root_of_mujoco(tmp_path, renamed, is_mounted):
+    """A base called world is that of every MJCF file, and of most xacro files of arms."""
+    text = ROBOT.replace("</robot>", FRAME)
+    plants = []
+    for name in (renamed, "world"):
+        site = f"<site name='{name if renamed == 'base' else 'base'}' pos='1 0 2' euler='0 0 90'/>"
+        path = scene(tmp_path, FLOOR + site + BOX) if is_mounted else ""
+        robot = Robot.from_urdf_text(text.replace(f'"{renamed}"', f'"{name}"'))
+        plants.append(plant := MujocoPlant(robot, position=[0.3], scene=path))
+        plant.set_wrench(name, [1.0, 2.0, 5.0, 1.0, 2.0, 3.0])
+        plant.advance(drive(1.0), 200)
+        for link in robot.model.frames:
+            plant.check_link(link)
+    np.testing.assert_array_equal(plants[0].q, plants[1].q)
+    for link in ("base", "upper", "tool"):
+        found = plants[1].environment_wrench("world" if link == renamed else link)
+        np.testing.assert_allclose(found, plants[0].environment_wrench(link), atol=1e-9)
+
+
 def test_scene_keeps_neither_friction_nor_actuators_of_the_robot(tmp_path):
     robust = ARM.format(inside="").replace("axis=", "damping='50' frictionloss='90' armature='9' axis=")
     path = scene(tmp_path, robust, "<actuator><position joint='shoulder' kp='1000'/></actuator>")
