@@ -8,7 +8,7 @@
 
 """Actions of a learned law: how the numbers of a policy become efforts of the joints, or voltages of the motors.
 
-A policy's numbers are dimensionless, of size 1 where they use the whole range. `ActionLayout` says what they stand for;
+A policy's numbers are dimensionless, of size 1 where they use the usual range. `ActionLayout` says what they stand for;
 `ActionLayout.command` is the formula, on floats or traced scalars.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import ANY_FINITE, NOT_NEGATIVE, POSITIVE, as_joint_array
+from robodyn_ros.checks import ANY_FINITE, NOT_NEGATIVE, POSITIVE, Range, as_joint_array, as_number
 from robodyn_ros.compile import clip, exp
 from robodyn_ros.control.default_gains import damping, stiffness
 from robodyn_ros.control.state import JointReference, State
@@ -31,7 +31,7 @@ from robodyn_ros.robot import Robot
 
 
 class ActionKind(StrEnum):
-    """What the numbers of a policy stand for; tau is the effort, and a the action between -1 and 1."""
+    """What the numbers of a policy stand for; tau is the effort, and a the action within its clip."""
 
     EFFORT = "effort"
     """Efforts: tau = s a."""
@@ -56,6 +56,7 @@ class ActionLayout:
         p: Stiffness of the laws with targets, shape (n,) [N m/rad or N/m].
         d: Their damping, shape (n,) [N m s/rad or N s/m].
         gravity: Whether the gravity of the robot as the law knows it is added to the efforts.
+        clip: Greatest magnitude of the numbers of an action; larger ones count as this. Infinity: any.
     """
 
     kind: ActionKind
@@ -64,11 +65,12 @@ class ActionLayout:
     p: Array
     d: Array
     gravity: bool = False
+    clip: float = np.inf
 
     @classmethod
     def from_settings(cls, robot: Robot, kind: str = ActionKind.POSITION, scale: ArrayLike | None = None,
                       default: ArrayLike | None = None, p: ArrayLike | None = None, d: ArrayLike | None = None,
-                      gravity: bool = False, where: str = "action") -> ActionLayout:
+                      gravity: bool = False, clip: float = np.inf, where: str = "action") -> ActionLayout:
         """Check and complete the settings of an action for a robot.
 
         Args:
@@ -81,6 +83,7 @@ class ActionLayout:
             p: Likewise; None: the default stiffness of laws of joints.
             d: Likewise; None: the default damping of laws of joints.
             gravity: As in the class.
+            clip: As in the class.
             where: Place of the settings, for messages.
 
         Raises:
@@ -101,7 +104,7 @@ class ActionLayout:
                    as_joint_array(0.0 if default is None else default, robot.n, ANY_FINITE, f"{where}: default", names),
                    as_joint_array(stiffness(robot) if p is None else p, robot.n, NOT_NEGATIVE, f"{where}: p", names),
                    as_joint_array(damping(robot) if d is None else d, robot.n, NOT_NEGATIVE, f"{where}: d", names),
-                   bool(gravity))
+                   bool(gravity), as_number(clip, Range(0.0, above=True, or_infinite=True), f"{where}: clip"))
 
     @property
     def size(self) -> int:
@@ -113,16 +116,20 @@ class ActionLayout:
         """Class of the references that the action needs; None: it needs none."""
         return JointReference if self.kind is ActionKind.GAINS else None
 
+    def limited(self, action: NDArray[Any]) -> NDArray[Any]:
+        """Return an action within `clip`, shape (m,), floats or traced scalars."""
+        return action if self.clip == np.inf else clip(action, -self.clip, self.clip)
+
     def command(self, action: NDArray[Any], dynamics: Any, state: State, reference: Any) -> NDArray[Any]:
         """Return efforts [N m or N], or voltages [V] of `ActionKind.VOLTAGE`, shape (n,); they are not limited.
 
         Args:
-            action: Of the policy, shape (m,); its numbers are limited to -1 and 1.
+            action: Of the policy, shape (m,), see `limited`.
             dynamics: Of the robot as the law knows it, a `Dynamics`.
             state: The measured state.
             reference: An instance of `follows`, or of any other class where that is None.
         """
-        a, q, v = clip(action, -1.0, 1.0), state.q, state.v
+        a, q, v = action, state.q, state.v
         if self.kind is ActionKind.GAINS:
             rate, n = np.log(self.scale), len(self.scale)
             p, d = self.p * exp(rate * a[:n]), self.d * exp(rate * a[n:])

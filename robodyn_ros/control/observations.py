@@ -133,8 +133,8 @@ OBSERVATIONS: Mapping[str, Observation] = {
     "error_pose": Observation(6, lambda given: pose_error(_tip(given), given.reference), "m, rad",
                               "Translation and rotation from the pose of the tip link to the desired one, in base axes",
                               TipReference),
-    "last_action": Observation(ACTIONS, lambda given: clip(given.last_action, -1.0, 1.0), "",
-                               "The action of the tick before, between -1 and 1; 0 at the first"),
+    "last_action": Observation(ACTIONS, lambda given: given.last_action, "",
+                               "The action of the tick before, within its clip; 0 at the first"),
 }
 """The observations by name."""
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,7 +51,8 @@ class PolicySettings:
     network: str = declare(kind=str, description="Name of the ONNX file in the same folder")
     observations: Any = declare(kind=object, description="Observations in their order: names; or by name a scale, or "
                                 "`scale` and `clip`")
-    action: Any = declare(None, kind=object, description="`kind`, `scale`, `default`, `p`, `d` and `gravity`")
+    action: Any = declare(None, kind=object, description="`kind`, `scale`, `default`, `p`, `d`, `gravity` and "
+                         "`clip`")
     history: int = declare(1, minimum=1, maximum=100, description="Number of decisions whose observations the network "
                            "sees, the newest first")
     rate: float = declare(0.0, unit="Hz", minimum=0.0, maximum=10_000.0, description="Decisions per second; 0: one at "
@@ -73,6 +75,7 @@ class _ActionSection:
     p: Any = None
     d: Any = None
     gravity: bool = declare(False, description="Whether gravity is added")
+    clip: Any = math.inf
 
 
 class TrainedPolicy:

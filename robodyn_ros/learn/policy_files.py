@@ -99,9 +99,10 @@ def settings(env: RobotEnv, network: str) -> dict[str, Any]:
     numbers = {name: getattr(action, name).tolist() for name in ("scale", "default", "p", "d")}
     if action.kind is ActionKind.EFFORT:
         del numbers["p"], numbers["d"]
+    limit = {} if np.isinf(action.clip) else {"clip": action.clip}
     return {"network": network, "rate": 1.0 / env.step_period, "history": env.observations.history,
             "observations": {term.name: _term(term) for term in env.observations.terms},
-            "action": {"kind": str(action.kind), **numbers, "gravity": action.gravity}}
+            "action": {"kind": str(action.kind), **numbers, "gravity": action.gravity, **limit}}
 
 
 def _term(term: ObservationTerm) -> dict[str, Any]:

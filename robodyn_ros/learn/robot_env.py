@@ -62,7 +62,7 @@ class EnvStep(NamedTuple):
             base axes, shape (N, 6) [m, rad]; shape (N, 0) for a policy that follows nothing.
         tip_position: Of the tip link in base axes, shape (N, 3) [m].
         wrench_tip: On the tip link, shape (N, 6) [N, N m]; NaN for a robot without surroundings.
-        action: The action, between -1 and 1, shape (N, m).
+        action: The action, within the action space, shape (N, m).
         last_action: That of the step before, 0 at the first, shape (N, m).
         reference: The target, each array with an axis of the robots; None for a policy that follows nothing.
         observation: What the policy sees next, shape (N, size).
@@ -101,7 +101,8 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         num_envs: Number of robots N.
         observations: What the policy sees: names of `OBSERVATIONS`, or scales and clips by name, see
             `ObservationLayout.from_names`.
-        action: What it does: the settings of `ActionLayout.from_settings`, or its kind alone.
+        action: What it does: the settings of `ActionLayout.from_settings`, or its kind alone; ``clip`` is 1 by
+            default, and bounds the action space.
         history: Number of steps that the policy sees, the present one included.
         plant: The simulated robot: motors, friction, surfaces, driver; None: the robot as it is described.
         quantities: Distributions of `QUANTITIES` that are drawn for each episode, as in a study file.
@@ -154,9 +155,10 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         self._start = default_position(robot) if q is None else start_position(robot, q)
         given = {"kind": action} if isinstance(action, str) else dict(action)
         for key in given:
-            if key not in (known := ("kind", "scale", "default", "p", "d", "gravity")):
+            if key not in (known := ("kind", "scale", "default", "p", "d", "gravity", "clip")):
                 raise InputError(f"action: {unknown('key', key, known)}")
-        self.action = ActionLayout.from_settings(robot.with_timing(period), **{"default": self._start} | given)
+        self.action = ActionLayout.from_settings(
+            robot.with_timing(period), **{"default": self._start, "clip": 1.0} | given)
         if self.action.kind is ActionKind.VOLTAGE:
             self.plant.check_voltages(np.ones(robot.n))
         self.observations = ObservationLayout.from_names(observations, robot, self.action.size, history)
@@ -214,7 +216,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         self.metadata = {"autoreset_mode": self._mode, "render_modes": []}
         bound = np.tile(self.observations.clip, self.observations.history).astype(np.float32)
         self.single_observation_space = Box(-bound, bound, dtype=np.float32)
-        self.single_action_space = Box(-1.0, 1.0, (self.action.size,), np.float32)
+        self.single_action_space = Box(-self.action.clip, self.action.clip, (self.action.size,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
@@ -257,7 +259,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         """Let all robots act.
 
         Args:
-            actions: Shape (N, m); numbers beyond -1 and 1 count as these.
+            actions: Shape (N, m); numbers beyond the action space count as its bounds.
 
         Returns:
             Observations, shape (N, size), rewards, terminations, truncations, shape (N,) each, and information. This
@@ -301,7 +303,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
             robot, element = np.argwhere(~np.isfinite(given))[0]
             raise InputError(f"actions: expected finite numbers, received {given[robot, element]} for robot {robot}, "
                              f"element {element}; no robot has moved")
-        np.clip(given, -1.0, 1.0, out=taken)
+        np.clip(given, -self.action.clip, self.action.clip, out=taken)
 
     def _result(self) -> EnvStep:
         bound, outcome = self._bound, self._bound["outcome"]

@@ -26,8 +26,7 @@ def arm6():
 
 
 def expected(layout, action, q, v, reference, gravity):
-    a = np.clip(action, -1.0, 1.0)
-    p, d, s, kind = layout.p, layout.d, layout.scale, layout.kind
+    a, p, d, s, kind = action, layout.p, layout.d, layout.scale, layout.kind
     if kind == "gains":
         return p * s ** a[:6] * (reference.q - q) + d * s ** a[6:] * (reference.v - v) + gravity
     if kind == "position":

@@ -107,6 +107,7 @@ def test_the_network_in_the_file_is_the_one_that_was_given(planar, activation, t
     assert content["observations"] == {"q": {"scale": 1.0}, "v": {"scale": 0.1, "clip": 3.0},
                                        "error_q": {"scale": [2.0, 3.0]}}
     assert content["action"]["kind"] == "position_step" and content["action"]["gravity"] is True
+    assert content["action"]["clip"] == env.action.clip == env.single_action_space.high[0] == 1.0
     np.testing.assert_array_equal(content["action"]["p"], env.action.p)
 
 

@@ -63,7 +63,7 @@ class Decision(NamedTuple):
 class Policy(Law[PolicyParameters, JointReference, Sampled]):
     """tau = command(action), action = network(observations), as the files of a policy say; see `TrainedPolicy`.
 
-    The network decides at an `UpdateRate`. The memory is the last action, limited to -1 and 1, shape (m,), with a
+    The network decides at an `UpdateRate`. The memory is the last action, within its clip, shape (m,), with a
     `Decision`.
     """
 
@@ -89,7 +89,7 @@ class Policy(Law[PolicyParameters, JointReference, Sampled]):
                 Observed(dynamics, state, reference, last.value, policy.action.default))
             given, history = policy.observations.stacked(observed, last.memory.history)
             output, states = policy.decide(given, last.memory.states)
-            return np.clip(output, -1.0, 1.0), Decision(history, states)
+            return policy.action.limited(output), Decision(history, states)
 
         memory = policy.rate.update(last, state, decide)
         return policy.action.command(policy.rate.in_force(memory), dynamics, state, reference), memory
