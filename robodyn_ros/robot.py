@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -37,6 +36,8 @@ Formulas = Literal["efficient", "textbook"]
 class Robot:
     """A robot: its description (``model``) and its dynamics (``dynamics()``).
 
+    It can be pickled and copied, as its dynamics can: functions are compiled anew where they are used.
+
     Args:
         model: The robot as data.
 
@@ -53,7 +54,6 @@ class Robot:
         self.formulas: Formulas = "efficient"
         self.springs: JointSprings | None = None
         self._dynamics: dict[tuple[bool, Formulas], Dynamics] = {}
-        self._lock = threading.Lock()
 
     @classmethod
     def named(cls, name: str, tip_link: str | None = None) -> Robot:
@@ -303,11 +303,10 @@ class Robot:
             InputError: There are no such formulas.
         """
         chosen = self if formulas is None else self.with_formulas(formulas)
-        with self._lock:
-            key = (compiled, chosen.formulas)
-            if key not in self._dynamics:
-                self._dynamics[key] = Dynamics(self.model, formulas=chosen.formula_module, compiled=compiled)
-            return self._dynamics[key]
+        key = (compiled, chosen.formulas)
+        if key not in self._dynamics:  # of threads that come here at once, the first one's serves all
+            self._dynamics.setdefault(key, Dynamics(self.model, formulas=chosen.formula_module, compiled=compiled))
+        return self._dynamics[key]
 
     def check_accelerations(self) -> None:
         """Check that efforts determine the robot's accelerations: simulation and laws with a model need that.

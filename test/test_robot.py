@@ -6,6 +6,8 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -14,6 +16,8 @@ import pytest
 
 import robodyn_ros
 from robodyn_ros import DescriptionError, InputError, Robot
+from robodyn_ros.control import State
+from robodyn_ros.control.registry import make_controller
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.resources import robot_file
 
@@ -61,6 +65,51 @@ def test_dynamics_are_made_once():
         np.testing.assert_allclose(form.inverse_dynamics(q, v, a), robot.dynamics().inverse_dynamics(q, v, a))
     with pytest.raises(InputError, match="unknown formulas 'textbok': did you mean 'textbook'"):
         robot.with_formulas("textbok")
+
+
+IN_ANOTHER_PROCESS = """
+import pickle, sys
+import numpy as np
+from robodyn_ros.control import JointReference, State
+robot, single, batch, law = pickle.load(sys.stdin.buffer)
+q, rest = np.array([0.4, -0.3]), np.zeros(2)
+assert batch.threads == 2 and robot.timing.period == 0.004 and single is robot.dynamics()
+for effort in (single.gravity(q), batch.gravity(q[None])[0],
+               law.update(State(0.004, 0.004, q, rest), JointReference(q, rest, rest))):
+    print(*map(repr, effort.tolist()))
+"""
+
+
+def test_a_robot_goes_to_another_process():
+    """A new process has only what is pickled, as those of a pool, of Dask and of vector environments."""
+    robot, q = Robot.named("planar_2r").with_timing(0.004, 1), np.array([0.4, -0.3])
+    dynamics, law = robot.dynamics(), make_controller("pd_gravity", robot)
+    dynamics.batch.threads = 2
+    expected = dynamics.gravity(q)  # its compiled code stays here
+    law.activate(State(0.0, 0.004, q, np.zeros(2)))
+    sent = pickle.dumps((robot, dynamics, dynamics.batch, law))
+    result = subprocess.run([sys.executable, "-c", IN_ANOTHER_PROCESS], input=sent, capture_output=True, timeout=120)
+    assert result.returncode == 0, result.stderr.decode()
+    for line in result.stdout.decode().splitlines():
+        np.testing.assert_allclose(np.array(line.split(), dtype=float), expected, rtol=1e-12)
+    assert len(result.stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given))])
+def test_a_duplicate_of_a_robot_is_the_same_robot(duplicate):
+    robot = Robot.named("arm6").with_timing(0.004, 1).with_formulas("textbook")
+    made = {option: robot.dynamics(**option_arguments) for option, option_arguments in
+            {"compiled": {}, "interpreted": {"compiled": False}, "efficient": {"formulas": "efficient"}}.items()}
+    other, others = duplicate((robot, made))
+    assert (other.timing, other.formulas, other.name, other.tip_link) == (robot.timing, "textbook", "arm6", "tool0")
+    assert other.dynamics() is others["compiled"] and repr(others["interpreted"]) == repr(made["interpreted"])
+    q = np.linspace(0.1, 0.6, 6)
+    for option, dynamics in made.items():
+        np.testing.assert_array_equal(others[option].forward_kinematics(q), dynamics.forward_kinematics(q))
+        np.testing.assert_array_equal(others[option].batch.forward_kinematics(q[None])[0],
+                                      dynamics.batch.forward_kinematics(q[None])[0])
+    with pytest.raises(InputError, match="forward_kinematics"):
+        others["compiled"].forward_kinematics(np.zeros(3))
 
 
 def test_a_robot_has_a_name():

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.compile.batch_abi import empty_result, sample_parts
 from robodyn_ros.compile.compiled_program import CompiledProgram
@@ -37,6 +36,9 @@ class BoundBatch:
         samples: N, 1 or more.
         threads: Number of threads that share the samples.
         counts: The counts of loops that have a name.
+
+    Attributes:
+        arrays: Each array by its path such as ``state.q``, with an axis of the N samples first.
     """
 
     def __init__(self, compiled: CompiledProgram, width: int, samples: int, threads: int, counts: Mapping[str, int]
@@ -50,9 +52,9 @@ class BoundBatch:
             array[...] = 0.0
         self._padded = [(array[samples:], array[samples - 1]) for name, array in self._arrays.items()
                         if whole > samples and (name in program.inputs or name in program.sequences)]
-        views = {name: array[:samples] for name, array in self._arrays.items()}
+        self.arrays = {name: array[:samples] for name, array in self._arrays.items()}
         self._forms = program.arguments | program.answers
-        self._views, self._values = views, unflatten_all(self._forms, views)
+        self._values = unflatten_all(self._forms, self.arrays)
         self._words, self._kept = compiled.words(list(counts.values()), self._arrays, self._arrays)
         self._code, self._function = compiled.code, compiled.function  # the code lives as long as its owner
         parts = sample_parts(whole, width, threads)
@@ -83,8 +85,4 @@ class BoundBatch:
         if not form:
             raise InputError(f"bound batch: expected one of {', '.join(self._values)}, received {name!r}")
         for path, array in flatten_all(form, {name: values}, "bound batch").items():
-            self._views[path][...] = array
-
-    def array(self, path: str) -> NDArray[np.float64]:
-        """One array, by its path such as ``state.q``, with an axis of the N samples first."""
-        return self._views[path]
+            self.arrays[path][...] = array

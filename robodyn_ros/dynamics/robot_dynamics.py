@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MethodType
+from importlib import import_module
+from types import MethodType, ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,6 +109,15 @@ class Dynamics:
         self.model, self._formulas = model, formulas
         self._kernels = Kernels(InlineDynamics(model, formulas), model, compiled)
         self.batch = BatchDynamics(self)
+
+    def __reduce__(self) -> Any:
+        """Pickle what it is made of; functions are compiled anew where they are used."""
+        made = (type(self), self.model, _module_name(self._formulas), {"compiled": self._kernels.compiled})
+        return _made_again, made, {"threads": self.batch.threads}
+
+    def __setstate__(self, state: Mapping[str, int]) -> None:
+        """The other half of `__reduce__`."""
+        self.batch.threads = state["threads"]
 
     def __repr__(self) -> str:
         """Name of the robot, and how its functions are run."""
@@ -515,6 +525,11 @@ class BatchDynamics(Dynamics):
         self.model, self._formulas, self._kernels = dynamics.model, dynamics._formulas, dynamics._kernels
         self.batch, self.threads, self._out = self, threads, out
 
+    def __reduce__(self) -> Any:
+        """As that of `Dynamics`."""
+        single = Dynamics(self.model, formulas=self._formulas, compiled=self._kernels.compiled)
+        return BatchDynamics, (single, self.threads, self._out)
+
     def into(self, out: Array) -> BatchDynamics:
         """The same functions, which write their results to an array instead of a new one.
 
@@ -559,6 +574,10 @@ class InlineDynamics(Dynamics):
     def __init__(self, model: RobotModel, formulas: FormulaModule = compiled_formulas) -> None:
         self.model, self._formulas = model, formulas
 
+    def __reduce__(self) -> Any:
+        """As that of `Dynamics`."""
+        return _made_again, (type(self), self.model, _module_name(self._formulas), {})
+
     def __repr__(self) -> str:
         """Name of the robot."""
         return f"<InlineDynamics of '{self.model.name}'>"
@@ -583,6 +602,16 @@ class InlineDynamics(Dynamics):
         for name, result in results.items():
             vars(other)[name] = lambda *arrays, known=result: traced(known)
         return other
+
+
+def _module_name(formulas: FormulaModule) -> Any:
+    """Name of a module, which cannot be pickled; other objects as they are."""
+    return formulas.__name__ if isinstance(formulas, ModuleType) else formulas
+
+
+def _made_again(kind: type[Dynamics], model: RobotModel, formulas: Any, options: Mapping[str, Any]) -> Dynamics:
+    """Dynamics in another process."""
+    return kind(model, formulas=import_module(formulas) if isinstance(formulas, str) else formulas, **options)
 
 
 FUNCTIONS: dict[str, RobotFunction] = {

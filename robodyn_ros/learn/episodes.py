@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,31 +51,30 @@ Targets = Callable[[np.random.Generator, int], Any]
 
 def joint_targets(robot: Robot) -> Targets:
     """Return uniform joint positions within the limits, or one turn within wider ones, at rest."""
-    lower, upper = _reach(robot)
-
-    def draw(rng: np.random.Generator, count: int) -> JointReference:
-        rest = np.zeros((count, robot.n))
-        return JointReference(rng.uniform(lower, upper, (count, robot.n)), rest, rest)
-
-    return draw
+    return partial(_joints_between, *_reach(robot))
 
 
 def pose_targets(robot: Robot) -> Targets:
     """Return poses of the tip link that the robot reaches: of `joint_targets`, at rest; the joints beside it at 0."""
-    positions, kinematics = joint_targets(robot), robot.dynamics().batch
-
-    def draw(rng: np.random.Generator, count: int) -> TipReference:
-        poses = kinematics.forward_kinematics(positions(rng, count).q)
-        rest, joints = np.zeros((count, 6)), np.zeros((count, robot.n))
-        return TipReference(poses[:, :3, 3], Rotation.from_matrix(poses[:, :3, :3]).as_quat(), rest, rest,
-                            joints, joints, joints)
-
-    return draw
+    return partial(_poses_of, robot, joint_targets(robot))
 
 
 def default_targets(robot: Robot, follows: Any) -> Targets | None:
     """Return the targets of an environment that was given none; None for a policy that follows none."""
     return None if follows is None else {JointReference: joint_targets, TipReference: pose_targets}[follows](robot)
+
+
+def _joints_between(lower: Array, upper: Array, rng: np.random.Generator, count: int) -> JointReference:
+    shape = (count, len(lower))
+    rest = np.zeros(shape)
+    return JointReference(rng.uniform(lower, upper, shape), rest, rest)
+
+
+def _poses_of(robot: Robot, positions: Targets, rng: np.random.Generator, count: int) -> TipReference:
+    poses = robot.dynamics().batch.forward_kinematics(positions(rng, count).q)
+    rest, joints = np.zeros((count, 6)), np.zeros((count, robot.n))
+    return TipReference(poses[:, :3, 3], Rotation.from_matrix(poses[:, :3, :3]).as_quat(), rest, rest,
+                        joints, joints, joints)
 
 
 def read_quantities(given: Mapping[str, Any] | None, plant: PlantModel) -> dict[str, tuple[Axis, ...]]:

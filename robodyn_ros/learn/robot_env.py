@@ -90,8 +90,15 @@ def distance_reward(step: EnvStep) -> Array:
     return reward
 
 
+def _no_reward(step: EnvStep) -> Array:
+    return np.zeros(len(step.time))
+
+
 class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped where gymnasium is not installed
     """Many simulated robots that differ, under one policy: a `gymnasium.vector.VectorEnv`.
+
+    It can be pickled and copied, as other environments can, if its functions can be: the copy goes on where it was, and
+    compiles its code anew.
 
     A step is one call of compiled code: for each robot the inner law of its action, the plant with motors, friction,
     stops and surfaces, the sensors, and the observation. Robots that diverge are terminated.
@@ -177,20 +184,36 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
                              "out, or observe error_q or error_pose")
         self._episodes = EpisodeStarts(self._program, axes, self._start,
                                        targets or default_targets(robot, self._program.follows))
-        follows_nothing = reward is None and self._program.follows is None
-        self._reward = reward or ((lambda step: np.zeros(self.num_envs)) if follows_nothing else distance_reward)
+        self._reward = reward or (_no_reward if self._program.follows is None else distance_reward)
         self._terminates = terminates
         self._most = max(1, int(np.rint(as_number(episode, Range(0.0, LARGEST, unit="s", above=True),
                                                   "episode") / self.step_period)))
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = cores if threads is None else _whole(threads, "threads", 1024)
-        self._bound = self._program.step_procedure().bind_batch(self.num_envs, threads=threads)
-        self._starting = self._program.start_procedure()
+        self._threads = cores if threads is None else _whole(threads, "threads", 1024)
+        self._compile()
         self._set_spaces(autoreset_mode)
         self._last_action = np.zeros((self.num_envs, self.action.size))
         self._count = np.zeros(self.num_envs, dtype=int)
         self._over = np.zeros(self.num_envs, dtype=bool)
         self._is_reset = False
+
+    def _compile(self) -> None:
+        """Compile the code, with arrays of its own."""
+        self._bound = self._program.step_procedure().bind_batch(self.num_envs, threads=self._threads)
+        self._starting = self._program.start_procedure()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, and the arrays of the code in its place."""
+        state = {name: value for name, value in vars(self).items() if name not in ("_bound", "_starting")}
+        return state | {"arrays": {path: array.copy() for path, array in self._bound.arrays.items()}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The other half of `__getstate__`."""
+        arrays = state.pop("arrays")
+        self.__dict__.update(state)
+        self._compile()
+        for path, array in arrays.items():
+            self._bound.arrays[path][...] = array
 
     def _timing(self, period: float, action_period: float | None) -> tuple[int, int]:
         """Control periods of an action, and steps of a control period."""
@@ -272,7 +295,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         """
         self._take(actions)
         if self._program.noisy:
-            noises = self._bound.array("noises")
+            noises = self._bound.arrays["noises"]
             noises[...] = self.np_random.standard_normal(noises.shape)
         self._bound.run()
         self._count += 1
@@ -296,7 +319,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
             given = np.asarray(actions, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(f"actions: expected numbers, received {shown(actions)}") from None
-        taken = self._bound.array("action")
+        taken = self._bound.arrays["action"]
         if given.shape != taken.shape:
             raise InputError(f"actions: expected shape {taken.shape}, received shape {given.shape}")
         if not np.isfinite(given).all():
@@ -307,8 +330,8 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
 
     def _result(self) -> EnvStep:
         bound, outcome = self._bound, self._bound["outcome"]
-        return EnvStep(bound.array("state.q"), bound.array("state.v"), outcome.effort, outcome.error,
-                       outcome.tip_position, outcome.wrench_tip, bound.array("action"), self._last_action,
+        return EnvStep(bound.arrays["state.q"], bound.arrays["state.v"], outcome.effort, outcome.error,
+                       outcome.tip_position, outcome.wrench_tip, bound.arrays["action"], self._last_action,
                        bound["task"].reference, outcome.observation, self._count * self.step_period,
                        outcome.failed > 0.0)
 
@@ -343,7 +366,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         """Begin new episodes of some robots; the arrays of the compiled code are written in place."""
         given = self._episodes.take(len(robots), self.np_random)
         for path, array in given.items():
-            self._bound.array(path)[robots] = array
+            self._bound.arrays[path][robots] = array
         if self._program.noisy:
             given["noise"] = self.np_random.standard_normal((len(robots), 2, self.robot.n))
         form = self._starting.program.arguments
@@ -351,7 +374,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         motors = MotorSide(*(given[f"state.motor_side.{name}"] for name in MotorSide._fields))
         begun = self._starting.batch(**taken | {"task": self._task(given), "state.motor_side": motors})
         for path, array in _paths(begun).items():
-            self._bound.array(path)[robots] = array
+            self._bound.arrays[path][robots] = array
         self._last_action[robots], self._count[robots] = 0.0, 0
 
     def _task(self, given: Mapping[str, Array]) -> Any:

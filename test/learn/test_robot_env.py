@@ -8,15 +8,18 @@
 
 """Environments for learned laws: the same motion as the plant, Gymnasium's rules, bad input, robots that differ."""
 
+import copy
+import pickle
 import warnings
 from dataclasses import replace
 
+import cloudpickle
 import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium", reason="Gymnasium is not installed: pip install 'robodyn_ros[learn]'")
 from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from robodyn_ros import InputError, Plant, PlantModel, Robot
 from robodyn_ros.actuation import JointActuators
@@ -147,7 +150,7 @@ def test_quantities_are_those_of_each_robot(planar):
     env = RobotEnv(planar, 8, observations=["q", "v"], action={"kind": "position", "gravity": True},
                    quantities={"payload.mass": masses, "start.q": {"uniform": [-0.5, 0.5]}}, action_period=LONG)
     first, _ = env.reset(seed=1)
-    drawn = env._bound.array("payload.mass").copy()
+    drawn = env._bound.arrays["payload.mass"].copy()
     assert set(drawn) == {0.0, 2.0}
     assert len(np.unique(first[:, 0])) == 8 and (np.abs(first[:, :2]) <= 0.5).all()
     commands = actions(8, 6)
@@ -229,13 +232,45 @@ def test_a_seed_gives_the_same_episodes(planar):
     np.testing.assert_array_equal(env.reset(seed=9)[0], first)
 
 
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given)),
+                                       lambda given: cloudpickle.loads(cloudpickle.dumps(given))])
+@pytest.mark.parametrize("observed", ["error_q", "error_pose"])
+def test_a_duplicate_goes_on_where_the_environment_was(planar, duplicate, observed):
+    """Also under noise and between two episodes; other environments of Gymnasium are sent to processes likewise."""
+    drawn = {"sensing.position_noise": {"uniform": [0.0, 1e-3]}, "payload.mass": {"uniform": [0.0, 1.0]}}
+    env = RobotEnv(planar, 3, observations=["q", "v", observed, "last_action"], episode=5 * LONG, action_period=LONG,
+                   quantities=drawn, history=2)
+    env.reset(seed=4)
+    commands = actions(3, 16)
+    for action in commands[:7]:
+        env.step(action)
+    other = duplicate(env)
+    for action in commands[7:]:
+        for mine, its in zip(env.step(action)[:4], other.step(action)[:4], strict=True):
+            np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.long
+def test_environments_run_in_processes_of_gymnasium(planar):
+    """`AsyncVectorEnv` sends a closure over the robot; each process compiles for itself."""
+    made = [lambda: SingleRobotEnv(planar, action_period=LONG)] * 2
+    here, there = SyncVectorEnv(made), AsyncVectorEnv(made, context="spawn")
+    try:
+        first, second = (each.reset(seed=3)[0] for each in (here, there))
+        np.testing.assert_array_equal(first, second)
+        for action in actions(2, 3):
+            np.testing.assert_array_equal(here.step(action)[0], there.step(action)[0])
+    finally:
+        there.close()
+
+
 def test_sensors_disturb_what_the_policy_sees_alone(planar):
     quantities = {"sensing.position_noise": 2e-3, "sensing.velocity_noise": 0.0, "sensing.position_resolution": 1e-3}
     env = RobotEnv(planar, 400, observations=["q", "v"], quantities=quantities, action={"kind": "effort"})
     seen, _ = env.reset(seed=0)
     for _ in range(3):
         seen = env.step(np.zeros((400, 2)))[0]
-    noise = seen[:, :2] - env._bound.array("state.q")
+    noise = seen[:, :2] - env._bound.arrays["state.q"]
     assert 1.8e-3 < noise.std() < 2.3e-3
     np.testing.assert_allclose(seen[:, :2] / 1e-3, np.rint(seen[:, :2] / 1e-3), atol=1e-2)
     delayed = RobotEnv(planar, 2, observations=["q"], quantities={"sensing.delay": 3}, action={"kind": "effort"})
@@ -265,7 +300,7 @@ def test_a_robot_that_fails_ends_alone_at_its_last_good_state(planar):
     starts = {"start.v": {"joint1": {"choice": [0.0, 9e4]}}}
     env = RobotEnv(planar, 6, observations=["q", "v"], quantities=starts, action_period=LONG, autoreset_mode="SameStep")
     env.reset(seed=1)
-    bad = env._bound.array("state.v")[:, 0] > 1.0
+    bad = env._bound.arrays["state.v"][:, 0] > 1.0
     assert bad.any() and not bad.all()
     command = actions(6, 1)[0]
     observations, rewards, terminated, _, info = env.step(command)
@@ -281,7 +316,7 @@ def test_a_robot_that_fails_ends_alone_at_its_last_good_state(planar):
 def test_a_nan_state_leaves_the_other_robots_alone(planar):
     env = RobotEnv(planar, 9, observations=["q", "v"], action_period=LONG)
     env.reset(seed=1)
-    env._bound.array("state.v")[4] = np.nan
+    env._bound.arrays["state.v"][4] = np.nan
     command = actions(9, 1)[0]
     observations, _, terminated, _, info = env.step(command)
     assert terminated.tolist() == [k == 4 for k in range(9)] and info["failed"][4]
@@ -322,10 +357,10 @@ def test_wrong_actions_move_no_robot(planar, given, message):
     with pytest.raises(InputError, match=r"expected reset\(\) before"):
         env.step(np.zeros((3, 2)))
     env.reset(seed=0)
-    before = env._bound.array("state.v").copy()
+    before = env._bound.arrays["state.v"].copy()
     with pytest.raises(InputError, match=message):
         env.step(given)
-    np.testing.assert_array_equal(env._bound.array("state.v"), before)
+    np.testing.assert_array_equal(env._bound.arrays["state.v"], before)
     assert np.isfinite(env.step(np.ones((3, 2)))[0]).all()
 
 
