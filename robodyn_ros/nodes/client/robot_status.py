@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.srv import GetParameters
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.forward import forward_kinematics
+from robodyn_ros.mjcf.urdf_text import roll_pitch_yaw
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.motion_requests import MotionRequests
 from robodyn_ros.nodes.common.messages import read_stamp
@@ -206,7 +206,7 @@ def lines(model: RobotModel, status: RobotStatus) -> Iterator[str]:
     yield ""
     if status.pose_base_tip is not None:
         x, y, z = status.pose_base_tip[:3, 3]
-        roll, pitch, yaw = Rotation.from_matrix(status.pose_base_tip[:3, :3]).as_euler("xyz", degrees=True)
+        roll, pitch, yaw = np.degrees(roll_pitch_yaw(status.pose_base_tip[:3, :3]))
         missing = "" if status.tip_error is None else f", error {1e3 * status.tip_error:.2f} mm"
         yield (f"tip {model.tip_link}: x {x:.4f} y {y:.4f} z {z:.4f} m, roll {roll:.1f} pitch {pitch:.1f} "
                f"yaw {yaw:.1f} deg in {model.base_link}{missing}")
