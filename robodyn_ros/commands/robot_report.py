@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.description.default_tip import is_tool_frame
 from robodyn_ros.description.document import Document, estimates, read_document
 from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
@@ -28,6 +29,8 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import DescriptionError
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
+
+_MOST_TIPS = 12
 
 POSTURES = 32
 """Random postures whose gravity efforts are compared."""
@@ -49,10 +52,23 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
     moving = sum(joint.inertia.mass for joint in model.joints)
     lines = [f"{model.name}: {model.n} joints, {len(model.frames)} links, {moving:.6g} kg moving, "
              f"reach {reach(model):.4g} m",
-             f"base link {model.base_link}, tip link {model.tip_link}", "", *tree(document), *estimated(document), "",
-             *joint_table(model, gravity), *coupled_motors(model), "", *dh_table(model)]
+             f"base link {model.base_link}, tip link {model.tip_link}", *other_tips(model), "",
+             *tree(document), *estimated(document), "", *joint_table(model, gravity), *coupled_motors(model), "",
+             *dh_table(model)]
     boxes = link_boxes(model, document, file.parent)
     return lines, find_doubts(document, messages, model, boxes, gravity, reach(model))
+
+
+def other_tips(model: RobotModel) -> Iterator[str]:
+    """Yield the other links that may be the tip: those called like a tool frame, and those at the tip or behind it."""
+    behind = [model.frames[model.tip_link].joint]
+    for index, joint in enumerate(model.joints):
+        if joint.parent in behind:
+            behind.append(index)
+    found = [frame.name for frame in model.frames.values() if frame.name != model.tip_link
+             and (is_tool_frame(frame.name) or frame.joint in behind and frame.joint >= 0)]
+    if found:
+        yield f"other links for --tip-link: {', '.join(found[:_MOST_TIPS])}" + (", …" if found[_MOST_TIPS:] else "")
 
 
 def coupled_motors(model: RobotModel) -> Iterator[str]:

@@ -14,12 +14,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-TOOL_FRAMES = (r"(^|_)(tcp|tool_?cent(er|re)_?point)$", r"(^|_)grasp(ing)?(_?(cent(er|re)|point|frame|link))?$",
-               r"(^|_)tool0$", r"(^|_)tool(_|$|frame)", r"(^|_)(ee|eef|ee_link|end_?effector(_link)?)$",
-               r"(^|_)flange$")
+TOOL_FRAMES = (r"(^|[_/])(tcp|tool_?cent(er|re)_?point)(_?(link|frame|site))?$",
+               r"(^|[_/])grasp(ing)?(_?(cent(er|re)|point|frame|link|site))?$",
+               r"(^|[_/])gripper_?(frame|site)(_link)?$", r"(^|[_/])tool0$", r"(^|[_/])tool(_|$|frame)",
+               r"(^|[_/])(ee|eef|ee(_gripper)?_(link|frame|site)|end_?effector(_link)?)$", r"(^|[_/])flange$")
 """Patterns of names of tool frames, as makers and ROS-Industrial use them, best first."""
 
-_FINGER = re.compile(r"finger|thumb|knuckle|jaw|claw|pincer|gripper(?!.*(roll|yaw|pitch|rotat|wrist))", re.IGNORECASE)
+_GRIPPER = r"gripper(?!.*(roll|yaw|pitch|rotat|wrist))"
+_PART_OF_GRIPPER = re.compile(r"finger|thumb|knuckle|jaw|claw|pincer", re.IGNORECASE)
+_FINGER = re.compile(f"{_PART_OF_GRIPPER.pattern}|{_GRIPPER}", re.IGNORECASE)
 _UNNAMED_FINGER = 2  # most independent joints of a branch that is taken for a finger without such a name
 _ARM = 3  # fewest independent joints before it
 
@@ -46,7 +49,8 @@ def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], dept
     """Return the link at the end of the arm with the most independent joints.
 
     The arm ends where a gripper begins: at the first joint that has, or whose link has, a name of a finger; or,
-    behind three or more joints, where it branches into short chains. If links there are called like a tool frame
+    behind three or more joints, where it branches into short chains. A link called gripper that carries jaws, and
+    beside which no other joint moves, is a hand and belongs to the arm. If links there are called like a tool frame
     (`TOOL_FRAMES`), the tip is one with the best of these names. Otherwise it is the link that carries the first
     finger, or without a gripper the one behind the most joints of any kind. Among equals it is the first.
 
@@ -70,6 +74,11 @@ def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], dept
     return tip
 
 
+def is_tool_frame(link: str) -> bool:
+    """Whether a link is called like a tool frame."""
+    return any(re.search(pattern, link, re.IGNORECASE) for pattern in TOOL_FRAMES)
+
+
 def _first_finger(joints: Sequence[MovingJoint], before: Mapping[int, int], end: int) -> MovingJoint | None:
     """The first joint of a gripper on the way to a joint; None without a gripper, or if there is no arm before it."""
     path = []
@@ -79,13 +88,24 @@ def _first_finger(joints: Sequence[MovingJoint], before: Mapping[int, int], end:
     for index in reversed(path):
         joint = joints[index]
         arm = before[joint.parent]
-        if _FINGER.search(joint.name) or _FINGER.search(joint.link):
+        if (_FINGER.search(joint.name) or _FINGER.search(joint.link)) and not _is_hand(joints, before, index):
             return joint if arm else None
         branches = [_longest(joints, before, each) - arm for each, other in enumerate(joints)
                     if other.parent == joint.parent]
         if arm >= _ARM and len(branches) > 1 and max(branches) <= _UNNAMED_FINGER:
             return joint
     return None
+
+
+def _is_hand(joints: Sequence[MovingJoint], before: Mapping[int, int], index: int) -> bool:
+    """Whether the link of a joint is the body of a gripper: it is called so, and carries jaws."""
+    joint = joints[index]
+    if joint.is_mimic or _PART_OF_GRIPPER.search(joint.name) or _PART_OF_GRIPPER.search(joint.link):
+        return False
+    jaws = [_longest(joints, before, each) - before[index] for each, other in enumerate(joints)
+            if other.parent == index]
+    alone = sum(other.parent == joint.parent for other in joints) == 1
+    return alone and bool(jaws) and max(jaws) <= _UNNAMED_FINGER
 
 
 def _longest(joints: Sequence[MovingJoint], before: Mapping[int, int], start: int) -> int:

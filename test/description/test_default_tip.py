@@ -83,6 +83,29 @@ def test_a_joint_that_turns_the_gripper_belongs_to_the_arm():
     assert robot.tip() == "gripper_roll"
 
 
+@pytest.mark.parametrize(("jaws", "frames", "tip"), [
+    (["jaw"], [], "gripper"), (["moving_jaw"], ["gripper_frame_link"], "gripper_frame_link"),
+    (["tip_left", "tip_right"], [], "gripper"), (["tip_left", "tip_right"], ["gripperframe"], "gripperframe"),
+    (["tip_left", "tip_right"], ["camera", "grasp_site"], "grasp_site"),
+    (["left_finger", "right_finger"], ["bar", "ee_gripper_link"], "ee_gripper_link"),
+])
+def test_a_gripper_that_carries_jaws_is_a_hand(jaws, frames, tip):
+    """The last joint of the arm turns it, as on the arms of SO-ARM100, i2rt and Interbotix."""
+    robot = arm(5).moving("link5", "gripper").fixed("gripper", *frames)
+    for jaw in jaws:
+        robot.moving("gripper", jaw)
+    assert robot.tip() == tip
+
+
+def test_parts_of_a_gripper_that_carry_others_are_fingers():
+    linkage = arm(6).moving("link6", "gripper_left", "gripper_left_tip").moving("link6", "gripper_right",
+                                                                               "gripper_right_tip")
+    assert linkage.tip() == "link6"
+    assert arm(6).moving("link6", "gripper_knuckle", "gripper_finger").tip() == "link6"
+    assert arm(6).moving("link6", "gripper", mimic=True).moving("gripper", "pad").tip() == "link6"
+    assert arm(6).moving("link6", "gripper").tip() == "link6"
+
+
 def test_a_hand_alone_has_its_tip_at_a_finger():
     hand = Builder().moving("base", "finger_1", "finger_2").moving("base", "thumb_1")
     assert hand.tip() == "finger_2"
