@@ -90,6 +90,10 @@ class DescriptionWarning(UserWarning):
                 f"{str(self).removeprefix(self.source).removeprefix(', ').removeprefix(': ')}")
 
 
+class DescriptionRemark(DescriptionWarning):
+    """Something about a robot description that users have to know, though it is no fault of it."""
+
+
 def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:
     """Return a text that is safe to print: cut in its middle, and with control characters but newlines escaped."""
     if len(text) > longest:

@@ -21,7 +21,7 @@ import warnings
 from pathlib import Path
 
 from robodyn_ros.bounded_files import LARGEST_URDF, expand, is_file, is_pipe_of_shell, read_pipe
-from robodyn_ros.errors import DescriptionWarning, InputError
+from robodyn_ros.errors import DescriptionRemark, DescriptionWarning, InputError
 from robodyn_ros.robot_sources import convert_mjcf_file, expand_xacro, kept_urdf, package_robot, split_arguments
 
 PACKAGE = "robodyn_ros"
@@ -80,6 +80,7 @@ def robot_file(name_or_path: str | Path) -> Path:
 
     Warns:
         DescriptionWarning: The URDF leaves out what an MJCF file has.
+        DescriptionRemark: What an MJCF file says of the world around the robot does not act here.
     """
     path = expand(name_or_path)
     if is_pipe_of_shell(path):
@@ -95,9 +96,10 @@ def robot_file(name_or_path: str | Path) -> Path:
             raise InputError(f"robot '{path}': arguments ({', '.join(arguments)}) need a xacro file, whose name "
                              "ends in .xacro")
         if (robot := convert_mjcf_file(path)) is not None:
-            notes = (*robot.notes, *robot.gravity_notes)
-            for number, note in enumerate(notes):
-                warnings.warn(DescriptionWarning(note, str(path), number, len(notes)), stacklevel=2)
+            for number, note in enumerate(robot.notes):
+                warnings.warn(DescriptionWarning(note, str(path), number, len(robot.notes)), stacklevel=2)
+            for remark in (*robot.remarks, *robot.gravity_remarks):
+                warnings.warn(DescriptionRemark(remark, str(path)), stacklevel=2)
             return robot.file
         return path
     if re.fullmatch(r"\w+_description", str(path)):

@@ -26,7 +26,7 @@ from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, FormulaModule
-from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError, unknown
+from robodyn_ros.errors import DescriptionError, DescriptionRemark, DescriptionWarning, InputError, unknown
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
 from robodyn_ros.timing import LoopTiming
 
@@ -135,11 +135,12 @@ class Robot:
 
         Raises:
             DescriptionError: MuJoCo cannot read the file; or the robot has a part that a URDF cannot describe: free and
-                ball joints, springs, closed loops, tendons; or it is odd, and ``strict`` is set.
+                ball joints, closed loops; or it is odd or has a part that is left out, and ``strict`` is set.
             InputError: MuJoCo is not installed, there is no such file, or as for `from_urdf`.
 
         Warns:
-            DescriptionWarning: As for `from_urdf`; or a part of the file is left out.
+            DescriptionWarning: As for `from_urdf`; or a part of the file is left out, such as springs and tendons.
+            DescriptionRemark: The file lifts bodies against gravity.
         """
         from robodyn_ros.bounded_files import expand
         from robodyn_ros.robot_sources import convert_mjcf_file
@@ -150,8 +151,9 @@ class Robot:
                                    "Robot.from_urdf reads URDF and xacro files")
         if strict and converted.notes:
             raise DescriptionError("\n".join([*converted.notes, "(an error because strict=True)"]))
-        for note in converted.notes:
-            warnings.warn(note, DescriptionWarning, stacklevel=2)
+        for kind, messages in ((DescriptionWarning, converted.notes), (DescriptionRemark, converted.remarks)):
+            for message in messages:
+                warnings.warn(message, kind, stacklevel=2)
         return cls.from_urdf(converted.file, strict=strict, tip_link=tip_link,
                              gravity=converted.gravity if gravity is None else gravity)
 

@@ -44,6 +44,8 @@ _DEEPEST = 3
 """Folders between the folder of a workspace and that of a package."""
 _MOST_FOLDERS = 5000
 _LARGEST_MANIFEST = 2**20
+_SOURCE, _LARGEST_SOURCE = ".source", 2**16
+_KEPT = re.compile(r"-[0-9a-f]{16}\.urdf$")
 
 
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:
@@ -99,7 +101,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
                          f"{'; '.join(str(error).splitlines())}; check the file and its "
                          f"arguments ({' '.join(f'{name}:={value}' for name, value in arguments.items()) or 'none'})"
                          ) from error
-    return kept_urdf(path.name.partition(".")[0], text.encode())
+    given = "".join(f" {name}:={value}" for name, value in arguments.items())
+    return kept_urdf(path.name.partition(".")[0], text.encode(), source=f"{path}{given}")
 
 
 def packages_beside(path: Path) -> dict[str, str]:
@@ -141,18 +144,20 @@ class MjcfRobot(NamedTuple):
         file: The URDF.
         gravity: Gravitational acceleration of the MJCF file, shape (3,) [m/s^2].
         notes: What the URDF leaves out though the MJCF file has it, a line each.
+        remarks: What else is done in another way here, a line each.
     """
 
     file: Path
     gravity: Any
     notes: tuple[str, ...]
+    remarks: tuple[str, ...]
 
     @property
-    def gravity_notes(self) -> tuple[str, ...]:
-        """A note that a URDF has no gravity, if that of the file is not the usual one."""
+    def gravity_remarks(self) -> tuple[str, ...]:
+        """A remark that a URDF has no gravity, if that of the file is not the usual one."""
         found = self.gravity.tolist()
         return () if found == _USUAL_GRAVITY else (
-            f"{self.file.stem}: the gravity of the MJCF file is {found} m/s^2; {_USUAL_GRAVITY} is used, as a URDF has "
+            f"{source_of(self.file)}: its gravity is {found} m/s^2; {_USUAL_GRAVITY} is used, as a URDF has "
             "none: set the parameter 'gravity' of the node hardware, or use Robot.from_mjcf",)
 
 
@@ -177,7 +182,8 @@ def convert_mjcf_file(path: Path) -> MjcfRobot | None:
     if not is_mjcf(path):
         return None
     converted = convert_mjcf(path)
-    return MjcfRobot(kept_urdf(path.stem, converted.urdf.encode(), "mjcf"), converted.gravity, converted.notes)
+    return MjcfRobot(kept_urdf(path.stem, converted.urdf.encode(), "mjcf", str(path)), converted.gravity,
+                     converted.notes, converted.remarks)
 
 
 def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
@@ -240,8 +246,15 @@ def _set_absolute(mesh: Any, packages: Any, folder: Path) -> None:
         mesh.setAttribute("filename", f"file://{folder.resolve() / name}")
 
 
-def kept_urdf(name: str, text: bytes, kind: str = "xacro") -> Path:
-    """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file."""
+def kept_urdf(name: str, text: bytes, kind: str = "xacro", source: str = "") -> Path:
+    """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file.
+
+    Args:
+        name: Of the file.
+        text: The URDF.
+        kind: Folder in the cache.
+        source: The file, with the values of arguments, from which it was made; see `source_of`.
+    """
     digest = hashlib.sha256(text).hexdigest()[:16]
     try:
         folder = user_folder() / kind
@@ -255,4 +268,15 @@ def kept_urdf(name: str, text: bytes, kind: str = "xacro") -> Path:
         file.write(text)
     path = folder / f"{name}-{digest}.urdf"
     os.replace(temporary, path)
+    if source:
+        path.with_suffix(_SOURCE).write_text(source, encoding="utf-8")
     return path
+
+
+def source_of(path: Path) -> str:
+    """Return the file, with the values of arguments, of which `kept_urdf` made a URDF; of others their own path."""
+    noted = path.with_suffix(_SOURCE)
+    with contextlib.suppress(OSError, InputError):
+        if _KEPT.search(path.name) and noted.is_file():
+            return read_file(noted, _LARGEST_SOURCE).decode("utf-8", "replace")
+    return str(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros import DescriptionError, InputError, Robot
+from robodyn_ros import DescriptionError, DescriptionWarning, InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.simulation_setup import set_up
 from robodyn_ros.resources import robot_file
@@ -66,10 +66,19 @@ def test_a_xacro_file_is_expanded_with_its_arguments(arm):
 def test_the_same_text_has_the_same_file_and_meshes_have_absolute_paths(arm):
     file = robot_file(arm)
     assert file == robot_file(f"{arm} long:=false") != robot_file(f"{arm} long:=true")
-    assert file.name.startswith("my arm-") and [path.suffix for path in file.parent.iterdir()] == [".urdf"] * 2
+    assert file.name.startswith("my arm-") and len(list(file.parent.glob("*.urdf"))) == 2
     text = file.read_text()
     assert f'"file://{arm.parents[1]}/meshes/body.stl"' in text
     assert '"package://elsewhere/body.stl"' in text  # not found, and needed by views alone
+
+
+def test_warnings_name_the_file_and_the_values_that_were_given(arm):
+    """Not the expanded file in the cache, whose lines nobody wrote."""
+    arm.write_text(arm.read_text().replace("<axis", "<axle/><axis", 1))
+    with pytest.warns(DescriptionWarning) as caught:
+        Robot.from_urdf(f"{arm} long:=true")
+    told = [str(warning.message) for warning in caught]
+    assert told and all(text.startswith(f"{arm} long:=true, <") for text in told), told
 
 
 def test_check_takes_arguments(arm, capsys):

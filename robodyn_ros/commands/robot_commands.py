@@ -15,7 +15,7 @@ from argparse import Namespace
 
 from robodyn_ros.commands.options import Subparsers, add_complete_option, add_options, add_tip_link_option
 from robodyn_ros.common_fields import STEP
-from robodyn_ros.errors import DescriptionError, DescriptionWarning
+from robodyn_ros.errors import DescriptionError, DescriptionRemark, DescriptionWarning
 
 FINDINGS = 1
 
@@ -65,9 +65,12 @@ def run_check(options: Namespace) -> int:
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot
 
-    file = robot_file(options.file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DescriptionWarning)
+        file = robot_file(options.file)
+        left_out = [str(each.message) for each in caught if not isinstance(each.message, DescriptionRemark)]
+        if options.strict and left_out:
+            raise DescriptionError("\n".join([*left_out, "(an error because of --strict)"]))
         robot = Robot.from_urdf(file, strict=options.strict, tip_link=options.tip_link)
     lines, doubts = report(robot, file)
     if options.actuators is not None:
@@ -79,9 +82,11 @@ def run_check(options: Namespace) -> int:
     if options.strict and doubts:
         raise DescriptionError("\n".join([*doubts, "(an error because of --strict)"]))
     print("\n".join(lines))
-    for kind, messages in (("warning", [warning.message for warning in caught]), ("doubt", doubts)):
+    remarks = [warning.message for warning in caught if isinstance(warning.message, DescriptionRemark)]
+    told = [warning.message for warning in caught if warning.message not in remarks]
+    for kind, messages in (("remark", remarks), ("warning", told), ("doubt", doubts)):
         for message in messages:
             print(f"{kind}: {message}")
-    found = len(caught) + len(doubts)
+    found = len(told) + len(doubts)
     print(f"\n{found or 'no'} finding{'s'[:found != 1]}")
     return FINDINGS if found else 0

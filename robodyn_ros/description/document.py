@@ -28,6 +28,7 @@ from robodyn_ros.description.joint_and_link_elements import as_number
 from robodyn_ros.description.report import TEXT, Report, label, tag_of
 from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.resources import robot_file
+from robodyn_ros.robot_sources import source_of
 
 ESTIMATED = "estimated"
 """Attribute of an ``<inertial>`` or ``<dynamics>`` whose numbers were estimated; its text says from what."""
@@ -112,8 +113,9 @@ def read_document(path: str | Path) -> tuple[Document, Report]:
     Raises:
         DescriptionError: The file is missing, or the document is not such a tree.
     """
-    data, source = _read(path)
-    return _checked(data, Report(source))
+    data, file = _read(path)
+    source = source_of(file)
+    return _checked(data, Report(source, is_made=source != str(file)))
 
 
 def read_document_text(text: str) -> tuple[Document, Report]:
@@ -179,7 +181,7 @@ def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     return Document(root, text, links, joints, _find_base(root, links, joints, report)), report
 
 
-def _read(given: str | Path) -> tuple[bytes, str]:
+def _read(given: str | Path) -> tuple[bytes, Path]:
     if not isinstance(given, str | Path):
         raise DescriptionError(f"a URDF file is given as a path, not as {type(given).__name__}: pass str or "
                                "pathlib.Path")
@@ -191,7 +193,7 @@ def _read(given: str | Path) -> tuple[bytes, str]:
         path = expand(given)
         if re.search(r"\.xacro(\s|$)", str(path)) or is_pipe_of_shell(path):
             path = robot_file(path)
-        return read_file(path, LARGEST_URDF), str(path)
+        return read_file(path, LARGEST_URDF), path
     except FileNotFoundError:
         raise DescriptionError(
             f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "

@@ -19,6 +19,7 @@ from lxml import etree
 from robodyn_ros.description.model import NO_INERTIA, Array, Inertia, Limits
 from robodyn_ros.description.ranges import NO_LIMIT
 from robodyn_ros.description.report import Report
+from robodyn_ros.mjcf import UNLIMITED
 
 _UNIT_TOLERANCE = 1e-3
 """Axes written with three digits, such as 0.707 0.707 0, pass as unit vectors."""
@@ -122,9 +123,11 @@ def read_axis(element: etree._Element, report: Report) -> Array:
 
 
 def read_limits(element: etree._Element, report: Report) -> Limits:
-    """Read the limits of a moving joint; missing, zero or immense limits count as unlimited."""
+    """Read the limits of a moving joint; missing, zero, immense and `UNLIMITED` ones count as unlimited."""
     limit = element.find("limit")
     values = {name: read_number(limit, name) for name in ("lower", "upper", "velocity", "effort")}
+    never = () if limit is None else limit.get(UNLIMITED, "").split()
+    values |= dict.fromkeys(values.keys() & never)
     for name, value in values.items():
         if value is not None and NO_LIMIT < abs(value) < np.inf:
             report.warn(element, f"the {name} limit {value:g} is beyond {NO_LIMIT:g}",
@@ -141,7 +144,7 @@ def read_limits(element: etree._Element, report: Report) -> Limits:
         (absent,) = (name for name in ("lower", "upper") if values[name] is None)
         report.warn(element, f"the {absent} limit is missing", "taken as 0, as URDF says; add it to <limit>")
         values[absent] = 0.0
-    missing = [name for name, value in values.items() if value is None and has_range]
+    missing = [name for name, value in values.items() if value is None and has_range and name not in never]
     if missing:
         report.warn(element, f"limits missing: {', '.join(missing)}", "taken as unlimited; add them to <limit>")
     lower, upper = values["lower"], values["upper"]

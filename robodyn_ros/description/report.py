@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from types import FrameType
@@ -24,21 +25,27 @@ MOST_WARNINGS = 100
 TEXT = "URDF string"
 """Source of a description that came as text."""
 _PACKAGE = str(Path(__file__).parents[1])
+_MJCF = (".xml", ".mjcf")
+_URDF_WORDS: Mapping[str, str] = {}
+_MJCF_WORDS: Mapping[str, str] = {"robot": "mujoco", "link": "body", "limit": "joint"}
 
 
 class Report:
     """Writes and collects the messages about one description.
 
     Args:
-        source: Name of the description in messages: the path of its file, or `TEXT`.
+        source: Name of the description in messages: the path of its file, or `TEXT`. Of a URDF that was made of
+            another file, that one, see `robot_sources.source_of`.
+        is_made: Whether the URDF was made, so that its lines are not those of the source.
 
     Attributes:
         source: As given.
         warnings: The warnings so far.
     """
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self, source: str, is_made: bool = False) -> None:
+        self.source, self._is_made = source, is_made
+        self._words = _MJCF_WORDS if is_made and source.endswith(_MJCF) else _URDF_WORDS
         self.warnings: list[str] = []
         self._left_out = 0
 
@@ -92,7 +99,10 @@ class Report:
             warnings.warn(warning, stacklevel=_depth_in_package() + 1)
 
     def _message(self, where: etree._Element | None, problem: str, remedy: str) -> str:
-        place = self.source if where is None else f"{self.source}, line {where.sourceline}, {label(where)}"
+        place = self.source
+        if where is not None:
+            line = "" if self._is_made else f"line {where.sourceline}, "
+            place = f"{place}, {line}{label(where, self._words)}"
         return f"{place}: {problem}; {remedy}"
 
 
@@ -102,13 +112,19 @@ def tag_of(element: etree._Element) -> str:
     return tag if element.prefix is None else f"{element.prefix}:{tag}"
 
 
-def label(element: etree._Element) -> str:
-    """Return the text for an element in messages: its tag and name, and the named element that contains it."""
-    name = element.get("name")
-    own = f"<{tag_of(element)} name={shown(name)}>" if name is not None else f"<{tag_of(element)}>"
+def label(element: etree._Element, words: Mapping[str, str] = _URDF_WORDS) -> str:
+    """Return the text for an element in messages: its tag and name, and the named element that contains it.
+
+    Args:
+        element: The element.
+        words: Tags that the source has in place of those of a URDF.
+    """
+    name, tag = element.get("name"), tag_of(element)
+    tag = words.get(tag, tag)
+    own = f"<{tag} name={shown(name)}>" if name is not None else f"<{tag}>"
     parent = element.getparent()
     if name is None and parent is not None and parent.tag != "robot":
-        return f"{own} in {label(parent)}"
+        return f"{own} in {label(parent, words)}"
     return own
 
 

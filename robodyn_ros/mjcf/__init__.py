@@ -7,3 +7,6 @@
 # governing permissions and limitations under the License.
 
 """Robots that are MJCF files of MuJoCo: read and compiled by MuJoCo itself, written as a URDF."""
+
+UNLIMITED = "unlimited"
+"""Attribute of the ``<limit>`` elements of such a URDF: names of the limits that the MJCF file does not have."""

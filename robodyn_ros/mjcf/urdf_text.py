@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.checks import Range
 from robodyn_ros.errors import DescriptionError
+from robodyn_ros.mjcf import UNLIMITED
 from robodyn_ros.mjcf.model_file import MujocoModel, import_mujoco, read_mujoco_model
 
 WORLD = "world"
@@ -44,11 +45,13 @@ class ConvertedRobot(NamedTuple):
         urdf: Its URDF.
         gravity: Gravitational acceleration of the file, shape (3,) [m/s^2].
         notes: What the URDF leaves out though the file has it, a line each.
+        remarks: What else is done in another way here, a line each.
     """
 
     urdf: str
     gravity: NDArray[np.float64]
     notes: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 def convert_mjcf(path: Path) -> ConvertedRobot:
@@ -66,7 +69,7 @@ def convert_mjcf(path: Path) -> ConvertedRobot:
     writer = _Writer(mujoco, found)
     no_gravity = bool(found.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     gravity = np.zeros(3) if no_gravity else np.array(found.model.opt.gravity)
-    return ConvertedRobot(writer.urdf(), gravity, tuple(writer.notes))
+    return ConvertedRobot(writer.urdf(), gravity, tuple(writer.notes), tuple(writer.remarks))
 
 
 class _Mimic(NamedTuple):
@@ -84,10 +87,12 @@ class _Writer:
 
     Attributes:
         notes: See `ConvertedRobot`.
+        remarks: See `ConvertedRobot`.
     """
 
     def __init__(self, mujoco: Any, found: MujocoModel) -> None:
         self.notes: list[str] = []
+        self.remarks: list[str] = []
         self._mujoco, self._found, self._model = mujoco, found, found.model
         self._check_joints()
         self._check_rest()
@@ -153,7 +158,7 @@ class _Writer:
             for quantity, values in (("stiffness", (model.jnt_stiffness[joint.id], model.jnt_stiffnesspoly[joint.id])),
                                      ("damping that is not linear", (model.dof_dampingpoly[dof],))):
                 if np.any(np.concatenate([np.atleast_1d(value) for value in values])):
-                    raise self._refuse("joint", joint, f"it has {quantity}, and a URDF has no word for it", "remove it")
+                    self._note(f"joint '{joint.name}' has {quantity}, and a URDF has no word for it", "left out")
 
     def _check_rest(self) -> None:
         """Check bodies and the medium."""
@@ -167,8 +172,8 @@ class _Writer:
                                    "to 0 in <option>")
         lifted = [model.body(body).name for body in np.flatnonzero(model.body_gravcomp)]
         if lifted:
-            self._note(f"MuJoCo lifts {_listed(lifted)} against gravity (gravcomp)",
-                       "left out: here a law compensates gravity")
+            self.remarks.append(f"{self._found.path}: gravcomp of {_listed(lifted)} does not act here: a law "
+                                "compensates gravity, or the driver does (gravity_compensation)")
 
     def _read_couplings(self) -> dict[int, _Mimic]:
         """Linear couplings of joints, by the joint that follows."""
@@ -196,14 +201,17 @@ class _Writer:
             mimics[follower] = _Mimic(leader, slope, q_follower + float(data[0]) - slope * q_leader)
         return mimics
 
-    def _leader(self, joint: int) -> int:
-        """The joint that a joint follows in the end."""
+    def _leader(self, joint: int) -> tuple[int, float]:
+        """The joint that a joint follows in the end, and the factor between them."""
+        factor = 1.0
         for _ in range(len(self._mimics)):
-            joint = self._mimics[joint].leader if joint in self._mimics else joint
-        return joint
+            if joint in self._mimics:
+                factor *= self._mimics[joint].multiplier
+                joint = self._mimics[joint].leader
+        return joint, factor
 
     def _check_tendons(self) -> None:
-        """A tendon without springs whose joints have one degree of freedom in all transmits an actuator's effort."""
+        """Note tendons that do more than to transmit an actuator's effort to joints that follow each other."""
         model = self._model
         for tendon in self._found.spec.tendons:
             row = tendon.id
@@ -213,10 +221,10 @@ class _Writer:
             start = model.tendon_adr[row]
             wraps = slice(start, start + model.tendon_num[row])
             fixed = np.all(model.wrap_type[wraps] == self._mujoco.mjtWrap.mjWRAP_JOINT)
-            leaders = {self._leader(int(joint)) for joint in model.wrap_objid[wraps]} if fixed else set()
+            leaders = {self._leader(int(joint))[0] for joint in model.wrap_objid[wraps]} if fixed else set()
             if acts or len(leaders) != 1:
-                raise self._refuse("tendon", tendon, "a URDF has no tendons", "remove it, or couple the joints with "
-                                   "<equality><joint>")
+                self._note(f"tendon '{tendon.name or row}' acts on the joints, and a URDF has no tendons",
+                           "left out; <equality><joint> couples joints" if fixed else "left out")
 
     # Drives
 
@@ -224,27 +232,63 @@ class _Writer:
         """Gear of the actuators, where it is not 1, and greatest effort, by joint."""
         model = self._model
         gears: dict[int, float] = {}
-        efforts: dict[int, float] = {}
-        left_out = []
+        efforts: dict[int, NDArray[np.float64]] = {}  # least and greatest
+        left_out, no_drives, undriven = [], [], set(range(model.njnt)) - set(self._mimics)
         for row in range(model.nactuator):
-            joint = int(model.actuator_trnid[row, 0])
-            if not self._drives_joint(row):
-                left_out.append(model.actuator(row).name or f"actuator {row}")
+            name = model.actuator(row).name or f"actuator {row}"
+            joint, arm = self._driven(row)
+            if joint < 0:
+                left_out.append(name)
                 continue
             gear = float(model.actuator_gear[row, 0])
             if gear == 0.0:
                 continue
-            if gears.setdefault(joint, gear) != gear:
+            undriven.discard(joint)
+            force = _force_range(self._mujoco, model, row)
+            if force is None:
+                no_drives.append(name)
+                continue
+            if self._drives_joint(row) and gears.setdefault(joint, gear) != gear:
                 self._note(f"the actuators of joint '{model.joint(joint).name}' have the gears {gears[joint]:g} and "
                            f"{gear:g}", "the first is used")
-            limit = _greatest_force(self._mujoco, model, row)
-            efforts[joint] = efforts.get(joint, 0.0) + abs(gear) * limit
+            if arm:
+                efforts[joint] = efforts.get(joint, np.zeros(2)) + np.sort(gear * arm * np.array(force))
         for joint in map(int, np.flatnonzero(model.jnt_actfrclimited)):
-            efforts[joint] = min(efforts.get(joint, np.inf), float(np.abs(model.jnt_actfrcrange[joint]).min()))
+            efforts[joint] = np.clip(efforts.get(joint, np.array([-np.inf, np.inf])), *model.jnt_actfrcrange[joint])
+        for joint, (low, high) in efforts.items():
+            if -low != high:
+                self._note(f"the actuators of joint '{model.joint(joint).name}' have efforts from {low:g} to {high:g}, "
+                           "and a URDF has one limit for both directions", f"{max(-low, high):g} is used")
         if left_out:
-            self._note(f"{_listed(left_out)} of its actuators drive no single joint", "left out: joints are driven")
+            self._note(f"actuators that drive no single joint: {_listed(left_out)}", "left out: joints are driven")
+        if no_drives:
+            self._note(f"actuators whose force has no range of its own: {_listed(no_drives)}",
+                       "not converted; actuatorfrcrange of a joint sets its effort limit")
+        if model.nactuator and undriven:
+            self._note(f"no actuator drives {_listed([model.joint(joint).name for joint in sorted(undriven)])}",
+                       "here all joints are driven; their efforts have no limit")
+        greatest = {joint: float(np.abs(ends).max()) for joint, ends in efforts.items()}
         return ({joint: gear for joint, gear in gears.items() if gear != 1.0},
-                {joint: effort for joint, effort in efforts.items() if np.isfinite(effort)})
+                {joint: effort for joint, effort in greatest.items() if 0.0 < effort < np.inf})
+
+    def _driven(self, row: int) -> tuple[int, float]:
+        """The joint that an actuator drives, by its transmission or a tendon, and the lever; -1 if it is no single one.
+
+        Joints that follow each other are one.
+        """
+        model, joint = self._model, int(self._model.actuator_trnid[row, 0])
+        if self._drives_joint(row):
+            return joint, 1.0
+        if self._mujoco.mjtTrn(int(model.actuator_trntype[row])) != self._mujoco.mjtTrn.mjTRN_TENDON:
+            return -1, 0.0
+        wraps = slice(model.tendon_adr[joint], model.tendon_adr[joint] + model.tendon_num[joint])
+        if not np.all(model.wrap_type[wraps] == self._mujoco.mjtWrap.mjWRAP_JOINT):
+            return -1, 0.0
+        arms: dict[int, float] = {}
+        for each, lever in zip(model.wrap_objid[wraps], model.wrap_prm[wraps], strict=True):
+            leader, factor = self._leader(int(each))
+            arms[leader] = arms.get(leader, 0.0) + factor * float(lever)
+        return next(iter(arms.items())) if len(arms) == 1 else (-1, 0.0)
 
     def _drives_joint(self, row: int) -> bool:
         kinds = self._mujoco.mjtTrn
@@ -313,8 +357,10 @@ class _Writer:
         kind = "prismatic" if slides else "revolute" if limited else "continuous"
         element = self._add_joint(name, kind, parent, child, pose)
         etree.SubElement(element, "axis", xyz=_numbers(axis))
-        limits = etree.SubElement(element, "limit", effort=_numbers([self._greatest_efforts.get(joint, 0.0)]),
-                                  velocity="0")
+        effort = self._greatest_efforts.get(joint, 0.0)
+        limits = etree.SubElement(element, "limit", effort=_numbers([effort]), velocity="0")
+        never = ["velocity", *(["effort"] if not effort else []), *(["lower", "upper"] if not limited else [])]
+        limits.set(UNLIMITED, " ".join(never))
         if limited:
             limits.set("lower", _numbers(model.jnt_range[joint, :1]))
             limits.set("upper", _numbers(model.jnt_range[joint, 1:]))
@@ -410,16 +456,30 @@ class _Writer:
         return self._rotation(quaternion)
 
 
-def _greatest_force(mujoco: Any, model: Any, row: int) -> float:
-    """Greatest force of an actuator before its gear, infinite without a limit."""
-    if model.actuator_forcelimited[row]:
-        return float(np.abs(model.actuator_forcerange[row]).min())
-    direct = (model.actuator_gaintype[row] == mujoco.mjtGain.mjGAIN_FIXED
-              and model.actuator_biastype[row] == mujoco.mjtBias.mjBIAS_NONE)
-    control = int(model.actuator_ctrladr[row])
-    if direct and model.actuator_ctrllimited[control]:
-        return float(np.abs(model.actuator_ctrlrange[control]).min() * abs(model.actuator_gainprm[row, 0]))
-    return float("inf")
+def _force_range(mujoco: Any, model: Any, row: int) -> tuple[float, float] | None:
+    """Least and greatest force of an actuator before its gear, infinite without a limit; None if it is no drive."""
+    gain, bias, dyn = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
+    kind, offset = gain(int(model.actuator_gaintype[row])), bias(int(model.actuator_biastype[row]))
+    slopes = model.actuator_gainprm[row], model.actuator_biasprm[row]
+    known = offset == bias.mjBIAS_NONE or offset == bias.mjBIAS_AFFINE
+    limited = bool(model.actuator_forcelimited[row])
+    if kind == gain.mjGAIN_AFFINE and not (slopes[0][:2].any() or offset != bias.mjBIAS_NONE):
+        return None  # a damper
+    if not (known and kind in (gain.mjGAIN_FIXED, gain.mjGAIN_AFFINE)) and not limited:
+        return None
+    low, high = -np.inf, np.inf
+    if kind == gain.mjGAIN_FIXED and known and not (offset == bias.mjBIAS_AFFINE and slopes[1][1:3].any()):
+        control, held = int(model.actuator_ctrladr[row]), dyn(int(model.actuator_dyntype[row]))
+        if model.actuator_actlimited[row]:
+            low, high = model.actuator_actrange[row]
+        elif model.actuator_ctrllimited[control] and held in (dyn.mjDYN_NONE, dyn.mjDYN_FILTER, dyn.mjDYN_FILTEREXACT):
+            low, high = model.actuator_ctrlrange[control]
+        constant = slopes[1][0] if offset == bias.mjBIAS_AFFINE else 0.0
+        ends = [slopes[0][0] * end + constant if slopes[0][0] else constant for end in (low, high)]
+        low, high = min(ends), max(ends)
+    if limited:
+        low, high = np.clip([low, high], *model.actuator_forcerange[row])
+    return float(low), float(high)
 
 
 def _add_origin(owner: etree._Element, pose: NDArray[np.float64]) -> None:

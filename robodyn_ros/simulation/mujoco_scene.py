@@ -109,7 +109,7 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     """Load a scene, or make one of the robot alone, without contacts.
 
     The joints of the robot have the armature, damping and friction of the plant, not of the scene. MuJoCo's actuators
-    are switched off.
+    are switched off, and its compensation of the weight of the robot's bodies.
 
     Args:
         plant: The simulated robot; its integrator and step are MuJoCo's.
@@ -154,7 +154,7 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     model.tendon_lengthspring[springs] = np.stack([-half, half], axis=1)
     base_body, rotation, position = _base(mujoco, model, robot, name, mounting is None)
     model.opt.gravity = rotation @ robot.gravity
-    return MujocoScene(
+    scene = MujocoScene(
         model, name, joints, model.jnt_qposadr[joints].astype(np.int64), model.jnt_dofadr[joints].astype(np.int64),
         mounting is None,
         np.array([model.equality(_brake(joint)).id for joint in robot.joint_names], dtype=np.int64),
@@ -164,6 +164,9 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
         tuple((int(model.jnt_qposadr[model.joint(joint.name).id]), joint.dof, joint.multiplier, joint.offset)
               for joint in robot.joints if joint.name not in robot.joint_names) if mounting is not None else (),
         base_body, rotation, position)
+    for joint in joints:
+        model.body_gravcomp[scene.carried(model.jnt_bodyid[joint])] = 0.0
+    return scene
 
 
 def check_axes(scene: MujocoScene, robot: RobotModel, axes: Array, anchors: Array, data: Any) -> None:

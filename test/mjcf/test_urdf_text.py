@@ -8,6 +8,7 @@
 
 """Robots of MJCF files against MuJoCo itself, to 1e-10: mass matrix, bias, gravity and poses; refusals by name."""
 
+import re
 import warnings
 
 import numpy as np
@@ -15,7 +16,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from robodyn_ros import DescriptionError, DescriptionWarning, Robot
+from robodyn_ros.commands.robot_report import report
+from robodyn_ros.errors import DescriptionRemark
 from robodyn_ros.mjcf.urdf_text import convert_mjcf, roll_pitch_yaw
+from robodyn_ros.resources import robot_file
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
 
@@ -117,7 +121,7 @@ def test_linear_couplings_are_mimic_joints(tmp_path):
     assert (follower.name, follower.multiplier) == ("r", -1.5)
     assert follower.offset == pytest.approx(-0.2 + 0.05 + 1.5 * 0.1)
     notes = convert_mjcf(path).notes
-    assert [("grasp" in note, "grip" in note) for note in notes] == [(True, False), (False, True)]
+    assert len(notes) == 2 and "grasp" in notes[0] and "no actuator drives wrist" in notes[1]
 
 
 @pytest.mark.parametrize("text", [
@@ -195,17 +199,12 @@ J = "<joint name='j'/>"
 @pytest.mark.parametrize(("joint", "rest", "option", "message"), [
     ("<freejoint name='f'/>", "", "", "joint 'f': it is a free joint of body 'x'"),
     ("<joint type='ball' name='s'/>", "", "", "line 1, joint 's': it is a ball joint"),
-    ("<joint name='j' stiffness='3'/>", "", "", "joint 'j': it has stiffness"),
-    ("<joint name='j' damping='1 2'/>", "", "", "joint 'j': it has damping that is not linear"),
     (J, "<equality><connect name='o' body1='y' anchor='0 0 0'/></equality>", "", "'o': it is a connect constraint"),
     (J, "<equality><weld name='w' body1='y'/></equality>", "", "equality 'w': it is a weld constraint"),
     (J, "<equality><joint name='h' joint1='j'/></equality>", "", "equality 'h': it holds the joint 'j'"),
     (J, "<equality><joint name='p' joint1='j' joint2='k' polycoef='0 1 2'/></equality>", "", "'p': .* polynomial"),
     (J, "<equality><joint joint1='j' joint2='k'/><joint joint1='j' joint2='k' polycoef='1 2'/></equality>", "",
      "a equality without name: the joint 'j' follows another"),
-    (J, "<tendon><fixed name='t'><joint joint='j' coef='1'/><joint joint='k' coef='1'/></fixed></tendon>", "",
-     "tendon 't': a URDF has no tendons"),
-    (J, "<tendon><fixed name='t' stiffness='2'><joint joint='j' coef='1'/></fixed></tendon>", "", "tendon 't'"),
     (J, "", "density='1.2'", "the medium has a density of 1.2"),
     ("", "<worldbody><body name='m' mocap='true'/></worldbody>", "", "body 'm': it is a mocap body"),
     ("<joint name='j' axis='0 0 0'/>", "", "", "MuJoCo cannot compile it: .*joint"),
@@ -222,10 +221,77 @@ def test_what_is_left_out_is_told(tmp_path):
     path = written(tmp_path, COUPLED)
     with pytest.warns(DescriptionWarning, match="equality 'grasp' is not active; left out"):
         Robot.from_mjcf(path)
-    with pytest.raises(DescriptionError, match="grasp.*\n.*grip.*\n.*strict"):
+    with pytest.raises(DescriptionError, match="grasp.*\n.*wrist.*\n.*strict"):
         Robot.from_mjcf(path, strict=True)
-    lifted = COUPLED.replace('name="hand"', 'name="hand" gravcomp="1"')
-    assert "MuJoCo lifts hand against gravity" in convert_mjcf(written(tmp_path, lifted)).notes[0]
+    lifted = written(tmp_path, COUPLED.replace('name="hand"', 'name="hand" gravcomp="1"'))
+    assert "gravcomp of hand does not act here" in convert_mjcf(lifted).remarks[0]
+    with pytest.warns(DescriptionRemark, match="gravcomp of hand"):
+        Robot.from_mjcf(lifted)
+
+
+@pytest.mark.parametrize(("joint", "rest", "message"), [
+    ("<joint name='j' stiffness='3'/>", "", "joint 'j' has stiffness"),
+    ("<joint name='j' damping='1 2'/>", "", "joint 'j' has damping that is not linear"),
+    (J, "<tendon><fixed name='t'><joint joint='j' coef='1'/><joint joint='k' coef='1'/></fixed></tendon>",
+     "tendon 't' acts on the joints"),
+    (J, "<tendon><fixed name='t' stiffness='2'><joint joint='j' coef='1'/></fixed></tendon>", "tendon 't'"),
+    (J, "<tendon><spatial name='t'><site site='s'/><site site='r'/></spatial></tendon>", "tendon 't'"),
+])
+def test_a_robot_loads_without_its_springs_and_tendons(tmp_path, joint, rest, message):
+    sites = SIMPLE.format(joint=joint).replace("<geom", "<site name='s'/><geom", 1) + "<site name='r' pos='1 0 0'/>"
+    path = written(tmp_path, f"<mujoco><worldbody>{sites}</worldbody>{rest}</mujoco>")
+    with pytest.warns(DescriptionWarning, match=f"^{path}: {message}"):
+        assert Robot.from_mjcf(path).joint_names == ("j", "k")
+    with pytest.raises(DescriptionError, match=message):
+        Robot.from_mjcf(path, strict=True)
+
+
+HINGE = ("<body name='x'><joint name='j' axis='0 1 0'{own}/><geom type='capsule' fromto='0 0 0 .4 0 0' size='.03'/>"
+         "</body>")
+
+
+@pytest.mark.parametrize(("own", "actuators", "limit", "message"), [
+    ("", "<motor joint='j' gear='10' ctrlrange='0 3'/>", 30.0, "from 0 to 30, and .*; 30 is used"),
+    ("", "<motor joint='j' gear='-10' ctrlrange='0 3'/>", 30.0, "from -30 to -?0, and"),
+    ("", "<motor joint='j' gear='25' ctrlrange='-5 5'/><damper name='d' joint='j' kv='4' ctrlrange='0 2'/>", 125.0,
+     "no range of its own: d; not converted"),
+    ("", "<damper name='d' joint='j' kv='4' ctrlrange='0 2' forcerange='-3 3'/>", np.inf, "own: d; not converted"),
+    ("", "<motor joint='j' ctrlrange='-5 5' forcerange='-3 3'/>", 3.0, ""),
+    ("", "<motor joint='j' ctrlrange='-5 5'/><motor joint='j' ctrlrange='-2 2'/>", 7.0, ""),
+    (" actuatorfrcrange='-4 4'", "<motor joint='j' ctrlrange='-5 5'/>", 4.0, ""),
+    (" actuatorfrcrange='-4 6'", "<position joint='j' kp='9'/>", 6.0, "from -4 to 6"),
+    ("", "<motor joint='j'/>", np.inf, ""),
+    ("", "<position joint='j' kp='9' ctrlrange='-1 1'/>", np.inf, ""),
+    ("", "<position class='strong' joint='j'/>", 8.0, ""),
+    ("", "<velocity joint='j' kv='9' ctrlrange='-1 1' forcerange='-2 2'/>", 2.0, ""),
+    ("", "<intvelocity joint='j' kp='9' actrange='-1 1' forcerange='-2 2'/>", 2.0, ""),
+    ("", "<general joint='j' gainprm='4' ctrlrange='-2 2'/>", 8.0, ""),
+    ("", "<general joint='j' gainprm='4' biastype='affine' biasprm='1 0 0' ctrlrange='-2 2'/>", 9.0, "from -7 to 9"),
+    ("", "<general joint='j' gainprm='4' dyntype='integrator' actrange='-3 3'/>", 12.0, ""),
+    ("", "<motor tendon='t' ctrlrange='-5 5'/>", 10.0, ""),
+    ("", "<motor site='s' name='thrust' gear='1 0 0 0 0 0'/>", np.inf, "no single joint: thrust"),
+])
+def test_effort_limits_are_those_of_the_actuators(tmp_path, own, actuators, limit, message):
+    """Each kind of actuator, with ranges of either side; what is no drive is named."""
+    body = HINGE.format(own=own).replace("<geom", "<site name='s'/><geom")
+    tendon = "<tendon><fixed name='t'><joint joint='j' coef='2'/></fixed></tendon>" * ("tendon=" in actuators)
+    path = written(tmp_path, f"<mujoco><default><default class='strong'><position kp='5' forcerange='-8 8'/></default>"
+                             f"</default><worldbody>{body}</worldbody>{tendon}<actuator>{actuators}</actuator></mujoco>")
+    notes = convert_mjcf(path).notes
+    assert bool(notes) == bool(message) and re.search(message, " ".join(notes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if not message else "ignore", DescriptionWarning)
+        assert Robot.from_mjcf(path).effort_limit == [limit]
+
+
+def test_findings_name_the_file_that_the_user_wrote(tmp_path):
+    """Not the URDF in the cache, its lines and its words; a sound file has none."""
+    sound = written(tmp_path, f"<mujoco><worldbody>{HINGE.format(own='')}</worldbody></mujoco>")
+    assert Robot.from_urdf(robot_file(sound), strict=True).model.source == str(sound)
+    odd = written(tmp_path, sound.read_text().replace("<geom", "<inertial pos='0 0 0' mass='5000' diaginertia='9 9 9'/>"
+                                                      "<geom"))
+    _, doubts = report(Robot.from_urdf(robot_file(odd)), robot_file(odd))
+    assert any(doubt.startswith(f'{odd}, <body name=\'x\'>: its mass is 5000') for doubt in doubts), doubts
 
 
 def test_shapes_stand_where_mujoco_has_them(tmp_path):

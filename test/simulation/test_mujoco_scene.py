@@ -137,13 +137,15 @@ def test_a_link_may_have_the_name_of_the_root_of_mujoco(tmp_path, renamed, is_mo
         np.testing.assert_allclose(found, plants[0].environment_wrench(link), atol=1e-9)
 
 
-def test_scene_keeps_neither_friction_nor_actuators_of_the_robot(tmp_path):
-    robust = ARM.format(inside="").replace("axis=", "damping='50' frictionloss='90' armature='9' axis=")
+def test_scene_keeps_neither_friction_nor_actuators_nor_gravcomp_of_the_robot(tmp_path):
+    robust = ARM.format(inside="<body gravcomp='1' pos='0.5 0 0'><geom size='0.01' mass='0'/></body>").replace(
+        "axis=", "damping='50' frictionloss='90' armature='9' axis=").replace("<body name", "<body gravcomp='1' name")
     path = scene(tmp_path, robust, "<actuator><position joint='shoulder' kp='1000'/></actuator>")
     plant, alone = plant_in(path), MujocoPlant(Robot.from_urdf_text(ROBOT))
     for each in (plant, alone):
         each.advance(drive(0.0), 100)
     np.testing.assert_allclose(plant.q, alone.q, atol=1e-9)
+    assert abs(plant.v[0]) > 0.1  # it falls
 
 
 @pytest.mark.parametrize("body, rest, message", [
