@@ -8,6 +8,8 @@
 
 """Declarations of values that nodes, study files and commands take alike."""
 
+from collections.abc import Sequence
+
 from robodyn_ros.fields import POSITION, VELOCITY, Field
 
 DEFAULT_ROBOT = "arm6"
@@ -38,6 +40,19 @@ FILTERS = {"none": "", "safety": "+safety"}
 
 FILTER = Field("filter", "none", "Filter behind every controller but the safe one: 'safety' keeps its efforts within "
                "the limits of the robot, as '+safety' behind the controller's name does", choices=tuple(FILTERS))
+
+
+PARTS_OF_DRIVETRAINS = ("rotors", "friction", "springs")
+"""What laws can be made to ignore, see `Robot.ignoring`."""
+
+LAW_IGNORES = Field("law_ignores", ["none"], "Parts of the drivetrains that laws and default gains ignore, of "
+                    "actuators and description alike; rotors, friction and springs: they know rigid links only",
+                    structural=True, choices=("none", *PARTS_OF_DRIVETRAINS))
+
+
+def ignored_parts(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts among values of `LAW_IGNORES`."""
+    return tuple(name for name in names if name != "none")
 
 
 def filtered_name(controller: str, filter_name: str | None) -> str:

@@ -160,7 +160,8 @@ class Field:
     length: int | None = None
 
     def __post_init__(self) -> None:
-        if self.choices and not callable(self.default) and self.default not in self.choices:
+        defaults = self.default if isinstance(self.default, list) else [self.default]
+        if self.choices and not callable(self.default) and any(each not in self.choices for each in defaults):
             raise InputError(f"'{self.name or self.description}': expected a default that is {self.expected}; received "
                              f"{shown(self.default)}")
 

@@ -6,21 +6,26 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``Robot``: a robot description with its dynamics and inverse kinematics."""
+"""``Robot``: a robot description and its actuators, with their dynamics and inverse kinematics."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack, get_args
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.actuation.friction import Friction, FrictionModel
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.actuation.known_drivetrain import known_drivetrain
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
-from robodyn_ros.description.joint_springs import JointSprings
+from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.load_options import LoadOptions
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
@@ -34,7 +39,7 @@ Formulas = Literal["efficient", "textbook"]
 
 
 class Robot:
-    """A robot: its description (``model``) and its dynamics (``dynamics()``).
+    """A robot: its description and actuators (``model``) and its dynamics (``dynamics()``).
 
     It can be pickled and copied, as its dynamics can: functions are compiled anew where they are used.
 
@@ -42,17 +47,21 @@ class Robot:
         model: The robot as data.
 
     Attributes:
-        model: The robot as data: joints, limits, links.
+        model: The robot as data: joints, limits, links, and rotors and friction as dynamics and laws know them.
         timing: Of its control loop; default gains are computed for it.
         formulas: Which formulas `dynamics`, and laws in rollouts, take; see `with_formulas`.
-        springs: Of its elastic joints; None: all joints are rigid, or their springs are not known.
+        actuators: Of its joints, see `with_actuators`; None: they are not known.
+        friction: Of its joints, likewise.
+        ignored: Parts of the drivetrain that dynamics and laws ignore, see `ignoring`.
     """
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
         self.timing = LoopTiming()
         self.formulas: Formulas = "efficient"
-        self.springs: JointSprings | None = None
+        self.actuators: JointActuators | None = None
+        self.friction: FrictionModel | None = None
+        self.ignored: tuple[str, ...] = ()
         self._dynamics: dict[tuple[bool, Formulas], Dynamics] = {}
 
     @classmethod
@@ -230,15 +239,63 @@ class Robot:
         other.formulas = formulas
         return other
 
-    def with_springs(self, springs: JointSprings | None) -> Robot:
-        """The same robot, whose laws know the springs of its joints.
+    def with_actuators(self, actuators: str | Path | JointActuators | None, friction: FrictionModel | None = None
+                       ) -> Robot:
+        """The same robot with its motors, gears and friction.
+
+        Dynamics and laws then know the rotors (in the mass matrix), the viscous friction (where they know that of the
+        description) and the springs, in the place of what the description has of these. Rollouts simulate the
+        actuators. `ignoring` makes dynamics and laws ignore parts of them.
 
         Args:
-            springs: Of its joints, such as `JointActuators.springs`; None: all are rigid.
+            actuators: YAML file of actuators and friction, or its name in config/; or the actuators; None: ideal
+                sources of effort.
+            friction: Of the joints, beside actuators that are no file; None: that of the description.
+
+        Raises:
+            InputError: The file cannot be read, or does not fit the robot; or friction is given beside a file.
         """
-        elastic = copy(self)
-        elastic.springs = springs
-        return elastic
+        other = copy(self)
+        if isinstance(actuators, str | Path):
+            from robodyn_ros.actuation.configuration import HardwareSettings  # nodes without a file start sooner
+
+            if friction is not None:
+                raise InputError(f"actuators: expected no friction beside the file '{actuators}', which has it")
+            settings = HardwareSettings.named(actuators)
+            other.actuators = settings.joint_actuators(self.model)
+            other.friction = settings.joint_friction(self.model)
+        else:
+            other.actuators = JointActuators.ideal_sources(self.n) if actuators is None else actuators
+            other.friction = Friction.from_model(self.model) if friction is None else friction
+        return other._with_known_drivetrain()
+
+    def ignoring(self, *parts: str) -> Robot:
+        """The same robot, of whose drivetrain dynamics and laws ignore parts; rollouts simulate it as it is.
+
+        Args:
+            *parts: Among ``"rotors"``, ``"friction"`` and ``"springs"``, of actuators and description; all three leave
+                the rigid links only; none: nothing is ignored.
+
+        Raises:
+            InputError: There is no such part.
+        """
+        other = copy(self)
+        other.ignored = parts
+        return other._with_known_drivetrain()
+
+    def _with_known_drivetrain(self) -> Robot:
+        """This robot, a copy whose actuators or ignored parts have been set, with the model that belongs to them."""
+        described = self.model.described
+        found = known_drivetrain(described, self.actuators, self.friction, self.ignored)
+        if found is not None or self.model is not described:
+            self.model = described if found is None else replace(described, drivetrain=found)
+            self._dynamics, self._lock = {}, threading.Lock()
+        return self
+
+    @property
+    def springs(self) -> JointSprings | None:
+        """Of its elastic joints; None: all joints are rigid, or their springs are not known."""
+        return None if self.model.drivetrain is None else self.model.drivetrain.springs
 
     @property
     def formula_module(self) -> FormulaModule:
@@ -309,6 +366,31 @@ class Robot:
         if key not in self._dynamics:  # of threads that come here at once, the first one's serves all
             self._dynamics.setdefault(key, Dynamics(self.model, formulas=chosen.formula_module, compiled=compiled))
         return self._dynamics[key]
+
+    def drive_effort(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Efforts that the drives exert in a motion: inverse dynamics, friction, and the losses of the gears.
+
+        The rotors are in `dynamics`, unless they are ignored. A joint at rest has no friction.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+        Returns:
+            Before the gears' losses, shape (n,) [N m or N].
+
+        Raises:
+            InputError: An array has another shape.
+        """
+        effort = self.dynamics().inverse_dynamics(q, v, a)
+        speed = np.asarray(v, dtype=np.float64)
+        if self.actuators is None or self.friction is None:
+            return effort + self.model.damping * speed + self.model.friction * np.sign(speed)
+        if "friction" in self.ignored:
+            return effort
+        behind = effort + self.model.damping * speed + self.friction.level(speed) * np.sign(speed)
+        return self.actuators.effort_before_gears(behind, speed)
 
     def check_accelerations(self) -> None:
         """Check that efforts determine the robot's accelerations: simulation and laws with a model need that.

@@ -198,6 +198,7 @@ class HardwareSettings:
         Raises:
             InputError: A joint or motor is not known, or a figure is out of its range.
         """
+        model = model.described
         self._check_joints(model, self.actuators)
         couplings = self._couplings(model)
         coupled = {joint: ratio for each in couplings for joint, ratio in zip(each.joints, each.ratio, strict=True)}
@@ -308,6 +309,7 @@ class HardwareSettings:
         Raises:
             InputError: A joint is not known, joints have different models, or a number does not fit its model.
         """
+        model = model.described
         self._check_joints(model, self.friction)
         by_settings = {kind.Settings: kind for kind in friction_models().values()}
         kinds = {by_settings[type(found)] for found in self.friction.values()} or {by_settings[FrictionSettings]}

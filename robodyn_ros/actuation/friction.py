@@ -183,7 +183,7 @@ class Friction(FrictionModel):
     @classmethod
     def from_model(cls, model: RobotModel) -> Self:
         """Return the viscous and Coulomb friction of a robot description."""
-        return cls(model.damping, model.friction)
+        return cls(model.described.damping, model.described.friction)
 
     @classmethod
     def from_settings(cls, model: RobotModel, settings: Sequence[FrictionSettings], where: str) -> Self:

@@ -34,7 +34,7 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
 from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
 from robodyn_ros.compile import clip, less, less_equal, maximum, minimum, sign, where
-from robodyn_ros.description.joint_springs import JointSprings
+from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
@@ -209,6 +209,11 @@ class JointActuators:
         """Return ideal sources of effort at n joints."""
         nothing = Actuators(DCMotor(np.ones(n), np.ones(n), np.zeros(n)), GearTrain(np.ones(n)))
         return cls(nothing, is_motor=np.zeros(n, dtype=bool))
+
+    def with_scaled_rotors(self, factor: float) -> Self:
+        """Return the actuators with the inertias of all rotors times a factor."""
+        motor = replace(self.motors.motor, rotor_inertia=factor * self.motors.motor.rotor_inertia)
+        return replace(self, motors=replace(self.motors, motor=motor), source_inertia=factor * self.source_inertia)
 
     def check(self, model: RobotModel) -> None:
         """Check that there is one actuator for each joint of a robot.
@@ -614,6 +619,25 @@ class JointActuators:
         losses = self.gear_friction(outputs, speeds) - kept
         behind: NDArray[Any] = gear.effort_of_outputs((outputs - losses * np.sign(speeds)).T).T
         return behind
+
+    def effort_before_gears(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """Return the efforts of motors that leave efforts behind the losses of their gears and shafts.
+
+        Args:
+            effort: On the joints, behind the losses, shape (n,) [N m or N].
+            v: Joint velocities, shape (n,) [rad/s or m/s]; a resting gear or shaft takes nothing.
+
+        Returns:
+            On the joints, before the losses, shape (n,) [N m or N]; infinite where a gear passes nothing on.
+        """
+        gear, none = self.motors.gear, np.zeros(self.n)
+        speeds = gear.output_motion(v)
+        direction, shafts = np.sign(speeds), self.gear_friction(none, speeds)
+        share = self.gear_friction(none + 1.0, speeds) - shafts
+        needed = gear.output_effort(effort) + direction * shafts
+        passed = 1.0 - direction * np.sign(needed) * share
+        before = np.where(passed > 0.0, needed, np.copysign(np.inf, needed)) / np.where(passed > 0.0, passed, 1.0)
+        return gear.effort_of_outputs(before)
 
     def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
         """Return the winding temperatures after a step: T_th dT/dt = T_ambient + R_th P - T at constant power.

@@ -165,7 +165,7 @@ def perform(
     A controller that follows poses receives the poses of the tip link in the motion.
 
     Args:
-        robot: The robot as the controller knows it.
+        robot: The robot as the controller knows it, see `PlantModel.known_to`.
         controller: Name of the controller, as in the registry.
         motion: Motion of the joints.
         plant: The simulated robot; None: the one that the controller knows.
@@ -183,7 +183,7 @@ def perform(
         PluginError: No controller has that name, or it fails.
         SimulationError: The state became infinite or NaN.
     """
-    timed = robot.with_timing(period).with_springs(None if plant is None else plant.actuators.springs)
+    timed = (robot if plant is None else plant.known_to(robot)).with_timing(period)
     law = make_controller(controller, timed, parameters)
     if law.follows not in (JointReference, TipReference):
         raise InputError(f"compare: expected controllers that follow joints or poses, received '{controller}'")
@@ -363,11 +363,11 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(with_mass_error(robot.model, options.mass_error), motion.sample(motion.start_time).q,
                               options, robot.model)
-    names = named_controllers(options) or named_controllers(options, comparable(plant.actuators.springs is not None))
+    robot = plant.known_to(robot.ignoring(*options.law_ignores))
+    names = named_controllers(options) or named_controllers(options, comparable(robot.springs is not None))
     signals = signals_of_words(options.signal, {name: state_form(load_controller(name), robot.n) for name in names}
                                ) if options.signal else {}
-    parameters = given_parameters(options.set, names, robot.with_timing(options.period).with_springs(
-        plant.actuators.springs))
+    parameters = given_parameters(options.set, names, robot.with_timing(options.period))
     results = compare(names, lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed, engine=engine, signals=signals.get(name),

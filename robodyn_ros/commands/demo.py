@@ -22,7 +22,6 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
@@ -98,13 +97,13 @@ def run_demo(options: Namespace) -> int:
     start, points = motion(robot, options.trajectory)
     hardware: dict[str, object] = {f"initial_position.{name}": float(value)
                                    for name, value in zip(robot.joint_names, start, strict=True)}
+    everywhere = {"tip_link": robot.tip_link}
     if options.actuators:
-        actuators = actuators_file(options.actuators).resolve()
-        HardwareSettings.from_yaml(actuators).joint_actuators(robot.model)  # raises before the nodes start
-        hardware["actuators"] = str(actuators)
+        everywhere["actuators"] = str(actuators_file(options.actuators).resolve())
+        robot = robot.with_actuators(everywhere["actuators"])  # raises before the nodes start
     print(described())
     options.output.mkdir(parents=True, exist_ok=True)
-    with RobotClient("demo") as client, start_nodes(str(file), controllers[0], hardware, robot.tip_link) as processes:
+    with RobotClient("demo") as client, start_nodes(str(file), controllers[0], hardware, everywhere) as processes:
         client.checks += [process.check for process in processes]
         print(f"started hardware, controller ({controllers[0]}), dynamics and state_publisher for '{robot.name}'")
         samples = perform(client, robot, controllers, points, processes)
@@ -137,7 +136,7 @@ def motion(robot: Robot, trajectory: str | None) -> tuple[Array, Points]:
 
 
 @contextlib.contextmanager
-def start_nodes(robot: str, controller: str, hardware: Mapping[str, object], tip_link: str
+def start_nodes(robot: str, controller: str, hardware: Mapping[str, object], everywhere: Mapping[str, object]
                 ) -> Iterator[list[NodeProcess]]:
     """Start the four nodes, each in a process of its own.
 
@@ -145,12 +144,12 @@ def start_nodes(robot: str, controller: str, hardware: Mapping[str, object], tip
         robot: URDF file of the robot.
         controller: The first controller.
         hardware: Parameters of the hardware node.
-        tip_link: The robot's tip link.
+        everywhere: Parameters of all nodes that have dynamics.
     """
     # In lockstep, a busy machine slows the simulation down and does not change its result.
     parameters: dict[str, dict[str, object]] = {
-        "hardware": {"time_mode": "lockstep", "lockstep_speed_limit": 1.0, "tip_link": tip_link, **hardware},
-        "controller": {"controller": controller, "tip_link": tip_link}, "dynamics": {"tip_link": tip_link},
+        "hardware": {"time_mode": "lockstep", "lockstep_speed_limit": 1.0, **everywhere, **hardware},
+        "controller": {"controller": controller, **everywhere}, "dynamics": {**everywhere},
         "state_publisher": {}}
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(NodeProcess(node, {"robot": robot, **values}))

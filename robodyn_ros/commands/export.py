@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.law_parameters import add_set_option, given_parameters
-from robodyn_ros.commands.options import Subparsers, add_filter_option, add_options, add_robot_options, given_robot
+from robodyn_ros.commands.options import (
+    Subparsers,
+    add_filter_option,
+    add_law_ignores_option,
+    add_options,
+    add_robot_options,
+    given_robot,
+)
 from robodyn_ros.common_fields import DELAY, PERIOD, STEP, filtered_name
 from robodyn_ros.fields import Field
 
@@ -43,7 +50,9 @@ def add_commands(commands: Subparsers) -> None:
                           for field, text in ((PERIOD, f"{PERIOD.description} that default gains are for"),
                                               (DELAY, DELAY.description))))
     export.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
-                        "config/: of the plant; or adds the command interface voltage to a package of ros2_control")
+                        "config/: of the plant; known to the law or the functions; it adds the command interface "
+                        "voltage to a package of ros2_control")
+    add_law_ignores_option(export)
     export.add_argument("--function", nargs="+", metavar="NAME", help="methods of robot.dynamics(), such as "
                         "inverse_dynamics gravity mass_matrix")
     export.add_argument("--plant", action="store_true", help="the simulated robot: a step of motors, elastic joints, "
@@ -88,7 +97,7 @@ def _files(options: Namespace) -> dict[str, str]:
             ("--filter", options.filter, "a law", options.law),
             ("--set", options.set, "a law", options.law),
             ("--to ros2_control", to_ros2_control, "a law", options.law),
-            ("--actuators", options.actuators, "--plant or a law", options.plant or options.law),
+            ("--law-ignores", options.law_ignores, "a law", options.law),
             ("--period", options.period is not None, "a law", options.law),
             ("--delay", options.delay is not None, "a law", options.law),
             ("--step", options.step is not None, "--plant", options.plant),
@@ -101,6 +110,10 @@ def _files(options: Namespace) -> dict[str, str]:
     if options.law:
         options.law = filtered_name(options.law, options.filter)
     robot = given_robot(options)
+    if options.actuators:
+        robot.model.check_inertia()  # before actuators are made for no joints
+        robot = robot.with_actuators(options.actuators)
+    robot = robot.ignoring(*options.law_ignores)
     if to_ros2_control:
         return _package(options, robot)
     sources = _sources(options, robot)
@@ -111,16 +124,15 @@ def _files(options: Namespace) -> dict[str, str]:
 
 def _sources(options: Namespace, robot: Any) -> list[Any]:
     """The C sources that the options ask for."""
-    from robodyn_ros.commands.compare import simulated_plant
     from robodyn_ros.export import delay_source, dynamics_source, law_source, motion_source, plant_source
+    from robodyn_ros.simulation.plant_model import PlantModel
 
     if options.function:
         return [dynamics_source(robot, options.function, options.precision)]
     if options.plant:
-        robot.model.check_inertia()  # before actuators are made for no joints
         step = STEP.default if options.step is None else options.step
-        return [plant_source(simulated_plant(robot.model, step, options.actuators), options.precision)]
-    law = _law(options, robot, _actuators(options, robot))
+        return [plant_source(PlantModel.from_robot(robot, step), options.precision)]
+    law = _law(options, robot)
     return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision),
             delay_source(law.robot, options.precision)]
 
@@ -129,8 +141,7 @@ def _package(options: Namespace, robot: Any) -> dict[str, str]:
     """The files of a package for ros2_control."""
     from robodyn_ros.export import ros2_control_package
 
-    actuators = _actuators(options, robot)
-    return ros2_control_package(_law(options, robot, actuators), _name(options.law), actuators)
+    return ros2_control_package(_law(options, robot), _name(options.law), robot.actuators)
 
 
 def _name(law: str) -> str:
@@ -140,18 +151,9 @@ def _name(law: str) -> str:
     return prefix(law)
 
 
-def _actuators(options: Namespace, robot: Any) -> Any:
-    """The actuators of the file given; None: none was."""
-    from robodyn_ros.actuation.configuration import HardwareSettings
-
-    return HardwareSettings.named(options.actuators).joint_actuators(robot.model) if options.actuators else None
-
-
-def _law(options: Namespace, robot: Any, actuators: Any) -> Any:
+def _law(options: Namespace, robot: Any) -> Any:
     """The law with the gains for the timing, and some set anew."""
     from robodyn_ros.control.registry import make_controller
 
     robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)
-    if actuators is not None:
-        robot = robot.with_springs(actuators.springs)
     return make_controller(options.law, robot, given_parameters(options.set, [options.law], robot).get(options.law))

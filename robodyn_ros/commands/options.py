@@ -14,7 +14,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsConta
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from robodyn_ros.common_fields import DEFAULT_ROBOT, FILTER, filtered_name
+from robodyn_ros.common_fields import DEFAULT_ROBOT, FILTER, PARTS_OF_DRIVETRAINS, filtered_name
 from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field
 
@@ -76,6 +76,13 @@ def named_controllers(options: Namespace, defaults: Iterable[str] | None = None)
     named = [*options.more_controllers, *options.controllers]
     chosen = named or list(options.default_controllers if defaults is None else defaults)
     return [filtered_name(name, options.filter) for name in chosen]
+
+
+def add_law_ignores_option(parser: ArgumentParser) -> None:
+    """Add ``--law-ignores``."""
+    parser.add_argument("--law-ignores", nargs="+", choices=PARTS_OF_DRIVETRAINS, default=[], metavar="PART",
+                        help="what laws and their default gains ignore of actuators and description: rotors, friction, "
+                        "springs; all three: they know rigid links only")
 
 
 def add_filter_option(parser: ArgumentParser) -> None:

@@ -16,15 +16,21 @@ from typing import Any
 
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.law_parameters import add_set_option
-from robodyn_ros.commands.options import Subparsers, add_options, add_task_options, given_robot
+from robodyn_ros.commands.options import (
+    Subparsers,
+    add_law_ignores_option,
+    add_options,
+    add_task_options,
+    given_robot,
+)
 from robodyn_ros.commands.simulation_setup import ENGINES
 from robodyn_ros.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
 from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field
 from robodyn_ros.optional_packages import require
 
-NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "world", "driver", "engine", "period", "step",
-                  "position_noise", "velocity_noise", "set")
+NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "law_ignores", "world", "driver", "engine", "period",
+                  "step", "position_noise", "velocity_noise", "set")
 """Options of ``tune`` that a study has in its file."""
 
 ROBUST_POPULATION = 24
@@ -107,6 +113,7 @@ class _StoreGiven(_StoreAction):
 
 
 def _add_simulator_options(parser: ArgumentParser) -> None:
+    add_law_ignores_option(parser)
     parser.add_argument("--world", metavar="FILE", help="YAML file of surfaces that the robot can touch")
     parser.add_argument("--driver", metavar="NAME", help="driver of the arm, such as ur or franka, or its file "
                         "(default: one that passes efforts on)")

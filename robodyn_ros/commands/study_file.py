@@ -24,12 +24,14 @@ from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.common_fields import (
     DEFAULT_ROBOT,
     FILTER,
+    LAW_IGNORES,
     PERIOD,
     POSITION_NOISE,
     SEED,
     STEP,
     VELOCITY_NOISE,
     filtered_name,
+    ignored_parts,
 )
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.law_inputs import state_form
@@ -62,7 +64,8 @@ class StudySection:
                         "file as `robodyn tune` writes, or values by name, such as `file: reach.yaml`), `gains` "
                         "(distributions by name, such as `p` or `gains.joint1.p`) and `signals` (scripted inputs by "
                         "name: numbers, a CSV file of times and values, or these as `value` with `period` and `delay` "
-                        "[s])")
+                        "[s]) and `ignores` (parts of the actuators that the law does not know: `rotors`, `friction`, "
+                        "`springs`)")
     robot: Any = declare(DEFAULT_ROBOT, kind=object, description="a shipped robot, or a URDF file")
     complete: Any = declare(None, kind=object, description="how missing inertias are estimated, as `--complete` of "
                             "commands: `mass=35`, for example")
@@ -97,6 +100,7 @@ class _LawSection:
     parameters: Any = None
     gains: Any = None
     signals: Any = None
+    ignores: Any = None
 
 
 def read_study(path: str | Path) -> Study:
@@ -130,7 +134,7 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     robot = Robot.from_urdf(file, tip_link=found.tip_link)
     driver = None if found.driver is None else _file(found.driver, path.parent)
     plant = simulated_plant(robot.model, found.step, actuators, world, driver)
-    robot = robot.with_springs(plant.actuators.springs)
+    robot = plant.known_to(robot)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
     quantities = dict(quantity_axes(f"{where}: quantities", found.quantities, plant, motions.values()))
     study = Study(
@@ -198,17 +202,23 @@ def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path
         place = f"{where}: laws: {label}"
         found = section(_LawSection, place, values)
         name = filtered_name(str(found.controller or label), filter_name)
+        known = robot.ignoring(*_ignored(f"{place}: ignores", found.ignores))
         own = load_controller(name).Parameters()
         if isinstance(found.parameters, Mapping):
-            own = _with_values(f"{place}: parameters", found.parameters, robot, own, folder)
+            own = _with_values(f"{place}: parameters", found.parameters, known, own, folder)
         elif found.parameters is not None:
-            own = law_parameters(Path(_file(found.parameters, folder)), name, robot, own)
-        controller = make_controller(name, robot, own)
+            own = law_parameters(Path(_file(found.parameters, folder)), name, known, own)
+        controller = make_controller(name, known, own)
         if controller.follows not in (JointReference, TipReference):
             raise InputError(f"{place}: expected a law that follows joints or poses, received '{name}'")
         signals = read_signals(f"{place}: signals", found.signals, state_form(type(controller), robot.n), folder)
-        yield str(label), StudiedLaw(controller, name, dict(_gains(f"{place}: gains", found.gains, controller, robot)),
+        yield str(label), StudiedLaw(controller, name, dict(_gains(f"{place}: gains", found.gains, controller, known)),
                                      signals)
+
+
+def _ignored(where: str, given: Any) -> tuple[str, ...]:
+    names = [] if given is None else LAW_IGNORES.checked([given] if isinstance(given, str) else given, where)
+    return ignored_parts(names)
 
 
 def _gains(where: str, given: Any, controller: Any, robot: Robot) -> Iterator[tuple[str, Distribution]]:

@@ -65,7 +65,7 @@ def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> 
             raise InputError(f"tune: expected a controller that follows joints or poses, received '{name}'")
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(robot.model, offset_start(robot, motion.sample(0.0).q), options)
-    timed = robot.with_timing(options.period).with_springs(plant.actuators.springs)
+    timed = plant.known_to(robot.ignoring(*options.law_ignores)).with_timing(options.period)
     parameters = given_parameters(options.set, names, timed)
     loops = {name: ClosedLoop(make_controller(name, timed, parameters.get(name)), plant, options.period, engine)
              for name in names}

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from robodyn_ros.control.default_gains import largest_inertia
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, Unit, per_joint
 from robodyn_ros.control.sampled_loop import matrix_exponential
-from robodyn_ros.description.joint_springs import JointSprings
+from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.description.coupling import Coupling, output_shares
+from robodyn_ros.description.drivetrain import Drivetrain
 from robodyn_ros.errors import DescriptionError, InputError, list_names, suggest
 
 Array = NDArray[np.float64]
@@ -236,6 +237,8 @@ class RobotModel:
         held: Positions of the joints that the description has as moving and this model as fixed, by name; see
             ``held_joints`` [rad or m].
         couplings: Joints that several motors drive together; the armature of such a joint moves as its motor does.
+        drivetrain: In the place of armature, coupling, damping and friction of the description, see
+            `Robot.with_actuators`; None: those of the description.
 
     All arrays are read-only. Those per degree of freedom (``position_lower`` and so on) have shape (n,) and include
     the mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
@@ -255,6 +258,7 @@ class RobotModel:
     source: str = field(default="", repr=False)
     held: Mapping[str, float] = field(default_factory=dict, repr=False)
     couplings: tuple[Coupling, ...] = ()
+    drivetrain: Drivetrain | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         _protect(self, "gravity")
@@ -317,22 +321,29 @@ class RobotModel:
     @cached_property
     def damping(self) -> Array:
         """Viscous friction per degree of freedom [N m s/rad or N s/m]."""
+        if self.drivetrain is not None:
+            return read_only(self.drivetrain.viscous)
         return self._sum_per_dof(lambda joint: joint.multiplier**2 * joint.damping)
 
     @cached_property
     def friction(self) -> Array:
-        """Coulomb friction per degree of freedom [N m or N]."""
+        """Coulomb friction per degree of freedom; with a drivetrain, the dry friction at rest [N m or N]."""
+        if self.drivetrain is not None:
+            return read_only(self.drivetrain.dry)
         return self._sum_per_dof(lambda joint: abs(joint.multiplier) * joint.friction)
 
     @cached_property
     def armature(self) -> Array:
         """Rotor inertia at the output of each gear; see ``rotor_inertia`` [kg m^2 or kg]."""
+        if self.drivetrain is not None:
+            return read_only(self.drivetrain.rotor_inertia)
         return self._sum_per_dof(lambda joint: joint.multiplier**2 * joint.armature)
 
     @cached_property
     def coupling(self) -> Array | None:
         """B, positions of the gears' outputs per joint position, shape (n, n); None where B is the unit matrix."""
-        shares = output_shares(self.couplings, self.joint_names)
+        shares = (output_shares(self.couplings, self.joint_names) if self.drivetrain is None else
+                  self.drivetrain.coupling)
         return None if shares is None else read_only(shares)
 
     @cached_property
@@ -360,8 +371,13 @@ class RobotModel:
         """Positions of the joints at which the motors are at 0, shape (n,) [rad or m]."""
         return read_only(np.array([joint.motor_zero for joint in self.leaders]))
 
+    @property
+    def described(self) -> RobotModel:
+        """The robot with the drivetrain of its description."""
+        return self if self.drivetrain is None else replace(self, drivetrain=None)
+
     def with_scaled_armature(self, factors: Array) -> RobotModel:
-        """Return the robot with the armature of each joint times a factor.
+        """Return the robot with the armature of its description, of each joint, times a factor.
 
         Args:
             factors: Per degree of freedom, shape (n,).

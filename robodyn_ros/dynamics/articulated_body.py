@@ -133,7 +133,7 @@ def articulated_body_forward_dynamics(
             no inertia; or no link has a name of ``exerted``.
     """
     _check_tree(model)
-    joints = model.joints
+    joints, rotors = model.joints, np.diag(model.rotor_inertia).tolist()
     poses = joint_poses(model, q)
     twists: list[Array] = []
     drifts: list[Array] = []  # c, acceleration of the link relative to its parent at constant joint velocity
@@ -156,11 +156,11 @@ def articulated_body_forward_dynamics(
         joint = joints[index]
         axis = joint_twist(joint)
         handle = inertias[index].wrench(axis)
-        inverse = 1.0 / _moved(joint, axis @ handle)
+        inverse = 1.0 / _moved(joint, axis @ handle, rotors[joint.dof])
         surplus = tau[joint.dof] - axis @ needed[index]
         handles[index], inverses[index], surpluses[index] = handle, inverse, surplus
         if joint.parent >= 0:
-            left = inertias[index].freed(axis, handle, inverse, joint.armature)
+            left = inertias[index].freed(axis, handle, inverse, rotors[joint.dof])
             wrench = needed[index] + left.wrench(drifts[index]) + handle * (inverse * surplus)
             inertias[joint.parent] = inertias[joint.parent].joined(left.in_parent(poses[index]))
             needed[joint.parent] = needed[joint.parent] + wrench_in_parent(poses[index], wrench)
@@ -206,7 +206,7 @@ def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
         InputError: A joint moves no inertia, or shares a degree of freedom or a rotor with others.
     """
     _check_tree(model)
-    joints, poses = model.joints, common_frame(model, q).poses
+    joints, rotors, poses = model.joints, np.diag(model.rotor_inertia).tolist(), common_frame(model, q).poses
     inertias = [
         ArticulatedInertia.from_body(body.in_parent(pose))
         for body, pose in zip(regrouped_bodies(model), poses, strict=True)
@@ -216,10 +216,10 @@ def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
         joint = joints[index]
         axis = twist_in_parent(poses[index], joint_twist(joint))
         handle = inertias[index].wrench(axis)
-        inverse = 1.0 / _moved(joint, axis @ handle)
+        inverse = 1.0 / _moved(joint, axis @ handle, rotors[joint.dof])
         result[joint.dof] = np.concatenate([axis, handle * inverse, [inverse]])
         if joint.parent >= 0:
-            left = inertias[index].freed(axis, handle, inverse, joint.armature)
+            left = inertias[index].freed(axis, handle, inverse, rotors[joint.dof])
             inertias[joint.parent] = inertias[joint.parent].joined(left)
     return result
 
@@ -232,10 +232,10 @@ def _wrench_of_velocity(inertia: Inertia, twist: Array) -> Array:
     return np.concatenate([moment + cross(inertia.com, force), force])
 
 
-def _moved(joint: Joint, inertia: Array) -> Array:
+def _moved(joint: Joint, inertia: Array, rotor: float) -> Array:
     """The inertia that a joint moves, with its rotor's, if it is any."""
-    if joint.armature:
-        return inertia + joint.armature
+    if rotor:
+        return inertia + rotor
     if isinstance(inertia, Real) and inertia == 0.0:  # a number, not a traced value
         raise InputError(
             f"joint '{joint.name}' moves no inertia while the joints after it are free, so that no effort determines "

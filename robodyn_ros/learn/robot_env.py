@@ -104,7 +104,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
     stops and surfaces, the sensors, and the observation. Robots that diverge are terminated.
 
     Args:
-        robot: The robot as the policy knows it.
+        robot: The robot as the policy knows it; without actuators of its own it knows those of the plant.
         num_envs: Number of robots N.
         observations: What the policy sees: names of `OBSERVATIONS`, or scales and clips by name, see
             `ObservationLayout.from_names`.
@@ -126,7 +126,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         autoreset_mode: As Gymnasium has it: an `AutoresetMode` or its value.
 
     Attributes:
-        robot: As given.
+        robot: The robot as the policy knows it.
         plant: The simulated robot.
         observations: What the policy sees, an `ObservationLayout`.
         action: What it does, an `ActionLayout`.
@@ -152,9 +152,10 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
             raise InputError(f"environment: expected a Robot, received {type(robot).__name__}; Robot.named('arm6') is "
                              "one")
         self.num_envs = _whole(num_envs, "num_envs", MOST_ENVS)
-        self.robot, self.plant = robot, PlantModel.from_description(robot.model) if plant is None else plant
+        self.plant = PlantModel.from_robot(robot) if plant is None else plant
         if not isinstance(self.plant, PlantModel) or self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"environment: plant: expected a PlantModel with fixed steps, received {shown(plant)}")
+        self.robot = robot = self.plant.known_to(robot)
         for name, function in (("targets", targets), ("reward", reward), ("terminates", terminates)):
             if not (function is None or callable(function)):
                 raise InputError(f"{name}: expected a function, received {shown(function)}")

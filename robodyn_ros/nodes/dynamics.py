@@ -45,7 +45,7 @@ from robodyn_ros.nodes.common.messages import (
     JointOrder,
     to_field,
 )
-from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, TIP_LINK, given_robot
+from robodyn_ros.nodes.common.parameters import ACTUATORS, ROBOT_PARAMETERS, TIP_LINK, given_robot
 from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, NewestStates, PolledJointStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -56,6 +56,7 @@ Array = NDArray[np.float64]
 PARAMETERS = (
     *ROBOT_PARAMETERS,
     TIP_LINK,
+    ACTUATORS,
     Field("publish_frequency", DEFAULT_RATE, "Rate of ~/gravity_effort while joint states arrive", unit="Hz",
           structural=True, minimum=0.1, maximum=1000.0),
 )
@@ -69,6 +70,8 @@ class DynamicsNode(RobodynNode):
         self.parameters.declare(PARAMETERS)
         self._robot = given_robot(self.parameters, Robot.from_urdf, Robot.from_urdf_text,
                                   tip_link=self.parameters["tip_link"] or None)
+        if file := self.parameters["actuators"]:
+            self._robot = self._robot.with_actuators(file)
         self._robot.check_accelerations()
         self._dynamics = self._robot.dynamics()
         self._joints = JointOrder(self._robot.joint_names)

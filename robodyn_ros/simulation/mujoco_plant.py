@@ -56,7 +56,7 @@ class MujocoPlant(SimulatedRobot):
         position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m]; None: as for `Plant`.
         scene: MJCF file; empty: the robot alone, without contacts.
         actuators: One for each joint; None: ideal sources of effort.
-        friction: Of the joints; None: that of the robot's description.
+        friction: Of the joints; None: that of the robot, or else of its description.
         integrator: ``semi_implicit_euler`` or ``runge_kutta``: MuJoCo's methods Euler and RK4.
 
     Attributes:
@@ -73,8 +73,8 @@ class MujocoPlant(SimulatedRobot):
                  driver: Driver | None = None) -> None:
         self._mujoco = import_mujoco()
         self.robot = robot
-        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator,
-                                                                 driver=driver)
+        self.model = model = PlantModel.from_robot(robot, step, actuators, friction, integrator=integrator,
+                                                        driver=driver)
         if model.integrator not in (Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA):
             raise InputError(f"engine mujoco: integrator: expected {Integrator.SEMI_IMPLICIT_EULER} or "
                              f"{Integrator.RUNGE_KUTTA}, received {model.integrator}")

@@ -69,7 +69,7 @@ class Plant(SimulatedRobot):
             :func:`default_position`.
         compiled: Whether to compile the step for this robot; False: interpret it, as the reference for tests.
         actuators: One for each joint; None: ideal sources of effort.
-        friction: Of the joints; None: that of the robot's description.
+        friction: Of the joints; None: that of the robot, or else of its description.
         integrator: Method of integration, one of ``Integrator``.
         tolerance: Relative and absolute, of ``Integrator.ADAPTIVE``.
         world: Surfaces that the robot can touch; None: there are none.
@@ -92,8 +92,8 @@ class Plant(SimulatedRobot):
                  integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9,
                  world: World | None = None, driver: Driver | None = None) -> None:
         self.robot = robot
-        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator, world,
-                                                                 driver)
+        self.model = model = PlantModel.from_robot(robot, step, actuators, friction, integrator=integrator,
+                                                        world=world, driver=driver)
         self.step = step
         self.joint_names = robot.joint_names
         self.steps = 0

@@ -30,6 +30,7 @@ from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
@@ -199,6 +200,7 @@ class PlantModel:
             if not isinstance(given, kind):
                 raise InputError(f"plant: expected {kind.__name__}, received {type(given).__name__} {given!r}; "
                                  "HardwareSettings of robodyn_ros.actuation.configuration reads both from YAML")
+        object.__setattr__(self, "model", self.model.described)  # the actuators of the plant are its own
         self.actuators.check(self.model)
         apart = self.actuators.is_motor | self.actuators.is_elastic
         if (self.model.armature[apart] != 0.0).any():  # these have rotors of their own
@@ -257,11 +259,38 @@ class PlantModel:
         Raises:
             InputError: As in the class.
         """
+        model = model.described
         model.check_inertia()
         friction = Friction.from_model(model) if friction is None else friction
         return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators, friction, step,
                    integrator,  # type: ignore[arg-type]  # a name will do
                    world, Driver(DRIVERS.load(driver), model, friction) if isinstance(driver, str) else driver)
+
+    @classmethod
+    def from_robot(cls, robot: Robot, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
+                   friction: FrictionModel | None = None, **options: Any) -> Self:
+        """Make a model of a robot with its actuators and friction, also if its laws ignore them.
+
+        Args:
+            robot: The robot.
+            step: h [s].
+            actuators: One for each joint; None: those of the robot, or else ideal sources of effort.
+            friction: Of the joints; None: that of the robot, or else of its description.
+            **options: As for `from_description`.
+
+        Raises:
+            InputError: As in the class.
+        """
+        return cls.from_description(robot.model, step, robot.actuators if actuators is None else actuators,
+                                    robot.friction if friction is None else friction, **options)
+
+    def known_to(self, robot: Robot) -> Robot:
+        """Return a robot that knows the actuators and the friction of this plant, unless it has actuators itself.
+
+        Args:
+            robot: The robot as laws know it; what it ignores, see `Robot.ignoring`, stays ignored.
+        """
+        return robot.with_actuators(self.actuators, self.friction) if robot.actuators is None else robot
 
     def _check_implicit(self, there: bool, expected: str, remedy: str = "leave it out") -> None:
         """Refuse what only the semi-implicit method has, if it is there."""

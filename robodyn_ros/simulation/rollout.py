@@ -86,7 +86,7 @@ class ClosedLoop:
 
     Args:
         controller: The controller, with the parameters that are used where no others are given.
-        plant: The simulated robot; None: `PlantModel.from_description` with steps of 1 ms.
+        plant: The simulated robot; None: `PlantModel.from_robot` with steps of 1 ms.
         period: Control period, a multiple of the plant's step [s].
         engine: Steps the robot instead of the compiled plant, for example a `MujocoPlant`; the controller then runs as
             Python code beside it, and the plant is the engine's.
@@ -112,7 +112,7 @@ class ClosedLoop:
         self.period, self.engine = period, engine
         if engine is not None:
             plant = engine.model
-        self.plant = PlantModel.from_description(self.robot.model) if plant is None else plant
+        self.plant = PlantModel.from_robot(self.robot) if plant is None else plant
         if not isinstance(self.plant, PlantModel):
             raise InputError(f"rollout: plant: expected a PlantModel, received {type(plant).__name__}; "
                              "PlantModel.from_description makes one of a robot's model")
@@ -515,8 +515,9 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         trajectory: Trajectory to follow; None: hold the start.
         duration: How long [s]; None: until the trajectory ends.
         parameters: Parameters of the controller; None: the defaults, or those that the controller has.
-        plant: The simulated robot: step, motors, friction, surfaces, driver; None: the robot as it is described,
-            with ideal sources of effort. ``PlantModel.from_description(robot.model, friction=...)`` makes one.
+        plant: The simulated robot: step, motors, friction, surfaces, driver; a robot without actuators of its own
+            knows those of the plant. ``PlantModel.from_description(robot.model, friction=...)`` makes one. None:
+            `PlantModel.from_robot`.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
         signals: The controller's declared inputs by name: a value, a function of time, or a `Signal`.
@@ -570,8 +571,8 @@ def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[
 
 def _loop(robot: Robot, controller: str | Controller, parameters: Parameters | None, plant: PlantModel | None,
           varied: tuple[str, ...] = ()) -> ClosedLoop:
-    if isinstance(plant, PlantModel) and robot.springs is None:
-        robot = robot.with_springs(plant.actuators.springs)
+    if isinstance(plant, PlantModel):
+        robot = plant.known_to(robot)
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
     return ClosedLoop(made, plant, robot.timing.period, varied=varied)
 

@@ -174,9 +174,9 @@ class Study:
         scenario = beside_motion(loop, motion, on_motion=OFFSET in self.quantities, seed=self.seed,
                                  position_noise=self.position_noise, velocity_noise=self.velocity_noise,
                                  signals=law.signals)
-        return LoopDescription(self.robot.model, law.name, parameters or law.controller.parameters, self.plant,
-                               self.period, scenario, tuple(self.quantities),
-                               law.controller.robot.timing.delay)
+        known = law.controller.robot
+        return LoopDescription(known.model, law.name, parameters or law.controller.parameters, self.plant,
+                               self.period, scenario, tuple(self.quantities), known.timing.delay)
 
     def quantity_arrays(self, scenario: Scenario, values: Mapping[str, Array]) -> dict[str, Array]:
         """Return the varied quantities as arrays with a row for each sample.

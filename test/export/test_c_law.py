@@ -11,12 +11,14 @@
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from robodyn_ros import CompileError, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import array_shapes
 from robodyn_ros.control import HOLD, INTERPOLATE, JointReference, Parameters, Sampled, UpdateRate, qp
@@ -26,7 +28,6 @@ from robodyn_ros.control.laws.elastic_joint_pd import ElasticJointPD
 from robodyn_ros.control.laws.policy import PolicyParameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.state import State
-from robodyn_ros.description.joint_springs import JointSprings
 from robodyn_ros.export.c_law import law_source, settable
 from robodyn_ros.export.c_source import write_new
 from robodyn_ros.resources import robot_file
@@ -129,7 +130,7 @@ def test_a_law_in_c_gives_the_efforts_of_python(name, tmp_path):
 def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses, tmp_path):
     robot = Robot.named("arm7")
     actuators = HardwareSettings.named("hardware_elastic_arm7").joint_actuators(robot.model)
-    law, rng = make_controller(name, robot.with_springs(actuators.springs)), np.random.default_rng(6)
+    law, rng = make_controller(name, robot.with_actuators(actuators)), np.random.default_rng(6)
     in_c = InC(law, name, tmp_path)
     header = (tmp_path / "code").glob("*.h")
     text = "".join(path.read_text() for path in header)
@@ -287,7 +288,8 @@ def test_gains_are_set_within_their_ranges_and_derived_ones_are_kept(tmp_path):
 def test_a_law_that_refuses_some_gains_has_settable_ones():
     """Of elastic joints, whose gains have to fit the period; far ones would be refused."""
     robot = Robot.from_urdf(robot_file("planar_2r"))
-    robot = robot.with_springs(JointSprings(np.array([800.0, 300.0]), np.array([0.1, 0.05]), np.zeros(2)))
+    robot = robot.with_actuators(replace(JointActuators.ideal_sources(2), stiffness=np.array([800.0, 300.0]),
+                                         source_inertia=np.array([0.1, 0.05])))
     law = ElasticJointPD(robot)
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))
     assert [gain.parameter.name for gain in gains] == [

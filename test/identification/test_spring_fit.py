@@ -34,7 +34,7 @@ def recorded():
     """Time, positions of links and motors, and efforts of an arm that follows sines."""
     actuators = HardwareSettings.from_mapping({"joints": JOINTS}).joint_actuators(ROBOT.model)
     plant = Plant(ROBOT, actuators=actuators, friction=Friction([0.5, 0.3], [1.0, 0.5]))
-    law = ElasticComposite(ROBOT.with_timing(PERIOD).with_springs(actuators.springs))
+    law = ElasticComposite(ROBOT.with_timing(PERIOD).with_actuators(actuators))
     rates, phases = np.array([[1.3, 2.1], [2.9, 3.7]]), np.array([[0.0, 1.0], [2.0, 3.0]])
 
     def wanted(time):

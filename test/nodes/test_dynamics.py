@@ -70,6 +70,14 @@ def close(actual, expected):
     np.testing.assert_allclose(np.asarray(actual), np.asarray(expected).ravel(), rtol=1e-10, atol=1e-10)
 
 
+def test_the_services_know_the_rotors_of_actuators(ros):
+    robot = Robot.named("planar_2r").with_actuators("hardware_dc_motors")
+    with RosProcess("dynamics", {"robot": "planar_2r", "actuators": "hardware_dc_motors"}, "/motors") as process:
+        answer = ros.call(MassMatrix, "/motors/dynamics/mass_matrix", position=[0.3, -0.5])
+        close(answer.data, robot.dynamics(False).mass_matrix(np.array([0.3, -0.5])))
+        process.stop()
+
+
 def test_every_service_answers_what_the_textbook_says_whatever_the_order_of_names(ros):
     order = np.array([2, 0, 3, 1])
     answers = {name: ask(ros, name, order, **({"wrench_tip": WRENCH_MESSAGE} if "dynamics" in name else {}))

@@ -26,7 +26,7 @@ from robodyn_ros.control.elastic_joints import (
     inertia_of_links,
 )
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, per_joint
-from robodyn_ros.description.joint_springs import JointSprings
+from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError

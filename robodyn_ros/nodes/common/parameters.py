@@ -74,6 +74,10 @@ ROBOT_PARAMETERS = (
 TIP_LINK = Field("tip_link", "", "Link that laws, requests, external wrenches and the payload mean where none is "
                  "named; empty: the tool frame of the longest arm, see docs/urdf.md", structural=True)
 
+ACTUATORS = Field("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without "
+                  "ending, as for the node hardware: dynamics and laws know them; empty: rotors and friction are those "
+                  "of the description", structural=True)
+
 FRAME_PREFIX = Field("frame_prefix", "", "Prefix of the name of every tf frame", structural=True)
 
 

@@ -42,8 +42,6 @@ PARAMETERS = (
     Field("effort_group_joints", [""], "Order of the joints in commands of output effort_group: the parameter "
           "'joints' of that controller; one empty name: the order of the robot", structural=True),
     *DRIVER_PARAMETERS,
-    Field("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the node "
-          "hardware; for output voltage, and for the springs that laws of elastic joints know", structural=True),
 )
 
 
@@ -75,7 +73,7 @@ def command_output(node: RobodynNode, robot: Robot, gravity: GravityOfDriver) ->
         if gravity.by_driver:
             raise InputError(f"parameter 'gravity_compensation': expected '{COMMAND}', as 'output' is '{VOLTAGE}' and "
                              f"a driver that takes voltages compensates nothing; received '{DRIVER}'")
-        return VoltageOutput(node, robot, parameters["actuators"])
+        return VoltageOutput(node, robot)
     joints = [name for name in parameters["effort_group_joints"] if name]
     if kind == EFFORT_GROUP:
         return EffortGroup(node, group_order(robot.joint_names, joints), gravity.commanded)

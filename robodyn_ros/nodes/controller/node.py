@@ -24,8 +24,7 @@ from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import topic_names
-from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.common_fields import FILTER, filtered_name
+from robodyn_ros.common_fields import FILTER, LAW_IGNORES, filtered_name, ignored_parts
 from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
@@ -39,7 +38,7 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.node_thread import NodeThread
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, given_robot
+from robodyn_ros.nodes.common.parameters import ACTUATORS, FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, given_robot
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -72,6 +71,8 @@ from robodyn_ros.robot import Robot
 PARAMETERS = (
     *ROBOT_PARAMETERS,
     TIP_LINK,
+    ACTUATORS,
+    LAW_IGNORES,
     *OUTPUT_PARAMETERS,
     Field("controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to "
           "swap", suggestions=controller_names()),
@@ -124,8 +125,9 @@ class ControllerNode(RobodynNode):
         self._robot.check_accelerations()
         self.introduction = f"robot '{self._robot.name}': {self._robot.n} joints, tip link '{self._robot.tip_link}'"
         self._robot = self._robot.with_timing(*declared_timing(self.parameters))
-        actuators = HardwareSettings.named(self.parameters["actuators"]).joint_actuators(self._robot.model)
-        self._robot = self._robot.with_springs(actuators.springs)
+        if file := self.parameters["actuators"]:
+            self._robot = self._robot.with_actuators(file)
+        self._robot = self._robot.ignoring(*ignored_parts(self.parameters["law_ignores"]))
         self._joints = JointOrder(self._robot.joint_names)
         self._timeout: float = self.parameters["state_timeout"]
         self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))

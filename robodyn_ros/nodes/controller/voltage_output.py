@@ -14,7 +14,6 @@ from rclpy.node import Node
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros import topic_names
-from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.description.model import Array
@@ -29,19 +28,17 @@ class VoltageOutput:
 
     Args:
         node: The node that publishes.
-        robot: The robot.
-        file: YAML file of its actuators, or its name in config/ without ending.
+        robot: The robot, with its actuators.
 
     Raises:
-        InputError: The file cannot be used, or a joint has no motor.
+        InputError: It has no actuators, or a joint has no motor.
     """
 
-    def __init__(self, node: Node, robot: Robot, file: str) -> None:
-        if not file:
+    def __init__(self, node: Node, robot: Robot) -> None:
+        if robot.actuators is None:
             raise InputError("parameter 'output': voltage needs the motors' data: set the parameter 'actuators'")
-        actuators = HardwareSettings.named(file).joint_actuators(robot.model)
-        actuators.check_motors(robot.joint_names, f"parameter 'actuators': {file}")
-        self._voltage = compile_function(actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)},
+        robot.actuators.check_motors(robot.joint_names, "parameter 'actuators'")
+        self._voltage = compile_function(robot.actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)},
                                          name="voltage")
         self._command = VoltageCommands(name=list(robot.joint_names))
         self._publisher = node.create_publisher(VoltageCommands, topic_names.VOLTAGE_COMMANDS, CONTROL_QOS)

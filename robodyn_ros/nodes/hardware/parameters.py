@@ -116,6 +116,8 @@ PARAMETERS = (
           length=3, unit="m", minimum=-100.0, maximum=100.0),
     Field("model_error.mass", 0.0, "Excess of the simulated masses and inertias over the robot description", unit="%",
           minimum=-99.0, maximum=1e4),
+    Field("model_error.rotors", 0.0, "Excess of the simulated rotor inertias over actuators and robot description; "
+          "-100: there are none", unit="%", minimum=-100.0, maximum=1e4),
     Field("model_error.friction", 0.0, "Excess of the simulated friction over the robot description", unit="%",
           minimum=-100.0, maximum=1e4),
     Field("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
@@ -148,7 +150,8 @@ PARAMETERS = (
 )
 
 
-SURROUNDINGS = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.friction")
+SURROUNDINGS = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.rotors",
+                "model_error.friction")
 """Parameters whose change needs a new plant."""
 
 
@@ -200,6 +203,8 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Si
         InputError: A file or a value is not valid.
     """
     model = with_gravity(with_mass_error(robot.model, value("model_error.mass")), value("gravity"))
+    rotors = 1.0 + value("model_error.rotors") / 100.0
+    model = model.with_scaled_armature(np.full(model.n, rotors))
     if value("payload.mass"):
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
     settings = HardwareSettings.named(value("actuators"))
@@ -207,7 +212,7 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Si
     profile.check_rate(value("update_rate"), "parameter 'update_rate'")
     driver = Driver(profile, robot.model, friction)
     options: dict[str, Any] = {
-        "actuators": settings.joint_actuators(model),
+        "actuators": settings.joint_actuators(robot.model).with_scaled_rotors(rotors),
         "friction": friction.scaled(1.0 + value("model_error.friction") / 100.0),
         "driver": driver,
         "integrator": value("integrator"),

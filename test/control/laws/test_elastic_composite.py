@@ -15,6 +15,7 @@ import pytest
 
 from robodyn_ros import ClosedLoop, InputError, PlantModel, Robot, SimulationError, rollout
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
@@ -24,18 +25,20 @@ from robodyn_ros.trajectories import excursion
 ARM = Robot.named("arm7")
 ACTUATORS = HardwareSettings.named("hardware_elastic_arm7").joint_actuators(ARM.model)
 PLANT = PlantModel.from_description(ARM.model, actuators=ACTUATORS)
-ELASTIC = ARM.with_springs(PLANT.actuators.springs)
+ELASTIC = ARM.with_actuators(ACTUATORS)
 
 
-def errors(name):
-    done = rollout(ARM, name, excursion(ARM), plant=PLANT)
+def errors(name, *ignored):
+    done = rollout(ARM.ignoring(*ignored), name, excursion(ARM), plant=PLANT)
     return np.abs(done.reference.q - done.q).max()
 
 
-def test_the_arm_follows_where_computed_torque_swings_its_wrist():
+def test_the_arm_follows_where_computed_torque_of_rigid_links_swings_its_wrist():
+    """Computed torque that knows the inertia of the motors follows as well."""
     composite = errors("elastic_composite")
-    assert composite < 3e-3
-    assert errors("computed_torque") > 50.0 * composite and errors("elastic_joint_pd") > 5.0 * composite
+    assert composite < 3e-3 and errors("computed_torque") < 3e-3
+    assert errors("computed_torque", "rotors", "springs") > 50.0 * composite
+    assert errors("elastic_joint_pd") > 5.0 * composite
 
 
 def test_with_resting_springs_it_is_computed_torque_of_an_arm_with_motors():
@@ -45,17 +48,20 @@ def test_with_resting_springs_it_is_computed_torque_of_an_arm_with_motors():
     law, reference = ElasticComposite(ELASTIC), JointReference(q_d, v_d, a_d)
     found = law.update(State(0.0, 0.002, q, v, motor_v=v, motor_q=q, joint_torque=np.zeros(7)), reference)
     rigid = ComputedTorque(ELASTIC).update(State(0.0, 0.002, q, v), reference)
+    np.testing.assert_allclose(found, rigid)
     a = a_d + law.parameters.d * (v_d - v) + law.parameters.p * (q_d - q)
-    np.testing.assert_allclose(found, rigid + PLANT.actuators.springs.motor_inertia * a)
+    links = ComputedTorque(ELASTIC.ignoring("rotors")).update(State(0.0, 0.002, q, v), reference)
+    np.testing.assert_allclose(found, links + PLANT.actuators.springs.motor_inertia * a)
 
 
 def test_motors_in_the_description_count_once():
     described = Robot.from_urdf_text(ARM.model.description.replace("<dynamics ", '<dynamics armature="0.1" '))
-    springs = ELASTIC.springs._replace(motor_inertia=np.full(7, 0.1))
+    springs = replace(JointActuators.ideal_sources(7), stiffness=ACTUATORS.stiffness,
+                      spring_damping=ACTUATORS.spring_damping, source_inertia=np.full(7, 0.1))
     q, v = np.random.default_rng(3).normal(scale=0.5, size=(2, 7))
     state = State(0.0, 0.002, q, v, motor_v=v, motor_q=q, joint_torque=np.zeros(7))
     reference = JointReference(q + 0.1, v, np.ones(7))
-    efforts = [ElasticComposite(robot.with_springs(springs)).update(state, reference) for robot in (ARM, described)]
+    efforts = [ElasticComposite(robot.with_actuators(springs)).update(state, reference) for robot in (ARM, described)]
     assert described.model.armature.tolist() == [0.1] * 7
     np.testing.assert_allclose(*efforts)
 

@@ -28,7 +28,7 @@ from robodyn_ros.control.laws.elastic_joint_pd import (
 )
 from robodyn_ros.control.laws.pd_gravity import PDGravity
 from robodyn_ros.control.registry import make_controller
-from robodyn_ros.description.joint_springs import JointSprings
+from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.trajectories import excursion
@@ -69,7 +69,7 @@ def test_the_links_of_an_elastic_arm_rest_where_they_should_and_under_a_law_for_
 
 def test_the_default_gains_hold_an_elastic_arm():
     plant = elastic(ARM)
-    loop = ClosedLoop(ElasticJointPD(ARM.with_springs(plant.actuators.springs)), plant)
+    loop = ClosedLoop(ElasticJointPD(plant.known_to(ARM)), plant)
     done = loop.run(loop.scenario(duration=4.0, v=np.full(7, 0.1)))
     assert np.abs(done.q[-1] - done.q[0]).max() < 0.02
 

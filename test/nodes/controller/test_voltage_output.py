@@ -16,6 +16,7 @@ from ros_process import RosProcess, RosTest
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.motor_catalogue import MOTORS
+from robodyn_ros.control.default_gains import joint_gains
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.resources import robot_file
@@ -32,6 +33,10 @@ def test_voltages_move_the_arm_as_the_law_asks():
     at_a_pace_to_record = {"lockstep_speed_limit": 1.0}
     with RosTest() as ros, Rig(ros, "planar_2r", "/volts", hardware=both | at_a_pace_to_record,
                                controller=both | {"output": "voltage", "state_publish_rate": 500.0}) as rig:
+        known = Robot.named("planar_2r").with_actuators(FILE).with_timing(0.002)
+        for name, value in (("pd.gains.joint1.p", joint_gains(known)[0][0]),
+                            ("computed_torque.gains.joint1.friction", known.model.damping[0])):
+            np.testing.assert_allclose(rig.get(name), [value])
         commands = ros.record(VoltageCommands, "/volts/voltage_commands", 5000)
         ros.wait_for(lambda: commands, "voltages")
         rig.publisher.publish(trajectory([1.5], [[0.6, -0.5]]))
@@ -73,7 +78,7 @@ def test_voltages_need_a_motor_at_every_joint(parameters, words, tmp_path):
         parameters = {"actuators": str(file)}
     robot = Robot.from_urdf(robot_file(parameters.get("robot", "planar_2r")))
     with pytest.raises(InputError, match=words):
-        VoltageOutput(None, robot, parameters.get("actuators", ""))
+        VoltageOutput(None, robot.with_actuators(parameters["actuators"]) if "actuators" in parameters else robot)
 
 
 def test_a_controller_without_motors_to_command_does_not_start():

@@ -8,6 +8,7 @@
 
 """Effects of the hardware node's parameters."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,19 @@ def test_friction_error_scales_friction_of_the_actuators_file():
     assert as_described.model.friction.coulomb.min() > 0.0
     for name in ("viscous", "coulomb", "static"):
         assert getattr(wrong.model.friction, name) == pytest.approx(0.75 * getattr(as_described.model.friction, name))
+
+
+@pytest.mark.parametrize("error", [-100.0, 50.0])
+@pytest.mark.parametrize("actuators", ["", "hardware_dc_motors"])
+def test_rotors_may_be_others_than_those_that_laws_know(actuators, error):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    joints = tuple(replace(joint, armature=0.2) for joint in robot.model.joints)
+    robot = Robot(replace(robot.model, joints=joints))
+    known, wrong = (make_plant(robot, (DEFAULTS | {"actuators": actuators, "model_error.rotors": value}).get,
+                               np.zeros(2)) for value in (0.0, error))
+    rotors = [np.diag(made.model.model.rotor_inertia + made.model.actuators.rotor_inertia) for made in (known, wrong)]
+    assert (rotors[0] > 0.0).all()
+    np.testing.assert_allclose(rotors[1], (1.0 + error / 100.0) * rotors[0])
 
 
 def test_actuators_file_may_be_a_path(tmp_path):
