@@ -43,8 +43,10 @@ class ActuatorSettings:
     gear_ratio: float | None = declare(
         None, unit=Unit("-", "rad/m"), not_zero=True,
         description="Motor turns per joint turn, or motor angle per metre; negative where the motor turns the other "
-        "way; none: of the transmission of the robot's description; not for coupled joints")
-    gear_efficiency: float = declare(1.0, minimum=0.0, above=True, maximum=1.0, description="Efficiency of the gear")
+        "way; none: of the gear of the motor's data, or else of the transmission of the robot's description; not for "
+        "coupled joints")
+    gear_efficiency: float | None = declare(None, minimum=0.0, above=True, maximum=1.0, description="Efficiency of the "
+                                            "gear; none: of the motor's data")
     gear_static_loss: float = declare(0.0, minimum=0.0, maximum=1.0, description="Rise of the loss of the gear towards "
                                       "rest, as a share of the load")
     gear_inertia: float = declare(0.0, unit="kg m^2", minimum=0.0, description="Inertia of the gear at the motor's "
@@ -53,7 +55,8 @@ class ActuatorSettings:
                                         "joint at which `gear_static_loss` has fallen to 1/e")
     motor_damping: float = declare(0.0, unit="N m s/rad", minimum=0.0,
                                    description="Viscous friction at the motor's shaft")
-    motor_friction: float = declare(0.0, unit="N m", minimum=0.0, description="Coulomb friction at the motor's shaft")
+    motor_friction: float | None = declare(None, unit="N m", minimum=0.0, description="Coulomb friction at the motor's "
+                                           "shaft; none: of the motor's data")
     inductance: bool = declare(True, description="Whether the inductance of the motor is modelled")
     voltage_limit: float | None = declare(None, unit="V", minimum=0.0, above=True, description="Voltage limit of the "
                                           "amplifier; none: the motor's nominal voltage")
@@ -213,6 +216,13 @@ class HardwareSettings:
         return JointActuators(Actuators(motor, gear), **columns, **springs, cogging=cogging, torque_ripple=ripple,
                               current_loops=self._current_loops(model, motor))
 
+    def continuous_current(self, model: RobotModel) -> Array:
+        """Greatest permanent currents of the motors, NaN where none is known, shape (n,) [A]."""
+        motors = [MOTORS.load(self.actuators[joint].motor) if joint in self.actuators else None
+                  for joint in model.joint_names]
+        return np.array([np.nan if motor is None or motor.continuous_current is None else motor.continuous_current
+                         for motor in motors])
+
     def _current_loops(self, model: RobotModel, motor: DCMotor) -> CurrentLoops:
         """Return the current loops of the motors that have one."""
         rows = []
@@ -331,8 +341,9 @@ class HardwareSettings:
 
     def _rotor_wanted(self, model: RobotModel, joint: str) -> str:
         """Return the message on a motor of a joint that no inertia moves with, as far as its description says."""
-        row, ratio = self._row(model, joint, 1.0), self.actuators[joint].gear_ratio
-        what = (f'"{row["rotor_inertia"] * ratio**2:.6g}"' if ratio else
+        row = self._row(model, joint, np.nan)
+        ratio = row["gear_ratio"]
+        what = (f'"{row["rotor_inertia"] * ratio**2:.6g}"' if np.isfinite(ratio) else
                 f'"{row["rotor_inertia"]:.6g} times the square of the gear ratio"')
         return (f"{self.where}: joint '{joint}' of robot '{model.name}' moves no inertia and is held as if fixed: "
                 f"write the rotor of its motor into its description, for all programs: <dynamics armature={what}/>")
@@ -344,7 +355,7 @@ class HardwareSettings:
             return _IDEAL
         place = f"{self.where}: joint '{joint}': actuator"
         motor = MOTORS.load(found.motor, f"{place}: motor")
-        ratio = reduction if found.gear_ratio is None else found.gear_ratio
+        ratio = _first(found.gear_ratio, None if coupled else motor.gear_ratio, reduction)
         if coupled and found.gear_ratio is not None:
             raise InputError(f"{place}: gear_ratio: expected none, since the coupling of this joint has the ratio, "
                              f"received {found.gear_ratio:g}; leave it out")
@@ -359,11 +370,11 @@ class HardwareSettings:
             "back_emf_constant": motor.back_emf_constant or motor.torque_constant,
             "gear_ratio": ratio,
             "is_motor": True,
-            "efficiency": found.gear_efficiency,
+            "efficiency": _first(found.gear_efficiency, motor.gear_efficiency),
             "static_loss": found.gear_static_loss,
             "loss_velocity": found.gear_loss_velocity,
             "motor_damping": found.motor_damping,
-            "motor_friction": found.motor_friction,
+            "motor_friction": _first(found.motor_friction, motor.motor_friction),
             "voltage_limit": found.voltage_limit or motor.nominal_voltage,
             "current_limit": found.current_limit or _peak_current(place, found) or np.inf,
             "torque_limit": found.torque_limit or np.inf,
@@ -410,6 +421,11 @@ _IDEAL: dict[str, Any] = {
     "torque_constant_coefficient": 0.0, "derating_start": np.inf, "derating_end": np.inf,
 }
 """An ideal source of effort, with harmless values for its unused motor."""
+
+
+def _first(*values: float | None) -> float:
+    """Return the first value that is given."""
+    return next(value for value in values if value is not None)
 
 
 def _with_defaults(defaults: Mapping[str, Any], values: Any) -> Any:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motors by name: config/motors/ has one file for each, with the data of its data sheet."""
+"""Motors, and servos with a gear, by name: config/motors/ has a file for each, with the data of its data sheet."""
 
 from __future__ import annotations
 
@@ -45,6 +45,12 @@ class MotorFigures:
         None, unit="1/K", minimum=-0.01, maximum=0.0, description="Change of the torque constant with the temperature, "
         "relative to that at 25 degrees Celsius, by the magnets: neodymium -0.0012, samarium-cobalt -0.0003, ferrite "
         "-0.002")
+    gear_ratio: float | None = declare(None, not_zero=True, description="Ratio of a gear that is part of it, as of a "
+                                       "servo; the actuator's `gear_ratio` replaces it; none: it has no gear")
+    gear_efficiency: float = declare(1.0, minimum=0.0, above=True, maximum=1.0, description="Efficiency of this gear; "
+                                     "the actuator's replaces it")
+    motor_friction: float = declare(0.0, unit="N m", minimum=0.0, description="Coulomb friction of motor and gear at "
+                                    "the motor's shaft; the actuator's replaces it")
     winding_temperature_limit: float | None = declare(None, unit="degrees Celsius", minimum=0.0,
                                                       description="Greatest temperature of the winding")
 

@@ -33,7 +33,7 @@ def add_commands(commands: Subparsers) -> None:
     )
     check.add_argument("file", help="path of a URDF or xacro file, or name of a shipped robot")
     check.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
-                       "config/, whose elastic joints are described, too")
+                       "config/: its motors, friction and elastic joints are described, too")
     add_options(check, STEP)
     check.add_argument("--strict", action="store_true", help="refuse a robot with warnings or doubts")
     add_complete_option(check)
@@ -74,10 +74,9 @@ def run_check(options: Namespace) -> int:
         robot = Robot.from_urdf(file, strict=options.strict, tip_link=options.tip_link)
     lines, doubts = report(robot, file)
     if options.actuators is not None:
-        from robodyn_ros.commands.compare import simulated_plant
-        from robodyn_ros.commands.transmission_report import transmissions
+        from robodyn_ros.commands.actuator_report import describe_actuators
 
-        more, doubted = transmissions(simulated_plant(robot.model, options.step, options.actuators))
+        more, doubted = describe_actuators(robot, options.actuators, options.step)
         lines, doubts = [*lines, "", *more], [*doubts, *doubted]
     if options.strict and doubts:
         raise DescriptionError("\n".join([*doubts, "(an error because of --strict)"]))

@@ -108,20 +108,23 @@ def estimated(document: Document) -> Iterator[str]:
 
 
 def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
-    """Yield the limits of the moving joints, the mass that each carries up to the next, and gravity's effort.
+    """Yield limits, gravity's effort, friction and rotor of the moving joints, and the mass of each up to the next.
 
     Args:
         model: The robot.
         gravity: As of `gravity_efforts`.
     """
     width = max(map(len, ("joint", *(joint.name for joint in model.joints))))
-    row = ("{:<%d} {:<10}" % width + " {:>10}" * 6).format  # noqa: UP031 - braces
-    yield row("joint", "kind", "lower", "upper", "velocity", "effort", "gravity", "mass")
-    yield row("", "", "[rad, m]", "[rad, m]", "[rad, m/s]", "[N m, N]", "[N m, N]", "[kg]")
+    row = ("{:<%d} {:<10}" % width + " {:>10}" * 9).format  # noqa: UP031 - braces
+    yield row("joint", "kind", "lower", "upper", "velocity", "effort", "gravity", "mass", "damping", "friction",
+              "armature")
+    yield row("", "", "[rad, m]", "[rad, m]", "[rad, m/s]", "[N m, N]", "[N m, N]", "[kg]", "[N m s, …]", "[N m, N]",
+              "[kg m², kg]")
     for joint in model.joints:
         limits, leads = joint.limits, joint.name in model.joint_names
         numbers = (limits.lower, limits.upper, limits.velocity, limits.effort,
-                   gravity[joint.dof] if leads else math.nan, joint.inertia.mass)
+                   gravity[joint.dof] if leads else math.nan, joint.inertia.mass, joint.damping, joint.friction,
+                   joint.armature)
         shown = ("none" if math.isinf(x) else "" if math.isnan(x) else f"{x:.4g}" for x in numbers)
         yield row(joint.name, joint.kind if leads else "mimic", *shown)
     if model.has_inertia:

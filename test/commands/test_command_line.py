@@ -67,7 +67,7 @@ def test_check_prints_the_robot_and_its_exit_code_tells_of_findings(tmp_path, ca
     assert main(["check", str(file)]) == 1
     out = capsys.readouterr().out
     turn = next(line for line in out.splitlines() if line.startswith("turn"))
-    assert turn.split() == ["turn", "continuous", "none", "none", "none", "none", "0", "2"]
+    assert turn.split() == ["turn", "continuous", "none", "none", "none", "none", "0", "2", "0", "0", "0"]
     assert "base link base, tip link arm" in out and "warning: " in out and "triangle" in out
     assert main(["check", "--strict", str(file)]) == 2
     assert "triangle" in capsys.readouterr().err

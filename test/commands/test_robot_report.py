@@ -42,8 +42,14 @@ def test_the_tree_shows_joints_links_and_masses():
 def test_the_table_has_limits_masses_and_gravity():
     model = Robot.from_urdf_text(HAND).model
     rows = {line.split()[0]: line.split() for line in joint_table(model, np.array([7.5, 1e3]))}
-    assert rows["turn"] == ["turn", "revolute", "-1", "2", "3", "4", "7.5", "2"]
-    assert rows["right"] == ["right", "mimic", "-1", "2", "3", "4", "2"]
+    assert rows["turn"] == ["turn", "revolute", "-1", "2", "3", "4", "7.5", "2", "0", "0", "0"]
+    assert rows["right"] == ["right", "mimic", "-1", "2", "3", "4", "2", "0", "0", "0"]
+
+
+def test_the_table_has_friction_and_rotors():
+    rubs = joint("turn", "base", "arm", extra='<dynamics damping="0.5" friction="0.2" armature="0.03"/>')
+    model = Robot.from_urdf_text(robot(link("base", ""), rubs, link("arm"))).model
+    assert list(joint_table(model, np.zeros(1)))[2].split()[-3:] == ["0.5", "0.2", "0.03"]
 
 
 def test_coupled_motors_are_listed(tmp_path):
