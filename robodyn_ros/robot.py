@@ -279,6 +279,8 @@ class Robot:
         Raises:
             InputError: There is no such part.
         """
+        if parts == self.ignored:
+            return self
         other = copy(self)
         other.ignored = parts
         return other._with_known_drivetrain()

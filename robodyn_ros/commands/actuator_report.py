@@ -64,9 +64,9 @@ def drive_torque(actuators: JointActuators, current: Array) -> Array:
         current: Shape (n,) [A].
 
     Returns:
-        0 or more [N m or N].
+        0 or more, 0 for ideal sources [N m or N].
     """
-    motor = np.abs(actuators.effort_per_current) * current
+    motor = np.abs(actuators.effort_per_current) * np.where(actuators.is_motor, current, 0.0)
     return np.maximum(0.0, motor - actuators.gear_friction(motor, np.zeros(actuators.n)))
 
 
@@ -106,9 +106,9 @@ def motor_table(robot: Robot, plant: PlantModel, rated: Array) -> Iterator[str]:
     columns = (stall_torque(actuators), rated, no_load_speed(actuators), actuators.reflected_inertia,
                links_inertia(robot), known.damping, known.friction)
     width = max(len("motor of"), *map(len, robot.joint_names))
-    row = ("{:<%d}" % width + " {:>11}" * 7).format  # noqa: UP031 - braces
+    row = ("{:<%d}" % width + " {:>12}" * 7).format  # noqa: UP031 - braces
     yield row("motor of", "stall", "rated", "no load", "rotor", "links", "viscous", "dry")
-    yield row("", "[N m, N]", "[N m, N]", "[rad/s, m/s]"[:11], "[kg m², kg]", "[kg m², kg]", "[N m s, …]", "[N m, N]")
+    yield row("", "[N m, N]", "[N m, N]", "[rad/s, m/s]", "[kg m², kg]", "[kg m², kg]", "[N m s, …]", "[N m, N]")
     for name, is_motor, *numbers in zip(robot.joint_names, actuators.is_motor, *columns, strict=True):
         of_motor = ("" if np.isnan(x) else f"{x:.4g}" for x in numbers[:4])
         yield row(name, *(of_motor if is_motor else ("none", "", "", "")), *(f"{x:.4g}" for x in numbers[4:]))

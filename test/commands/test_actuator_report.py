@@ -11,6 +11,7 @@
 import numpy as np
 import pytest
 import yaml
+from urdf_parts import joint, link, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
@@ -18,7 +19,6 @@ from robodyn_ros.commands.actuator_report import describe_actuators, no_load_spe
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
-from test.urdf_parts import joint, link, robot
 
 URDF = robot(link("base", ""), joint("turn", "base", "arm", limit='<limit lower="-3" upper="3" effort="2.9" '
                                                               'velocity="4.6"/>'),
@@ -50,9 +50,11 @@ def test_stall_torque_and_speed_are_those_of_the_simulated_motor():
         plant.set_wrench("arm", [0.0, 0.0, 0.0, 0.0, 0.0, -wrench * stall_torque(actuators)[0]])
         plant.advance(FULL_VOLTAGE, 200)
         assert bool(plant.v[0] > 1e-3) is moves
-    plant = Plant(arm, actuators=actuators)
-    plant.advance(FULL_VOLTAGE, 500)
-    np.testing.assert_allclose(plant.v, no_load_speed(actuators), rtol=2e-3)
+    for share, rises in ((0.999, True), (1.001, False)):
+        plant, speed = Plant(arm, actuators=actuators), share * no_load_speed(actuators)
+        plant.set_state(v=speed)
+        plant.advance(FULL_VOLTAGE, 100)
+        assert bool(plant.v[0] > speed[0]) is rises
 
 
 @pytest.mark.parametrize(("changes", "extra", "words"), [

@@ -68,7 +68,7 @@ def test_a_robot_without_inertia_and_one_with_held_joints(tmp_path):
     file = tmp_path / "hand.urdf"
     bare = HAND.replace(INERTIAL, "")
     with_palm = bare.replace('<link name="palm">', f'<link name="palm">{INERTIAL}')
-    for urdf, shown in ((bare, "turn revolute -1 2 3 4 0"),
+    for urdf, shown in ((bare, "turn revolute -1 2 3 4 0 0 0 0"),
                         (with_palm, "held as if fixed, since no inertia moves with them: left at 0, right at 0")):
         file.write_text(urdf)
         with pytest.warns(DescriptionWarning):
