@@ -34,14 +34,16 @@ class Recorder:
     """The operations of a trace: each distinct one once, after its operands.
 
     ``typical`` has, by index, the value of each fixed scalar where the fixed inputs have their typical values.
+    ``refusal`` is why a scalar would not be a condition or a float, also where the traced function goes on after that.
     """
 
-    __slots__ = ("scalars", "table", "typical")
+    __slots__ = ("refusal", "scalars", "table", "typical")
 
     def __init__(self) -> None:
         self.scalars: list[Scalar] = []
         self.table: dict[Key, Scalar] = {}
         self.typical: dict[int, float] = {}
+        self.refusal = ""
 
     def record(self, key: Key) -> "Scalar":
         """The scalar of ``key``; recorded if it is new."""
@@ -58,6 +60,12 @@ class Recorder:
                     with np.errstate(all="ignore"):
                         self.typical[found.index] = float(op.apply(key[0], *map(np.float64, values)))
         return found
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise a CompileError, and keep it with the line that asks."""
+        frame = sys._getframe(2)
+        self.refusal = f"{reason} ({frame.f_code.co_filename}, line {frame.f_lineno})"
+        raise CompileError(reason)
 
     def clear(self) -> None:
         """Drop all scalars; they refer back to the recorder and would wait for the garbage collector."""
@@ -257,10 +265,10 @@ class Scalar:
     __pos__ = conjugate
 
     def __bool__(self) -> NoReturn:
-        raise CompileError(NO_CONDITION)
+        self.recorder.refuse(NO_CONDITION)
 
     def __float__(self) -> NoReturn:
-        raise CompileError(NO_NUMBER)
+        self.recorder.refuse(NO_NUMBER)
 
     __int__ = __index__ = __float__
 

@@ -222,6 +222,8 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
             if reason is None:
                 raise
             raise CompileError(f"{name} cannot be traced: {reason}") from error
+        if recorder.refusal:  # the function caught the error, and would do the same for all values
+            raise CompileError(f"{name} cannot be traced: {recorder.refusal}")
         return _tape(recorder, inputs, _checked_result(name, result))
     finally:
         recorder.clear()

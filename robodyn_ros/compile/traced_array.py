@@ -46,8 +46,8 @@ NO_CONDITION = (
 NO_NUMBER = (
     "a traced value was turned into a float or an int, as happens when it is stored in a float array that was made "
     "elsewhere, used as an index, or given to the math module: its value is not known while tracing. Make the array "
-    "where it is filled (np.zeros, .copy()), write np.sin, np.sqrt, np.floor in the place of math.sin, int(), and "
-    "np.where for a choice"
+    "where it is filled (np.zeros, .copy()); what lasts until the next tick belongs in the law's memory. Write np.sin, "
+    "np.sqrt, np.floor in the place of math.sin, int(), and np.where for a choice"
 )
 
 

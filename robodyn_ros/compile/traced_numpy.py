@@ -16,6 +16,7 @@ that makes a `TracedArray` in these cases. So do the functions that it calls by 
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -27,20 +28,23 @@ from robodyn_ros.compile.traced_array import TracedArray, is_traced, traced
 Function = Callable[..., Any]
 
 
-def with_traced_numpy(function: Function) -> Function:
-    """A copy of a function that can be traced as it stands in NumPy; the function itself stays as it is."""
-    return _Copies().of(function)
-
-
 _LEFT_AS_THEY_ARE = ("numpy", "scipy", "robodyn_ros.compile", "robodyn_ros.dynamics")
 """Beginnings of modules whose functions are not copied."""
 
 
-class _Copies:
-    """The copies made for a function, each once, as functions may call each other."""
+class TracedCopies:
+    """Copies of functions that can be traced as they stand in NumPy, each made once, as functions may call each other.
+
+    The functions themselves, and the variables of their modules, stay as they are. A copy prints nothing.
+
+    Attributes:
+        printing: Where copies called ``print``: files and numbers of lines.
+    """
 
     def __init__(self) -> None:
-        self._functions: dict[Function, Function] = {}
+        self._functions: dict[Function, FunctionType] = {}
+        self._originals: dict[Function, dict[str | int, Any]] = {}
+        self.printing: set[tuple[str, int]] = set()
 
     def of(self, function: Function) -> Function:
         """The copy of a function."""
@@ -48,75 +52,96 @@ class _Copies:
             return function
         if function not in self._functions:
             names = function.__globals__.copy()
-            names["__builtins__"] = vars(builtins) | {"__import__": self._imported}
+            names["__builtins__"] = vars(builtins) | {"__import__": self._imported, "print": self._print}
             cells = [(CellType(), cell) for cell in function.__closure__ or ()]
             copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__,
                                 tuple(cell for cell, _ in cells))
             copy.__kwdefaults__, self._functions[function] = function.__kwdefaults__, copy
-            for name in _names(function.__code__):
-                if name in names:
-                    names[name] = self.replaced(names[name])
-            for cell, original in cells:
-                cell.cell_contents = self.replaced(original.cell_contents)
+            self._originals[function] = {}
+            self._take_over(function)
         return self._functions[function]
+
+    def refresh(self) -> None:
+        """Let the copies see variables that were assigned to since they were made; their own assignments stay."""
+        for function in list(self._functions):
+            self._take_over(function)
+
+    def _take_over(self, function: Any) -> None:
+        """Give a copy the variables of the function that are new since the last time."""
+        copy, known = self._functions[function], self._originals[function]
+        for name in names_read(function.__code__):
+            if name in function.__globals__ and known.get(name, self) is not (value := function.__globals__[name]):
+                known[name], copy.__globals__[name] = value, self.replaced(value)
+        for place, (cell, original) in enumerate(zip(copy.__closure__ or (), function.__closure__ or (), strict=True)):
+            if known.get(place, self) is not (value := original.cell_contents):
+                known[place], cell.cell_contents = value, self.replaced(value)
 
     def replaced(self, value: Any) -> Any:
         """What a name stands for in a copy."""
         module = getattr(value, "__module__", None)
         if isinstance(value, np.ufunc) or (str(module).startswith("numpy") and callable(value)
                                            and not isinstance(value, type)):
-            return _Function(value)
+            return TracedForm(value)
         if isinstance(value, FunctionType):
             return self.of(value)
         if isinstance(value, ModuleType) or (isinstance(value, type) and hasattr(value, "law")):
-            return _Namespace(value, self)
+            return Namespace(value, self)
         return value
 
     def _imported(self, *arguments: Any, **options: Any) -> Any:
         """What an import inside a copy gives."""
         return self.replaced(__import__(*arguments, **options))
 
+    def _print(self, *arguments: Any, file: Any = None, **options: Any) -> None:
+        """What ``print`` does inside a copy."""
+        frame = sys._getframe(1)
+        self.printing.add((frame.f_code.co_filename, frame.f_lineno))
+        if file not in (None, sys.stdout, sys.stderr):
+            file.write("")  # writing files is more than printing
 
-def _names(code: CodeType) -> Iterator[str]:
+
+def names_read(code: CodeType) -> Iterator[str]:
     """Names that a function and the functions inside it read."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from names_read(constant)
 
 
-class _Namespace:
+class Namespace:
     """A module, or the class of a law, with copies of its functions."""
 
-    def __init__(self, original: Any, copies: _Copies) -> None:
+    def __init__(self, original: Any, copies: TracedCopies) -> None:
         self._original, self._copies = original, copies
 
     def __getattr__(self, name: str) -> Any:
         return self._copies.replaced(getattr(self._original, name))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Construct an instance of the original."""
         return self._original(*arguments, **options)
 
 
-class _Function:
+class TracedForm:
     """A function of NumPy that takes lists of traced values, and returns arrays that can hold them."""
 
     def __init__(self, function: Function) -> None:
-        self._function = function
+        self.function = function
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._function, name)
-        return _Function(value) if name in _METHODS else value
+        value = getattr(self.function, name)
+        return TracedForm(value) if name in _METHODS else value
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        if self._function is not np.block:  # whose lists say where its blocks are
+        """Call the function, with arrays in the place of lists of traced values."""
+        if self.function is not np.block:  # whose lists say where its blocks are
             arguments = tuple(map(_with_arrays, arguments))
-        if self._function in _CONVERSIONS and arguments and _holds_traced(arguments[0]):
+        if self.function in _CONVERSIONS and arguments and _holds_traced(arguments[0]):
             options.pop("dtype", None)
             arguments = arguments[:1]  # a second one is the type
             return np.array(arguments[0], dtype=object, ndmin=options.get("ndmin", 0)).view(TracedArray)
-        result = self._function(*arguments, **options)
-        if self._function in _FILLED and result.dtype == float:
+        result = self.function(*arguments, **options)
+        if self.function in _FILLED and result.dtype == float:
             result = result.astype(object)
         return traced(result)
 

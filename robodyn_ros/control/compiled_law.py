@@ -10,9 +10,12 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Callable
-from inspect import signature
+from contextlib import suppress
+from functools import partial
+from inspect import getattr_static, signature
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -21,14 +24,21 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.compile.records import Structure, flatten, form_of, from_numbers, to_numbers, unflatten
 from robodyn_ros.compile.tape import not_traceable
 from robodyn_ros.compile.traced_array import limited_weights
-from robodyn_ros.compile.traced_numpy import with_traced_numpy
+from robodyn_ros.compile.traced_numpy import TracedCopies
 from robodyn_ros.control.law_inputs import state_form
+from robodyn_ros.control.outer_state import OuterState
 from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.pure_law import Formula, check_pure
 from robodyn_ros.control.state import Reference, State, example_reference
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import CompileError, InputError
 from robodyn_ros.robot import Robot
+
+_logger = logging.getLogger(__name__)
+
+_KNOWN_PURE = ("robodyn_ros.control.laws.",)
+"""Beginnings of modules whose laws a test has found pure: the check takes three times as long as tracing a law."""
 
 
 class PureLaw(Protocol):
@@ -37,6 +47,8 @@ class PureLaw(Protocol):
     robot: Robot
     senses: ClassVar[tuple[str, ...]]
     Inputs: ClassVar[Any]
+    purity_verdicts: dict[Any, str]
+    printing: set[tuple[str, int]]
 
     @property
     def follows(self) -> type[Reference] | None:
@@ -99,29 +111,91 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
         packed: Its parameters; only those that are `fixed` are built in.
 
     Raises:
-        CompileError: The initial memory cannot be used; when the function is traced: the law raised, or returned
-            something else than efforts and memory of these shapes.
+        CompileError: The initial memory cannot be used; the law is no pure function, raised, or returned something
+            else than efforts and memory of these shapes.
     """
     n, name, follows = law.robot.n, type(law).__name__, law.follows
+    at_rest = state_form(type(law), n).completed(State(0.0, 0.0, np.zeros(n), np.zeros(n)))
+    outer = OuterState((law.law, type(law).initial_memory))
     try:
-        at_rest = state_form(type(law), n).completed(State(0.0, 0.0, np.zeros(n), np.zeros(n)))
-        first = initial_memory(law, at_rest)
+        with outer.kept():
+            first = initial_memory(law, at_rest)
     except Exception as error:  # whatever the code of a plugin raises
         raise CompileError(_reason(name, error)) from error
     example = example_reference(follows, n)
-    formulas, function = law.robot.formula_module, with_traced_numpy(law.law)
-    dynamics = InlineDynamics(law.robot.model, formulas)
+    _check_pure(law, packed, example, first, at_rest)
+    function = _traced_law(law, packed)
 
-    def traced_law(values: Array, state: State, reference: Any, memory: Any, model: RobotModel | None = None
-                   ) -> tuple[Any, Any]:
+    def traced_law(*arguments: Any, **options: Any) -> tuple[Any, Any]:
+        with outer.kept():
+            law.initial_memory(at_rest)  # which may compute constants that the law reads
+            return function(TracedCopies(), InlineDynamics, *arguments, **options)
+
+    return TraceableLaw(traced_law, example, first)
+
+
+def _traced_law(law: PureLaw, packed: PackedParameters) -> Callable[..., tuple[Any, Any]]:
+    """A law as `TraceableLaw.function`, given before its arguments what copies the law, and the class of dynamics."""
+    name, formulas = type(law).__name__, law.robot.formula_module
+
+    def traced_law(copies: TracedCopies, dynamics: type[InlineDynamics], values: Array, state: State, reference: Any,
+                   memory: Any, model: RobotModel | None = None) -> tuple[Any, Any]:
         try:
-            own = dynamics if model is None else InlineDynamics(model, formulas)
+            own = dynamics(law.robot.model if model is None else model, formulas)
             with limited_weights(state.q, values):
-                return called(law, own, packed.unpack(values), state, reference, memory, function)
+                return called(law, own, packed.unpack(_read_only(values)), _read_only(state), _read_only(reference),
+                              _read_only(memory), copies.of(law.law))
         except Exception as error:
             raise CompileError(_reason(name, error)) from error
 
-    return TraceableLaw(traced_law, example, first)
+    return traced_law
+
+
+def _read_only(value: Any) -> Any:
+    """An array or a record with arrays that a law can no more write to than those that it gets in Python."""
+    if isinstance(value, np.ndarray):
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    form = form_of(value, shapes=False)
+    if not isinstance(form, Structure):
+        return value
+    return unflatten(form, map(_read_only, flatten(form, value, "arguments")))
+
+
+def _check_pure(law: PureLaw, packed: PackedParameters, example: Any, first: Any, at_rest: State) -> None:
+    """Refuse a law that is no pure function, see `pure_law`; what was found is kept with the law."""
+    if type(law).__module__.startswith(_KNOWN_PURE):
+        return
+    verdicts = law.purity_verdicts
+    refused = next(filter(None, verdicts.values()), "")  # running by now as Python code, whose variables are in use
+    if not refused and packed.fixed not in verdicts:
+        verdicts[packed.fixed] = ""
+        function, elsewhere = _traced_law(law, packed), at_rest._replace(q=at_rest.q + 0.1, v=at_rest.v + 0.1)
+
+        def made(copies: TracedCopies, dynamics: type[InlineDynamics]) -> Formula:
+            return _of_arrays(law, packed, TraceableLaw(partial(function, copies, dynamics), example, first))
+
+        def begin(away: bool) -> None:
+            with suppress(Exception):  # it need not begin anywhere
+                law.initial_memory(elsewhere if away else at_rest)
+
+        try:
+            if not isinstance(getattr_static(type(law), "law"), staticmethod):
+                raise CompileError(f"{type(law).__name__}.law: expected @staticmethod above it; it could keep values "
+                                   "in self, which compiled code would not see change")
+            printing = check_pure(type(law).__name__, (law.law, type(law).initial_memory), made, begin)
+        except CompileError as error:
+            verdicts[packed.fixed] = str(error)
+            raise
+        if printing and not law.printing:
+            file, line = min(printing)
+            _logger.warning(f"{type(law).__name__}.law is compiled, and compiled code prints nothing: in the control "
+                            "loop, print shows the numbers of the first tick; numbers of every tick belong in the "
+                            f"memory, where memory_names() shows them ({file}, line {line})")
+        law.printing = printing
+    if refused:
+        raise CompileError(refused)
 
 
 def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
@@ -141,7 +215,7 @@ def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
     return compile_function(function, shapes, name=type(law).__name__, reproducible=True).call
 
 
-def law_of_arrays(law: PureLaw, packed: PackedParameters) -> tuple[Callable[..., Array], dict[str, tuple[int, ...]]]:
+def law_of_arrays(law: PureLaw, packed: PackedParameters) -> Formula:
     """Make a law and the dynamics of its robot a function of arrays.
 
     Args:
@@ -157,7 +231,12 @@ def law_of_arrays(law: PureLaw, packed: PackedParameters) -> tuple[Callable[...,
     Raises:
         CompileError: As `traceable`.
     """
-    answer, n = traceable(law, packed), law.robot.n
+    return _of_arrays(law, packed, traceable(law, packed))
+
+
+def _of_arrays(law: PureLaw, packed: PackedParameters, answer: TraceableLaw) -> Formula:
+    """The function of `law_of_arrays` and the shapes of its arguments."""
+    n = law.robot.n
     form = state_form(type(law), n)
     reference: Any = type(answer.reference)
     shapes: dict[str, tuple[int, ...]] = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)} | form.shapes
@@ -172,6 +251,7 @@ def law_of_arrays(law: PureLaw, packed: PackedParameters) -> tuple[Callable[...,
                                          reference(*desired) if desired else None, memory_of(answer.memory, numbers))
         return np.concatenate([effort, memory_numbers(memory)])
 
+    on_arrays.__name__ = f"{type(law).__name__}.law"
     return on_arrays, shapes
 
 
@@ -278,4 +358,6 @@ def _reason(name: str, error: Exception) -> str:
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" ({lines[0].filename}, line {lines[0].lineno}: {lines[0].line})" if lines else ""
     said = not_traceable(error) or f"{type(error).__name__}: {error}"
+    if "read-only" in str(error):
+        said += "; a law cannot write to its arguments: take a copy, or write a = a + b in the place of a += b"
     return f"{name}.law: {said}{place}"

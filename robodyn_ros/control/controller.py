@@ -35,7 +35,9 @@ from robodyn_ros.control.compiled_law import (
     memory_of,
 )
 from robodyn_ros.control.law_inputs import state_form
+from robodyn_ros.control.outer_state import OuterState
 from robodyn_ros.control.parameters import Parameters as AnyParameters
+from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State, own_inputs
 from robodyn_ros.control.update_rate import UpdateRate, check_rates
 from robodyn_ros.description.model import Array, read_only
@@ -154,7 +156,12 @@ class Law(Controller, Generic[P, R, M]):
     none) and of its memory (None if it has none): the attributes `Parameters` and `follows` are taken from there.
 
     `update` compiles the law at its first call, and again when a parameter changes that is no float. A law that cannot
-    be compiled runs as Python code; `uncompiled_reason` says why.
+    be compiled, or that is no pure function, runs as Python code; `uncompiled_reason` says why.
+
+    Attributes:
+        purity_verdicts: Why the law is no pure function, by the parameters that are built in; empty text if it is one.
+        printing: Where its code prints: files and numbers of lines. Compiled code prints nothing, so the first
+            `update` with new parameters runs the Python code, too.
     """
 
     parameters: P
@@ -177,6 +184,8 @@ class Law(Controller, Generic[P, R, M]):
         self.memory_numbers: Array = np.zeros(0)
         form = state_form(type(self), robot.n)
         self._state_form = form if form.shapes else None  # of what the law reads beside joints and wrench
+        self.purity_verdicts: dict[Any, str] = {}  # by PackedParameters.fixed
+        self.printing: set[tuple[str, int]] = set()
         self._first_memory: Any = None
         self._active = False
         self._clock = np.zeros(2)
@@ -256,6 +265,8 @@ class Law(Controller, Generic[P, R, M]):
             kernel = self._kernels[self._packed.fixed]
             self._kernel = None if isinstance(kernel, str) else kernel
             self._kernel_parameters = self.parameters
+            if self.printing and self._kernel is not None:  # numbers of this tick: compiled code prints nothing
+                self._call_as_written(state, reference)
         if self._kernel is None:
             return self._update_uncompiled(state, reference)
         clock = self._clock
@@ -293,26 +304,35 @@ class Law(Controller, Generic[P, R, M]):
             state: Where it begins.
 
         Returns:
-            Takes a state and a reference, returns efforts, shape (n,) [N m or N]. The law's own memory stays as it is.
+            Takes a state and a reference, returns efforts, shape (n,) [N m or N]. The law's own memory stays as it is,
+            and so do the variables of its module. Raises `PluginError` where the law, as Python code, fails.
         """
         packed, n = self.prepare(parameters), self.robot.n
         memory = initial_memory(self, self._completed(state))
-        kernel = self._kernels[packed.fixed]
+        kernel, outer = self._kernels[packed.fixed], OuterState((self.law, type(self).initial_memory))
 
         def answer(state: State, reference: Any) -> Array:
             state = self._completed(state)
             if isinstance(kernel, str):
-                effort, _ = called(self, self.dynamics, parameters, state, reference, memory)
+                try:
+                    with outer.kept():
+                        effort, _ = called(self, self.dynamics, parameters, *own_inputs(state, reference), memory)
+                except FAULTS as error:
+                    raise plugin_error(f"{type(self).__name__} fails", error) from error
                 return np.asarray(effort, dtype=np.float64)
             clock = np.array([state.time, state.period])
             return kernel(clock, *self._sensed(state), *(reference or ()), packed.values, memory_numbers(memory))[:n]
 
         return answer
 
-    def _update_uncompiled(self, state: State, reference: Any) -> Array:
+    def _call_as_written(self, state: State, reference: Any) -> tuple[Array, Any]:
+        """Efforts and next memory, by the law's Python code."""
         memory = memory_of(self._first_memory, read_only(self.memory_numbers))
         inputs = own_inputs(self._completed(state), reference)
-        effort, memory = called(self, self.dynamics, self.parameters, *inputs, memory)
+        return called(self, self.dynamics, self.parameters, *inputs, memory)
+
+    def _update_uncompiled(self, state: State, reference: Any) -> Array:
+        effort, memory = self._call_as_written(state, reference)
         self.memory_numbers = np.array(memory_numbers(memory), dtype=np.float64)
         return np.array(effort, dtype=np.float64)
 

@@ -87,10 +87,15 @@ def describe(error: BaseException) -> str:
         return "an exception that cannot be described"
 
 
-def place_of(frame: FrameType | None) -> str:
-    """Return the plugin's file, line and code at which a thread stands; empty if it is in no plugin."""
+def place_of(frame: FrameType | None, outermost: FrameType | None = None) -> str:
+    """Return the plugin's file, line and code at which a thread stands; empty if it is in no plugin.
+
+    Args:
+        frame: Of the thread.
+        outermost: Frame from which on the thread is looked at; None: from the first.
+    """
     lines: list[_Line] = []
-    while frame is not None:
+    while frame is not outermost and frame is not None:
         lines.insert(0, _Line(frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
     return _place(lines)

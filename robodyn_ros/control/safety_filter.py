@@ -544,7 +544,9 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
                          "cannot be compiled")
     own, takes_memory = law_class.law, len(signature(law_class.law).parameters) > 4
 
-    class FilteredParameters(law_class.Parameters, SafetyParameters):  # type: ignore[misc, name-defined]
+    own_parameters = () if law_class.Parameters is Parameters else (law_class.Parameters,)
+
+    class FilteredParameters(*own_parameters, SafetyParameters):  # type: ignore[misc]
         """Parameters of the law and of its filter."""
 
         def __reduce__(self) -> Any:
