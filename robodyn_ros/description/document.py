@@ -19,14 +19,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from lxml import etree
 
 from robodyn_ros.bounded_files import LARGEST_URDF, expand, is_pipe_of_shell, read_file
 from robodyn_ros.checks import Range
 from robodyn_ros.description import ranges
-from robodyn_ros.description.joint_and_link_elements import as_number
+from robodyn_ros.description.joint_and_link_elements import UNIT_TOLERANCE, as_number, read_numbers
 from robodyn_ros.description.report import TEXT, Report, label, tag_of
 from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
+from robodyn_ros.mjcf.urdf_text import roll_pitch_yaw
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot_sources import source_of
 
@@ -161,6 +163,7 @@ def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     root, text = _parse(data, report)
     _check_root(root, report)
     _check_elements(root, report)
+    _replace_quaternions(root, report)
     links = _by_name(root, "link", report)
     joints = _by_name(root, "joint", report)
     for tag, found, most in (("link", links, ranges.MOST_LINKS), ("joint", joints, ranges.MOST_LINKS)):
@@ -281,6 +284,38 @@ def _check_root(root: etree._Element, report: Report) -> None:
     if not root.get("name"):
         report.warn(root, "the robot has no name", 'taken as "robot"; give <robot> an attribute name="..."')
         root.set("name", "robot")
+
+
+def _replace_quaternions(root: etree._Element, report: Report) -> None:
+    """Replace each ``quat_xyzw`` of an origin, which URDF has since version 1.1, by the ``rpy`` of the same rotation.
+
+    As urdfdom does, an older file's quaternions are ignored with a warning, and an origin may not have both.
+    """
+    origins = root.xpath(".//origin[@quat_xyzw]")
+    if not origins:
+        return
+    from scipy.spatial.transform import Rotation  # its import takes longer than reading most files
+
+    old = as_number(root.get("version", "1.0")) < 1.1
+    for origin in origins:
+        if old:
+            report.warn(origin, f'quat_xyzw is read since URDF 1.1, and this file has version '
+                        f'{root.get("version", "1.0")}', 'ignored, as ROS does; write <robot version="1.1">')
+        elif "rpy" in origin.attrib:
+            raise report.error(origin, "it has both rpy and quat_xyzw", "remove one of them")
+        else:
+            _check_numbers(origin, ((".", "quat_xyzw", 4, "", ranges.AXIS),), report)
+            quaternion = read_numbers(origin, "quat_xyzw")
+            length = float(np.linalg.norm(quaternion))
+            if length == 0.0:
+                raise report.error(origin, "its quaternion is zero and has no direction",
+                                   'give a unit quaternion, e.g. quat_xyzw="0 0 0 1"')
+            if abs(length - 1.0) > UNIT_TOLERANCE:
+                report.warn(origin, f"its quaternion has length {length:.6g} instead of 1",
+                            "it is normalised; write a unit quaternion")
+            rotation = Rotation.from_quat(quaternion).as_matrix()
+            origin.set("rpy", " ".join(map(repr, roll_pitch_yaw(rotation).tolist())))
+        del origin.attrib["quat_xyzw"]
 
 
 def _check_elements(root: etree._Element, report: Report) -> None:

@@ -21,8 +21,8 @@ from robodyn_ros.description.ranges import NO_LIMIT
 from robodyn_ros.description.report import Report
 from robodyn_ros.mjcf import UNLIMITED
 
-_UNIT_TOLERANCE = 1e-3
-"""Axes written with three digits, such as 0.707 0.707 0, pass as unit vectors."""
+UNIT_TOLERANCE = 1e-3
+"""Axes and quaternions written with three digits, such as 0.707 0.707 0, pass as unit vectors."""
 
 _INERTIA_TOLERANCE = 1e-6
 """Relative tolerance of principal moments, for the few digits of published values."""
@@ -117,7 +117,7 @@ def read_axis(element: etree._Element, report: Report) -> Array:
         raise report.error(element, "the axis is zero and has no direction", 'give a unit vector, e.g. xyz="0 0 1"')
     axis = given / largest  # squares of tiny components would underflow
     length = largest * float(np.linalg.norm(axis))
-    if abs(length - 1.0) > _UNIT_TOLERANCE:
+    if abs(length - 1.0) > UNIT_TOLERANCE:
         report.warn(element, f"the axis has length {length:.6g} instead of 1", "it is normalised; write a unit vector")
     return axis / np.linalg.norm(axis)
 

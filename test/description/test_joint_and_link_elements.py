@@ -15,6 +15,7 @@ from urdf_parts import INERTIA, LIMIT, joint, link, load_with_warnings, one_join
 from robodyn_ros.description.joint_and_link_elements import snap, snap_pose
 from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import DescriptionError
+from robodyn_ros.textbook.quaternions import rotation_from_quaternion
 
 
 def refusal(xml: str) -> str:
@@ -227,3 +228,42 @@ def test_inertia_without_mass(content):
 def test_a_massless_link_is_fine_where_something_heavier_follows():
     massless = robot(link("a"), link("b", ""), link("c"), joint("j", "a", "b"), joint("k", "b", "c", axis="1 0 0"))
     assert load_urdf_text(massless, strict=True).joints[0].inertia.mass == 0.0
+
+
+TURNED = '<origin xyz="0 0 0.5" quat_xyzw="{}"/>'
+
+
+def version(text: str, number: str) -> str:
+    return text.replace("<robot ", f'<robot version="{number}" ')
+
+
+@pytest.mark.parametrize("quaternion", [(0.1, -0.5, 0.3, 0.8), (0.5, 0.5, 0.5, 0.5), (0, 0.70710678118654757, 0,
+                                                                                      0.70710678118654757)])
+def test_an_origin_turns_by_its_quaternion(quaternion):
+    unit = np.divide(quaternion, np.linalg.norm(quaternion))
+    text = one_joint(inertial(origin=TURNED.format("1 0 0 0")), origin=TURNED.format(" ".join(map(repr, unit.tolist()))))
+    model = load_urdf_text(version(text, "1.1"), strict=True)
+    wanted = rotation_from_quaternion(unit)
+    np.testing.assert_allclose(model.joints[0].pose_parent_link[:3, :3], wanted, atol=1e-14)
+    np.testing.assert_allclose(model.joints[0].inertia.rotational, np.diag([0.02, 0.03, 0.04]), atol=1e-17)
+
+
+@pytest.mark.parametrize("number, origin, said", [
+    ("1.0", TURNED.format("0 0 1 0"), "quat_xyzw is read since URDF 1.1, and this file has version 1.0; ignored"),
+    ("1.1", TURNED.format("0 0 2 0"), "its quaternion has length 2 instead of 1; it is normalised"),
+])
+def test_a_doubtful_quaternion_is_a_warning(number, origin, said):
+    model, messages = load_with_warnings(version(one_joint(origin=origin), number))
+    assert said in only(messages)
+    turned = np.diag([-1.0, -1.0, 1.0]) if number == "1.1" else np.eye(3)
+    np.testing.assert_allclose(model.joints[0].pose_parent_link[:3, :3], turned, atol=1e-15)
+
+
+@pytest.mark.parametrize("origin, said", [
+    (TURNED.format("0 0 0 0"), "its quaternion is zero and has no direction"),
+    (TURNED.format("0 0 1"), 'quat_xyzw="0 0 1" is not 4 finite numbers'),
+    (TURNED.format("0 0 nan 1"), 'quat_xyzw="0 0 nan 1" is not 4 finite numbers'),
+    ('<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>', "it has both rpy and quat_xyzw; remove one of them"),
+])
+def test_a_wrong_quaternion_is_refused(origin, said):
+    assert said in refusal(version(one_joint(origin=origin), "1.2"))
