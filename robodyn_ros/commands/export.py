@@ -133,8 +133,9 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
         step = STEP.default if options.step is None else options.step
         return [plant_source(PlantModel.from_robot(robot, step), options.precision)]
     law = _law(options, robot)
-    return [law_source(law, _name(options.law), options.precision), motion_source(robot, options.precision),
-            delay_source(law.robot, options.precision)]
+    name = _name(options.law)
+    return [law_source(law, name, options.precision), motion_source(robot, options.precision, name),
+            delay_source(law.robot, options.precision, name)]
 
 
 def _package(options: Namespace, robot: Any) -> dict[str, str]:

@@ -6,9 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Functions with loops as C99."""
+"""Functions with loops as C99; their names are also names of C++."""
 
 import ast
+import re
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,22 @@ from typing import Any
 from robodyn_ros.compile.loops import COMPARE, LoopFunction, Value, functions_of
 
 _INFIX = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "/"}
+
+_KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
+    "consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double "
+    "dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace "
+    "new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
+    "throw true try typedef typeid typename union unsigned using virtual void volatile "
+    "wchar_t while xor xor_eq".split())
+"""Of C and C++."""
+
+
+def identifier(name: str) -> str:
+    """A name of C and C++ that is close to another name: letters, digits, single underscores; none is reserved."""
+    found = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_")
+    return f"n_{found}".rstrip("_") if not found or found[0].isdigit() or found in _KEYWORDS else found
 
 
 def c_functions(function: Callable[..., Any], prefix: str, real: str, number: Callable[[float], str]) -> list[str]:
@@ -39,15 +56,16 @@ class _CFunction(LoopFunction):
         self._c = {"int": "int", "float": real, "bool": "int", "Array": f"{real} *", "None": "void"}
 
     def text(self) -> str:
-        given = ", ".join(f"{self._c[kind]}{'' if kind == 'Array' else ' '}{name}"
-                          for name, kind in self._arguments.items())
+        given = ", ".join(self._declared(name, kind) for name, kind in self._arguments.items())
         self._depth = 1
         self._body()
-        own = [f"    {self._c[kind]}{'' if kind == 'Array' else ' '}{name};" for name, kind in self.kinds.items()
-               if name not in self._arguments]
+        own = [f"    {self._declared(name, kind)};" for name, kind in self.kinds.items() if name not in self._arguments]
         head = textwrap.fill(f"static {self._c[self._result]} {self._prefix}{self._node.name}({given})", 110,
                              subsequent_indent="    ")
         return "\n".join([head, "{", *own, *self.lines, "}"])
+
+    def _declared(self, name: str, kind: str) -> str:
+        return f"{self._c[kind]}{'' if kind == 'Array' else ' '}{identifier(name)}"
 
     def _number(self, value: float) -> str:
         return self._written(value)
@@ -56,7 +74,7 @@ class _CFunction(LoopFunction):
         self.lines.append("    " * self._depth + text)
 
     def _read(self, name: str) -> str:
-        return name
+        return identifier(name)
 
     def _from(self, array: str, place: str) -> str:
         return f"({array} + {place})"
@@ -109,7 +127,8 @@ class _CFunction(LoopFunction):
             set_before.add(ast.unparse(target))
 
     def _for(self, name: str, first: Value, end: Value, body: list[ast.stmt]) -> None:
-        self._line(f"for ({name} = {first[1]}; {name} < {end[1]}; {name}++) {{")
+        counter = identifier(name)
+        self._line(f"for ({counter} = {first[1]}; {counter} < {end[1]}; {counter}++) {{")
         self._block(body)
         self._line("}")
 

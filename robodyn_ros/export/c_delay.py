@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.compile import trace
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.control import calming, default_gains
 from robodyn_ros.control.state_prediction import prediction_step
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
-from robodyn_ros.export.c_function import PRECISIONS, CFunction, identifier, literal, row
+from robodyn_ros.export.c_function import PRECISIONS, CFunction, literal, row
 from robodyn_ros.export.c_motion import filled, template
-from robodyn_ros.export.c_source import CSource, assembled
+from robodyn_ros.export.c_source import CSource, assembled, renamed_for_linker
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import LoopTiming
 
@@ -38,12 +39,13 @@ _DELAYS = (*range(16), 23, 31, 47, 63, 127, 255)
 """Delays of the table; between them the damping is interpolated [control periods]."""
 
 
-def delay_source(robot: Robot, precision: str = "double") -> CSource:
+def delay_source(robot: Robot, precision: str = "double", law: str = "") -> CSource:
     """Write the prediction of states over a delay, and the damping in steps.
 
     Args:
         robot: The robot, whose `timing` is that of the loop.
         precision: ``double`` or ``float``.
+        law: Name of the law beside which this will be, for names in object files.
 
     Returns:
         C99 that allocates nothing; the caller owns both structs.
@@ -68,7 +70,8 @@ def delay_source(robot: Robot, precision: str = "double") -> CSource:
         "dampings": ",\n    ".join(f"{{{row(each, precision)}}}" for each in dampings),
         "shares": row(shares, precision)}
     texts = [filled(template(f"delay.{kind}.in"), values).rstrip() for kind in ("h", "c")]
-    return assembled(f"{prefix}_delay", robot.model, [texts[0]], [*bodies, texts[1]], written, precision)
+    links = [renamed_for_linker(prefix, identifier(law), texts[0])] if law else []
+    return assembled(f"{prefix}_delay", robot.model, [*links, texts[0]], [*bodies, texts[1]], written, precision)
 
 
 def _formulas(robot: Robot, prefix: str) -> list[CFunction]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from robodyn_ros.compile import Tape
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.loops_in_c import c_functions
+from robodyn_ros.compile.loops_in_c import c_functions, identifier
 from robodyn_ros.compile.quadratic_program import Sizes, solve_program
 from robodyn_ros.compile.records import Shape
 from robodyn_ros.description.model import Array
@@ -43,23 +43,6 @@ _HELPERS = {
     op.SIGN: ("sign", "a", "return a != a ? a : ({real})((a > 0) - (a < 0));"),
 }
 """Functions that C lacks: name, arguments, body. NaN stays NaN, as in Python."""
-
-_KEYWORDS = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
-    "consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double "
-    "dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace "
-    "new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
-    "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
-    "throw true try typedef typeid typename union unsigned using virtual void volatile "
-    "wchar_t while xor xor_eq".split())
-"""Of C and C++."""
-
-
-def identifier(name: str) -> str:
-    """A name of C and C++ that is close to another name: letters, digits, single underscores; none is reserved."""
-    found = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_")
-    return f"n_{found}".rstrip("_") if not found or found[0].isdigit() or found in _KEYWORDS else found
-
 
 def check_distinct(names: Iterable[str], what: str) -> None:
     """Check that names are distinct in C.

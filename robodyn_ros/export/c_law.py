@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.compile import trace
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.compile.records import Shape, Structure, array_shapes, flatten, form_of
 from robodyn_ros.control.compiled_law import PackedParameters, law_of_arrays
 from robodyn_ros.control.controller import Law
@@ -25,7 +26,7 @@ from robodyn_ros.control.parameters import FlatParameter, Parameters
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.export.c_function import CFunction, check_distinct, identifier, row
+from robodyn_ros.export.c_function import CFunction, check_distinct, row
 from robodyn_ros.export.c_source import CSource, assembled, comment
 from robodyn_ros.robot import Robot
 
@@ -158,13 +159,15 @@ def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: Packe
             f"    {_gain_name(prefix, gain)},{_about(gain.parameter)}" for gain in gains)
         yield comment(["Gains that set_gain takes."]) + f"\nenum {prefix}_gain {{\n{rows}\n    {prefix}_GAINS\n}};"
     fixed = [f"{name}={value!r}" for name, value in packed.fixed.fixed if value is not None]
-    yield comment([f"Begin at a state, with the gains of the export{' and ' + ', '.join(fixed) if fixed else ''}."]) + (
-        f"\nvoid {prefix}_init({prefix} *law, const {prefix}_state *state);")
+    begun = "0, or -1 where the memory would not be finite: begin again at a state of numbers."
+    yield comment([f"Begin at a state, with the gains of the export{' and ' + ', '.join(fixed) if fixed else ''}: {begun}"
+                   ]) + f"\nint {prefix}_init({prefix} *law, const {prefix}_state *state);"
     if gains:
         yield comment(["Set a gain; 0, or -1 and no change if the gain is unknown or the value out of its range."]) + (
             f"\nint {prefix}_set_gain({prefix} *law, int gain, {real} value);")
     yield comment([f"One tick: efforts of the joints {', '.join(robot.joint_names)} [N m or N]. They are not limited "
-                   "here."]) + f"\n{_tick(prefix, real, n, fields)};"
+                   "here. 0, or -1 where an effort or the memory would not be finite: the efforts are 0, and the memory "
+                   "stays as it was."]) + f"\n{_tick(prefix, real, n, fields)};"
 
 
 def _functions(prefix: str, real: str, n: int, values: Array, gains: list[SettableGain], m: int,
@@ -172,8 +175,14 @@ def _functions(prefix: str, real: str, n: int, values: Array, gains: list[Settab
     of_state = [f"state->{name}" for name in ("q", "v", "wrench_tip", *sensed)]
     # Assigned as a whole: GCC 12 copies a table element by element wrongly with AVX-512.
     first = [f"    static const {prefix} given = {{.parameters = {{{row(values, real)}}}}};", "    *law = given;"]
-    last = f"    {prefix}_begin({', '.join([*of_state[:2], *of_state[3:]])}, law->memory);" if m else "    (void)state;"
-    yield "\n".join([f"void {prefix}_init({prefix} *law, const {prefix}_state *state)", "{", *first, last, "}"])
+    last = [f"    {prefix}_begin({', '.join([*of_state[:2], *of_state[3:]])}, law->memory);",
+            f"    if (!{prefix}_is_finite(law->memory, {m})) {{", "        *law = given;", "        return -1;", "    }"
+            ] if m else ["    (void)state;"]
+    yield "\n".join([f"static int {prefix}_is_finite(const {real} *values, int count)", "{", "    int i;",
+                     "    for (i = 0; i < count; i++) {", "        if (values[i] - values[i] != 0)", "            return 0;",
+                     "    }", "    return 1;", "}"])
+    yield "\n".join([f"int {prefix}_init({prefix} *law, const {prefix}_state *state)", "{", *first, *last,
+                     "    return 0;", "}"])
     if gains:
         count = len(gains)
         tables = [f"    static const {kind} {name}[{count}] = {{{row}}};" for kind, name, row in (
@@ -186,15 +195,18 @@ def _functions(prefix: str, real: str, n: int, values: Array, gains: list[Settab
     given = ["clock", *of_state, *(f"reference->{name}" for name in fields),
              "law->parameters", "law->memory" if m else "none", "effort", *(["next"] if m else [])]
     body = [f"    const {real} clock[2] = {{state->time, state->period}};"]
-    body += [f"    {real} next[{m}];", "    int i;"] if m else [f"    static const {real} none[1] = {{0}};"]
-    body.append(f"    {prefix}_formula({', '.join(given)});")
+    body += [f"    {real} next[{m}];"] if m else [f"    static const {real} none[1] = {{0}};"]
+    finite = f"{prefix}_is_finite(effort, {n})" + (f" && {prefix}_is_finite(next, {m})" if m else "")
+    body += ["    int i;", f"    {prefix}_formula({', '.join(given)});", f"    if (!({finite})) {{",
+             f"        for (i = 0; i < {n}; i++) {{ effort[i] = 0; }}", "        return -1;", "    }"]
     body += [f"    for (i = 0; i < {m}; i++) {{ law->memory[i] = next[i]; }}"] if m else []
+    body.append("    return 0;")
     yield "\n".join([_tick(prefix, real, n, fields), "{", *body, "}"])
 
 
 def _tick(prefix: str, real: str, n: int, fields: Mapping[str, Shape]) -> str:
     reference = f"const {prefix}_reference *reference, " if fields else ""
-    return f"void {prefix}_tick({prefix} *law, const {prefix}_state *state, {reference}{real} effort[{n}])"
+    return f"int {prefix}_tick({prefix} *law, const {prefix}_state *state, {reference}{real} effort[{n}])"
 
 
 def _gain_name(prefix: str, gain: SettableGain) -> str:

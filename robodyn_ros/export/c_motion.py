@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.compile import trace
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.control import supervisor
 from robodyn_ros.control.trajectories import coming_to_rest, joint_trajectory, trajectory_clock, trajectory_limits
 from robodyn_ros.control.trajectories.quintic import basis, coefficients
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
-from robodyn_ros.export.c_function import PRECISIONS, CFunction, identifier, literal, row
-from robodyn_ros.export.c_source import CSource, assembled
+from robodyn_ros.export.c_function import PRECISIONS, CFunction, literal, row
+from robodyn_ros.export.c_source import CSource, assembled, renamed_for_linker
 from robodyn_ros.robot import Robot
 
 LONGEST_REPEAT = 0.5
@@ -36,12 +37,13 @@ LONGEST_REPEAT = 0.5
 stamps, and their states repeat where a driver is slower than its controller manager, or held up."""
 
 
-def motion_source(robot: Robot, precision: str = "double") -> CSource:
+def motion_source(robot: Robot, precision: str = "double", law: str = "") -> CSource:
     """Write what moves a robot beside its law: trajectories, coming to rest, clock, supervisor.
 
     Args:
         robot: The robot.
         precision: ``double`` or ``float``.
+        law: Name of the law beside which this will be, for names in object files.
 
     Returns:
         C99 that allocates nothing; the caller owns all structs and the points of trajectories.
@@ -62,7 +64,8 @@ def motion_source(robot: Robot, precision: str = "double") -> CSource:
             ("effort_limit", model.effort_limit))},
         **{name: literal(value, precision) for name, value in _constants().items()}}
     texts = [filled(template(f"motion.{kind}.in"), values).rstrip() for kind in ("h", "c")]
-    return assembled(f"{prefix}_motion", robot.model, [texts[0]], [*bodies, texts[1]], written, precision)
+    links = [renamed_for_linker(prefix, identifier(law), texts[0])] if law else []
+    return assembled(f"{prefix}_motion", robot.model, [*links, texts[0]], [*bodies, texts[1]], written, precision)
 
 
 def template(name: str) -> str:

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.compile import Compute, Repeat, trace
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.compile.program import Program, Statement
 from robodyn_ros.compile.records import Shape, flatten_all, form_of
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.export.c_function import CFunction, folded, identifier, row
+from robodyn_ros.export.c_function import CFunction, folded, row
 from robodyn_ros.export.c_source import CSource, assembled, comment
 from robodyn_ros.simulation.fast_motion import resolved_speed
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
@@ -68,14 +69,23 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
     wind = []
     if len(plant.elastic):
         written.append(_motors_at_rest(plant, f"{prefix}_motors_at_rest"))
-        wind = [f"    {written[-1].name}(q, v, plant->state_motor_side_q, plant->state_motor_side_v);"]
+        wind = [f"    {written[-1].name}(plant->state_q, plant->state_v, plant->state_motor_side_q, plant->state_motor_side_v);"]
     bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     bodies.append("\n".join([
-        f"void {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}])", "{",
-        folded(f"    static const {prefix} initial = {{{initial}}};"), "    int i;", "    *plant = initial;",
+        f"static int {prefix}_replace({precision} *values, int count)", "{", "    int i, replaced = 0;",
+        "    for (i = 0; i < count; i++) {", "        if (values[i] - values[i] != 0) {", "            values[i] = 0;",
+        "            replaced = -1;", "        }", "    }", "    return replaced;", "}"]))
+    bodies.append("\n".join([
+        f"int {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}])", "{",
+        folded(f"    static const {prefix} initial = {{{initial}}};"), "    int i, replaced;", "    *plant = initial;",
         f"    for (i = 0; i < {n}; i++) {{", "        plant->state_q[i] = q[i];", "        plant->state_v[i] = v[i];",
-        "    }", *wind, "}"]))
-    bodies.append("\n".join([f"void {prefix}_step({prefix} *plant)", "{", *_counters(lines), *lines, "}"]))
+        "    }", f"    replaced = {prefix}_replace(plant->state_q, {n}) | {prefix}_replace(plant->state_v, {n});",
+        *wind, "    return replaced;", "}"]))
+    commands = [path for path in _filled(program, program.variables) if path.startswith("command.")]
+    checks = [f"    replaced |= {prefix}_replace(plant->{identifier(path)}, {math.prod(program.variables[path])});"
+              for path in commands]
+    bodies.append("\n".join([f"int {prefix}_step({prefix} *plant)", "{", "    int replaced = 0;", *_counters(lines),
+                             *checks, *lines, "    return replaced;", "}"]))
     fields = "\n".join(f"    {precision} {identifier(path)}[{math.prod(program.variables[path])}];{_about(path)}"
                        for path in _filled(program, program.variables))
     speed = resolved_speed(plant)
@@ -84,9 +94,9 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
                  f"({plant.integrator}); then read state_*. The other fields are its memory.",
                  f"Steps resolve motions up to {speed:.4g} rad/s, the sum of the joints' speeds by their shares in the "
                  "inertia: beyond that, choose a smaller step."]) + f"\ntypedef struct {{\n{fields}\n}} {prefix};",
-        comment(["Begin at positions and velocities, with all commands 0."]) +
-        f"\nvoid {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}]);",
-        comment(["A step."]) + f"\nvoid {prefix}_step({prefix} *plant);"]
+        comment(["Begin at positions and velocities, with all commands 0. -1: some were not finite and count as 0."]) +
+        f"\nint {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}]);",
+        comment(["A step. -1: some commands were not finite and count as 0."]) + f"\nint {prefix}_step({prefix} *plant);"]
     return assembled(prefix, plant.model, declared, bodies, written, precision)
 
 

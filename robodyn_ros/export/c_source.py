@@ -11,6 +11,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,11 +20,12 @@ from typing import NamedTuple
 from robodyn_ros import __version__
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile import trace
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
 from robodyn_ros.dynamics.robot_function import RobotFunction
 from robodyn_ros.errors import InputError, unknown
-from robodyn_ros.export.c_function import WIDTH, CFunction, helper_text, identifier
+from robodyn_ros.export.c_function import WIDTH, CFunction, helper_text
 from robodyn_ros.robot import Robot
 
 
@@ -155,6 +158,44 @@ def source_of(name: str, robot: Robot, written: Sequence[CFunction], precision: 
     return assembled(name, robot.model, declared, bodies, written, precision)
 
 
+_NEEDS_NAN = """\
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
+#error "compile this file without -ffast-math, -Ofast and -ffinite-math-only: it has to recognise NaN"
+#endif"""
+
+
+_DECLARED = re.compile(r"^ +(?:const )?(?:double|float) (\w[^;=]*)", re.MULTILINE)
+_REST_OF_STACK = 1024
+"""Bytes for arguments, saved registers, counters and the short functions that others call."""
+
+
+def stack_bytes(functions: Sequence[str], precision: str) -> int:
+    """Return a bound of the stack that a function and one that it calls need, from their local variables.
+
+    Args:
+        functions: Texts of functions of C.
+        precision: ``double`` or ``float``.
+    """
+    counts = [sum(math.prod(map(int, re.findall(r"\[(\d+)\]", name))) for names in _DECLARED.findall(text)
+                  for name in names.split(",")) for text in functions]
+    return sum(sorted(counts)[-2:]) * (8 if precision == "double" else 4) + _REST_OF_STACK
+
+
+def renamed_for_linker(prefix: str, law: str, declarations: str) -> str:
+    """Lines that give the functions of a header other names in object files, which begin with those of a law.
+
+    So exports of several laws of one robot can be in one program, each with its own motion and delay.
+
+    Args:
+        prefix: What the names of the functions begin with: the robot.
+        law: Name of the law in C.
+        declarations: Text of the header.
+    """
+    names = re.findall(rf"^\S[^;{{}}/]*?\b{prefix}_(\w+)\(", declarations, re.MULTILINE)
+    return "\n".join([comment([f"Names in object files, so that several laws of {prefix} can be in one program."]),
+                      *(f"#define {prefix}_{name} {prefix}_{law}_{name}" for name in names)])
+
+
 def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Sequence[str],
               written: Sequence[CFunction], precision: str) -> CSource:
     """A file and its header, below what they were made of.
@@ -171,14 +212,17 @@ def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Seq
              f"Order of the joints: {', '.join(model.joint_names)}.",
              "Units: rad, m, N m, N, s, kg. No memory is allocated, nothing is kept between calls."]
     helpers = sorted({code for function in written for code in function.helpers()})
+    texts = [*(helper_text(code, precision) for code in helpers), *bodies]
+    about.append(f"Stack: at most {stack_bytes(texts, precision):,} bytes, without optimisation; optimised code needs a "
+                 "part of it, which -fstack-usage of GCC tells.")
     if op.QUADRATIC_PROGRAM in helpers and precision != "double":
         about.append("Quadratic programs are solved in double: float does not tell which of their rows are active.")
     top = comment(about)
     guard = identifier(name).upper() + "_H"
     opened = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"
     header = "\n\n".join([top, f"#ifndef {guard}\n#define {guard}", opened[0], *declared, opened[1], "#endif"]) + "\n"
-    source = "\n\n".join([top, f'#include "{name}.h"\n\n#include <math.h>',
-                          *(helper_text(code, precision) for code in helpers), *bodies]) + "\n"
+    source = "\n\n".join([top, _NEEDS_NAN, f'#include "{name}.h"\n\n#include <math.h>',
+                          *texts]) + "\n"
     return CSource(name, header, source, sum(function.tape.operation_count for function in written))
 
 

@@ -21,6 +21,7 @@ import yaml
 from robodyn_ros import __version__
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import trace
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.control import supervisor
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import JointReference, Law
@@ -34,7 +35,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.export.c_delay import HISTORY, delay_source
-from robodyn_ros.export.c_function import CFunction, identifier
+from robodyn_ros.export.c_function import CFunction
 from robodyn_ros.export.c_law import SettableGain, law_source, settable
 from robodyn_ros.export.c_motion import filled, motion_source, template
 from robodyn_ros.export.c_source import CSource, files_of, source_of
@@ -77,7 +78,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointAct
     robot, prefix = law.robot, identifier(law.robot.name)
     package = identifier(f"{robot.name}_{name}_controller").lower()
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))
-    sources = [source, motion_source(robot), delay_source(robot)]
+    sources = [source, motion_source(robot, law=name), delay_source(robot, law=name)]
     safe = source if isinstance(law, Damping) else law_source(Damping(robot), "damping")
     if safe is not source:
         sources.append(safe)
@@ -162,7 +163,7 @@ def _snippets(law: Law[Any, Any, Any], name: str, robot: str, gains: list[Settab
             lines.append(f"{robot}_tip_reference(reference_.q, reference_.v, reference_.a, reference.position, "
                          "reference.quaternion,\n        reference.twist, reference.acceleration);")
         lines += [f"std::copy_n(reference_.{field}, N, reference.{field});" for field in JointReference.shapes(n)]
-    lines.append(f"{name}_tick(&law_, &seen_, {given}effort);")
+    lines.append(f"const bool finite = {name}_tick(&law_, &seen_, {given}effort) == 0;")
     voltage = ("    if (command_interface_ == \"voltage\") {\n      double effort[N];\n"
                "      std::copy_n(command, N, effort);\n"
                f"      {robot}_voltage(effort, state_.v, command);\n    }}") if has_voltage else ""

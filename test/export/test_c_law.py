@@ -58,15 +58,15 @@ class InC:
 
     def _call(self, function, *arrays):
         pointers = [array.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for array in (self.own, *arrays)]
-        getattr(self.library, f"{self.prefix}_{function}")(*pointers)
+        return getattr(self.library, f"{self.prefix}_{function}")(*pointers)
 
     def init(self, state):
-        self._call("init", _flat(state))
+        return self._call("init", _flat(state))
 
     def tick(self, state, reference):
         effort = np.zeros(self.law.robot.n)
         given = [] if reference is None else [np.concatenate([np.ravel(part) for part in reference])]
-        self._call("tick", _flat(state), *given, effort)
+        self.refused = self._call("tick", _flat(state), *given, effort) != 0
         return effort
 
     def set_gain(self, index, value):
@@ -143,6 +143,34 @@ def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses, tmp_path
         in_c.init(state)
         expected = law.update(state._replace(**sides), reference)
         np.testing.assert_allclose(in_c.tick(state, reference), expected, rtol=1e-9, atol=1e-9)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["pid", "adaptive", "computed_torque+safety"])
+def test_a_bad_tick_commands_nothing_and_leaves_the_memory(name, tmp_path):
+    robot = Robot.named("scara")
+    law, rng = make_controller(name, robot), np.random.default_rng(2)
+    in_c = InC(law, name.replace("+", "_"), tmp_path)
+    good = State(0.0, 0.002, *rng.normal(0.0, 0.1, (2, robot.n)), np.zeros(6))
+    reference = JointReference(*rng.normal(0.0, 0.1, (3, robot.n)))
+    assert in_c.init(good) == 0
+    for _ in range(3):
+        in_c.tick(good, reference)
+    kept = in_c.own.copy()
+    for number in (np.nan, np.inf):
+        for state, wanted in ((good._replace(q=good.q + number), reference), (good._replace(period=number), reference),
+                              (good._replace(v=np.where(np.arange(robot.n) == 2, number, good.v)), reference),
+                              (good, reference._replace(q=reference.q * number))):
+            effort = in_c.tick(state, wanted)
+            assert np.isfinite(effort).all() and np.isfinite(in_c.own).all(), (number, state)
+            if in_c.refused:
+                assert not effort.any()
+                np.testing.assert_array_equal(in_c.own, kept)
+            else:  # the law does not read it, or bounds what comes of it
+                in_c.own[:] = kept
+        in_c.tick(good._replace(q=good.q + number), reference)
+        assert in_c.refused
+    assert in_c.init(good._replace(q=good.q * np.nan)) in (0, -1) and np.isfinite(in_c.own).all()
 
 
 class Limited(Law):

@@ -33,7 +33,8 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compil
 pytestmark = needs_compiler
 
 OK, NO_POINTS, NOT_FINITE, WRONG_TIME, NOT_AT_REST, FAR_FROM_START, PAST, OUTSIDE_LIMITS, TOO_FAST = range(9)
-RUNAWAY, MARGIN, TIP_SPEED, WORKSPACE, JUMP = range(1, 6)
+RUNAWAY, MARGIN, TIP_SPEED, WORKSPACE, JUMP, BAD_STATE = range(1, 7)
+BAD_EFFORT = 8
 
 
 class InC:
@@ -163,6 +164,69 @@ def test_what_python_refuses_c_refuses(tmp_path):
     found, trajectory = in_c.trajectory(fast, rest, 0.0, 0.0)
     assert found == OK and in_c.trajectory_check(byref(trajectory)) in (OK, TOO_FAST)
     assert in_c.trajectory(points([], np.zeros((0, n))), rest, 0.0, 0.0)[0] == NO_POINTS
+
+
+def bad(array, number):
+    """The array with a number that is not finite in the second place."""
+    return np.where(np.arange(len(array)) == 1, number, array)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_a_bad_state_counts_as_a_lost_one(number, tmp_path):
+    robot, rng = Robot.from_urdf(robot_file("scara")), np.random.default_rng(7)
+    in_c, n, period = InC(robot, tmp_path), robot.n, 0.002
+    motions, kept = (type(in_c.motion)(), type(in_c.motion)()), []
+    points = Points.from_arrays([0.05, 0.2], rng.normal(0.0, 0.1, (2, n)))
+    zero = np.zeros(n)
+    for motion in motions:
+        assert in_c.motion_init(byref(motion), zero, zero) == OK
+        motion.supervisor.effort_rate, motion.supervisor.soft_start = 3.0, 0.05
+        result, trajectory = in_c.trajectory(points, JointReference(zero, zero, zero), 0.0, 0.0)
+        kept.append((trajectory, in_c.given))
+        assert result == OK and in_c.motion_follow(byref(motion), byref(trajectory)) == OK
+    found = in_c.Point()
+    for tick in range(60):
+        lost = tick in (5, 6, 30)
+        for motion, disturbed in zip(motions, (True, False), strict=True):
+            q, v, effort = zero + 1e-4 * tick, zero + 0.05, in_c.array(rng.normal(0.0, 5.0, n))
+            if lost and disturbed:
+                q, v = (bad(q, number), v) if tick == 5 else (q, bad(v, number))
+                assert in_c.motion_watch(byref(motion), period, q, v) == BAD_STATE
+            elif not lost:
+                step = period * (3 if tick == 7 else 2 if tick == 31 else 1) if not disturbed else period
+                assert in_c.motion_watch(byref(motion), step, q, v) == OK
+            in_c.motion_reference(byref(motion), byref(found))
+            assert np.isfinite([found.q[:], found.v[:], found.a[:]]).all()
+            in_c.motion_limit(byref(motion), q, period, 1, effort)
+            assert np.isfinite(effort[:]).all()
+        if not lost:
+            assert motions[0].time == pytest.approx(motions[1].time, abs=1e-12)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_nothing_that_is_not_finite_is_kept_or_commanded(number, tmp_path):
+    robot = Robot.from_urdf(robot_file("scara"))
+    in_c, n, zero = InC(robot, tmp_path), robot.n, np.zeros(robot.n)
+    motion, found = in_c.motion, in_c.Point()
+    assert in_c.motion_init(byref(motion), bad(zero, number), zero) == NOT_FINITE
+    assert in_c.motion_init(byref(motion), zero + 0.1, zero) == OK
+    motion.supervisor.effort_rate, motion.supervisor.soft_start, motion.clock.scaling = 3.0, 0.05, number
+    assert in_c.motion_watch(byref(motion), number, zero + 0.1, zero) == OK
+    for brings_to_rest in (in_c.motion_rest, in_c.motion_start):
+        brings_to_rest(byref(motion), bad(zero, number), bad(zero, number))
+        in_c.motion_reference(byref(motion), byref(found))
+        assert found.q[1] == 0.1 and np.isfinite([found.q[:], found.v[:], found.a[:]]).all() and found.time == 0.0
+    in_c.motion_hold(byref(motion), bad(zero, number))
+    in_c.motion_reference(byref(motion), byref(found))
+    assert found.q[1] == 0.1
+    for q, period in ((zero, 0.002), (bad(zero, number), number)):
+        effort = in_c.array(bad(zero + 1.0, number))
+        assert in_c.motion_limit(byref(motion), q, period, 1, effort) & BAD_EFFORT
+        assert np.isfinite(effort[:]).all() and effort[1] == 0.0
+    points, rest = Points.from_arrays([1.0], np.zeros((1, n))), JointReference(zero, zero, zero)
+    for start, start_time, origin in ((rest._replace(q=bad(zero, number)), 0.0, 0.0), (rest, number, 0.0),
+                                      (rest, 0.0, number)):
+        assert in_c.trajectory(points, start, start_time, origin)[0] == NOT_FINITE
 
 
 def test_angles_begin_the_short_way(tmp_path):

@@ -21,9 +21,10 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile import clip, exp, expm1, sign, trace, where
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.export import law_source, motion_source, plant_source, ros2_control_package
-from robodyn_ros.export.c_function import CFunction, identifier
+from robodyn_ros.export.c_function import CFunction
 from robodyn_ros.export.c_source import dynamics_source, functions, source_of, write_new
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -191,6 +192,42 @@ def test_robots_and_joints_may_have_any_name(tmp_path):
     for word in re.findall(r"\b(n_int_\w+)\b(?!\.h)", controller):
         assert re.search(rf"\b{word}\b", headers), word
     assert "params.gains.n_class.p" in controller
+
+
+@needs_compiler
+@pytest.mark.parametrize("law", ["pd", "adaptive", "computed_torque+safety"])
+def test_the_header_bounds_the_stack(law, tmp_path):
+    robot, name = Robot.named("scara"), law.replace("+", "_")
+    header, file = write_new(tmp_path / "code", law_source(make_controller(law, robot), name).files)
+    bound = int(re.search(r"Stack: at most ([\d,]+) bytes", header.read_text())[1].replace(",", ""))
+    subprocess.run(["gcc", "-O0", "-fstack-usage", "-c", str(file), "-o", str(tmp_path / "x.o")], check=True)
+    used = [int(line.split("\t")[1]) for line in (tmp_path / "x.su").read_text().splitlines()]
+    assert sum(sorted(used)[-3:]) <= bound <= 2 * sum(used) + 1024
+
+
+@needs_compiler
+def test_two_laws_of_a_robot_are_in_one_program_of_c_or_cpp(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for law, folder in (("computed_torque", "a"), ("pd_gravity+safety", "b")):
+        assert main(["export", law, "--robot", "planar_2r", "--output", folder]) == 0
+    for number, source in enumerate(sorted(tmp_path.glob("?/*.c"))):
+        subprocess.run(["gcc", *STRICT, "-c", str(source), "-o", f"{number}.o"], check=True)
+        subprocess.run(["g++", "-x", "c++", "-Wall", "-Werror", "-c", str(source), "-o", "cpp.o"], check=True)
+        refused = subprocess.run(["gcc", "-Ofast", "-c", str(source), "-o", "x.o"], capture_output=True, text=True)
+        assert refused.returncode and "compile this file without -ffast-math" in refused.stderr
+    subprocess.run(["ld", "-r", *map(str, tmp_path.glob("[0-9].o")), "-o", "all.o"], check=True)
+    Path("main.c").write_text("""#include "a/planar_2r_computed_torque.h"
+#include "a/planar_2r_motion.h"
+#include "b/planar_2r_pd_gravity_safety.h"
+int main(void)
+{
+    const double zero[2] = {0};
+    planar_2r_motion motion;
+    return planar_2r_motion_init(&motion, zero, zero);
+}
+""")
+    subprocess.run(["gcc", *STRICT, "main.c", "all.o", "-o", "main", "-lm"], check=True)
+    assert subprocess.run(["./main"]).returncode == 0
 
 
 @pytest.mark.parametrize(("joint", "reason"), [("fixed", "nothing moves"), ("revolute", "no moving link has")])
