@@ -25,6 +25,7 @@ from robodyn_ros.commands.options import add_options
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError, list_names
 from robodyn_ros.fields import Field
+from robodyn_ros.recording.bag_reader import FROM_ROS1
 from robodyn_ros.recording.table_file import Table
 
 LARGEST_CURRENT = 500.0
@@ -69,7 +70,13 @@ def add_table_options(parser: ArgumentParser) -> None:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a path is that of a table, not of a recording of ROS 2."""
+    """Whether a path is that of a table, not of a recording of ROS 2.
+
+    Raises:
+        RecordingError: It is that of a recording of ROS 1.
+    """
+    if path.suffix == ".bag":
+        raise RecordingError(f"{path}: it is a recording of ROS 1, {FROM_ROS1}")
     return path.suffix not in ("", ".mcap") and not expand(path).is_dir()
 
 

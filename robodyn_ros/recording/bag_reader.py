@@ -35,6 +35,10 @@ _OBJECT = 200  # bytes that a record takes as an object of Python
 _SCHEMA, _CHANNEL, _MESSAGE = 3, 4, 5  # opcodes of MCAP
 _HEAD, _MESSAGE_HEAD = 9, 22  # bytes before the content of a record, and before the data of a message
 
+FROM_ROS1 = ("and recordings of ROS 2 are read here: convert the .bag file with rosbags-convert --src FILE.bag --dst "
+             "FOLDER --dst-storage mcap (pip install rosbags), or write its joint states into a table")
+"""What to do with a recording of ROS 1."""
+
 _COMPRESSED = ".mcap.zstd"
 """Ending of a file that rosbag2 has compressed as a whole."""
 
@@ -241,7 +245,13 @@ def _expanded(chunk: Any, budget: _Budget) -> bytes:
 
 
 def _topic(bag: Bag, channel: Any, schema: Any, decoders: Any) -> Topic:
-    """Return the topic of a channel; publishers of one topic may have several channels."""
+    """Return the topic of a channel; publishers of one topic may have several channels.
+
+    Raises:
+        RecordingError: Its messages are those of ROS 1.
+    """
+    if channel.message_encoding == "ros1":
+        raise RecordingError(f"{bag.path}: it is a recording of ROS 1, {FROM_ROS1}")
     name = escaped(channel.topic)  # which messages tell
     known = bag.topics.get(name)
     if known is None:

@@ -46,19 +46,24 @@ class Table:
 
     Args:
         path: Of the file, for messages.
-        columns: Arrays of shape (N,) for a column, or (N, k) for k columns ``NAME[1]`` and so on.
+        columns: Arrays of shape (N,) for a column, or (N, k) for k columns ``NAME[1]`` and so on; a text says what a
+            column holds that cannot be read.
 
     Attributes:
         path: As given.
         columns: Shapes (N,), by name.
+        unread: What the other columns hold, by name.
 
     Raises:
         RecordingError: There are no columns, or they have no common length.
     """
 
     def __init__(self, path: Path, columns: Iterable[tuple[str, Any]]) -> None:
-        self.path, self.columns = path, {}
+        self.path, self.columns, self.unread = path, {}, {}
         for name, values in columns:
+            if isinstance(values, str):
+                self.unread[name] = values
+                continue
             array = np.squeeze(np.asarray(values))
             if array.ndim == 2 and array.shape[0] < array.shape[1]:
                 array = array.T  # one row for each joint
@@ -116,6 +121,13 @@ class Table:
         found = [pattern] if pattern in self.columns else array or [
             name for name in self.columns if fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))]
         if not found:
+            if pattern in self.unread:
+                raise InputError(f"{self.path}: column {shown(pattern)} is there, but holds {self.unread[pattern]}: "
+                                 "expected one number in each row, or a list of numbers of one length")
+            if all(name.isdecimal() for name in self.columns):
+                raise InputError(f"{self.path}: there is no column {shown(pattern)}: the file has no line of names, so "
+                                 f"its columns are named by their numbers, from 1 on; with numbers in it are "
+                                 f"{list_names(self.columns)}")
             raise InputError(f"{self.path}: there is no column {shown(pattern)}: {suggest(pattern, self.columns)}")
         return found
 
@@ -144,13 +156,13 @@ def _check_size(path: Path, numbers: int, columns: int = 1) -> None:
 
 
 def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
-    """Columns that the first line names; by their numbers if it holds numbers alone."""
+    """Columns that the first line names; by their numbers if most of it are numbers, as in a line of data."""
     text = content.decode("utf-8-sig", "replace")
     text = text[_names_begin(text):]
     first = text.split("\n", 1)[0].strip("\r#% \t")
     delimiter = next((each for each in _DELIMITERS if each in first), None)
     names = [name.strip().strip('"') for name in first.split(delimiter)]
-    has_names = not all(map(_is_number, names))
+    has_names = 2 * sum(map(_is_number, names)) <= len(names)
     if not has_names:
         names = [str(number) for number in range(1, len(names) + 1)]
     if not first or len(set(names)) < len(names):
@@ -177,7 +189,8 @@ def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     except ValueError as error:
         raise RecordingError(f"{path}: expected a number in every place below the names of the columns, received: "
                              f"{str(error).split('; ')[0]}") from None
-    return zip([names[column] for column in used], values.T, strict=True)
+    texts = [(name, "texts") for column, name in enumerate(names) if name and column not in used]
+    return [*zip([names[column] for column in used], values.T, strict=True), *texts]
 
 
 def _names_begin(text: str) -> int:
@@ -213,6 +226,7 @@ def _from_npz(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
                     np.lib.format.read_array_header_2_0)
                 shape, in_columns, kind = header(file)
                 if kind.kind not in "fiub":
+                    yield entry.filename.removesuffix(".npy"), f"values of the type {kind}"
                     continue
                 count = math.prod(shape)
                 _check_size(path, count)
@@ -228,13 +242,15 @@ def _from_mat(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     if content.startswith(b"MATLAB 7.3") or content.startswith(b"\x89HDF"):
         raise RecordingError(f"{path}: this MAT file is of version 7.3: save('{path.name}', …, '-v7') writes one that "
                              "can be read here")
-    numeric = [(name, math.prod(shape)) for name, shape, kind in whosmat(io.BytesIO(content))
+    every = whosmat(io.BytesIO(content))
+    numeric = [(name, math.prod(shape)) for name, shape, kind in every
                if kind in ("double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
                            "uint64")]
     _check_size(path, sum(count for _, count in numeric), len(numeric))
     names = [name for name, _ in numeric]
     found = loadmat(io.BytesIO(content), variable_names=names)
-    return [(name, found[name]) for name in names if name in found and np.isrealobj(found[name])]
+    numbers = {name: found[name] for name in names if name in found and np.isrealobj(found[name])}
+    return [(name, numbers.get(name, f"values of the type {kind}")) for name, _, kind in every]
 
 
 def _from_parquet(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
@@ -243,8 +259,22 @@ def _from_parquet(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(pa.BufferReader(content))
-    names = [field.name for field in file.schema_arrow
-             if pa.types.is_floating(field.type) or pa.types.is_integer(field.type)]
-    _check_size(path, file.metadata.num_rows * len(names), len(names))
-    table = file.read(names, use_threads=False)
-    return [(name, table.column(name).to_numpy()) for name in names]
+    rows, columns = file.metadata.num_rows, []
+    _check_size(path, rows, len(file.schema_arrow))
+    for field in file.schema_arrow:
+        of_lists = pa.types.is_fixed_size_list(field.type) or pa.types.is_list(field.type)
+        kind = field.type.value_type if of_lists else field.type
+        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+            columns.append((field.name, f"values of the type {kind}"))
+        elif not of_lists:
+            columns.append((field.name, file.read([field.name], use_threads=False).column(0).to_numpy()))
+        else:
+            lists = file.read([field.name], use_threads=False).column(0).combine_chunks()
+            lengths = set(lists.value_lengths().to_pylist()) if pa.types.is_list(field.type) else {
+                field.type.list_size} | ({None} if lists.null_count else set())
+            if len(lengths) == 1 and None not in lengths:
+                columns.append((field.name, lists.flatten().to_numpy().reshape(rows, -1)))
+            else:
+                columns.append((field.name, "lists of different lengths"))
+    _check_size(path, sum(np.size(values) for _, values in columns), len(columns))
+    return columns

@@ -52,6 +52,21 @@ def test_all_messages_are_decoded_by_the_definitions_in_the_file(recording):
     assert [topic.name for topic in bag.of_type("std_msgs/msg/String")] == ["/text"]
 
 
+def test_a_recording_of_ros_1_is_named_as_one(tmp_path):
+    from mcap.writer import Writer
+
+    path = tmp_path / "old.mcap"
+    with path.open("wb") as stream:
+        writer = Writer(stream)
+        writer.start(profile="ros1")
+        schema = writer.register_schema("sensor_msgs/JointState", "ros1msg", b"Header header\n")
+        channel = writer.register_channel("/joint_states", "ros1", schema)
+        writer.add_message(channel, log_time=1, data=bytes(20), publish_time=1)
+        writer.finish()
+    with pytest.raises(RecordingError, match=r"recording of ROS 1, .* rosbags-convert --src FILE.bag"):
+        read_bag(path)
+
+
 def test_metadata_yaml_is_not_needed(recording, tmp_path):
     (tmp_path / "whole_0.mcap").write_bytes((recording / "whole.mcap").read_bytes())
     assert len(read_bag(tmp_path).topics["/text"].messages) == COUNT

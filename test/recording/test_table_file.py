@@ -64,10 +64,35 @@ def test_matrices_are_columns_by_number(tmp_path, kind):
         table.array(["q", "other"])
 
 
-def test_without_names_columns_have_numbers(tmp_path):
+@pytest.mark.parametrize("fixed", [True, False])
+def test_lists_of_one_length_in_a_parquet_file_are_columns_by_number(tmp_path, fixed):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    kind = pa.list_(pa.float32(), 3) if fixed else pa.list_(pa.float64())
+    uneven = [[0.0] * (1 + row % 2) for row in range(len(VALUES))]
+    path = tmp_path / "lists.parquet"
+    parquet.write_table(pa.table({"state": pa.array(VALUES.tolist(), kind), "uneven": uneven}), path)
+    names, values = Table.from_file(path).array(["state"])
+    assert names == ["state[1]", "state[2]", "state[3]"]
+    np.testing.assert_allclose(values, VALUES, rtol=1e-6)
+    with pytest.raises(InputError, match="column 'uneven' is there, but holds lists of different lengths"):
+        Table.from_file(path).find("uneven")
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat", "parquet"])
+def test_a_column_of_texts_is_named_as_one(tmp_path, kind):
+    with pytest.raises(InputError, match="column 'name' is there, but holds values of the type"):
+        Table.from_file(written(tmp_path, kind)).find("name")
+
+
+@pytest.mark.parametrize("line", ["1.5,2.5,3.5", "1700000000,20,,a,3.5"])
+def test_without_names_columns_have_numbers(tmp_path, line):
     path = tmp_path / "plain.csv"
-    np.savetxt(path, VALUES, delimiter=";")
-    assert list(Table.from_file(path).columns) == ["1", "2", "3"]
+    path.write_text(f"{line}\n" * 5)
+    columns = Table.from_file(path).columns
+    assert list(columns) == [str(place) for place, cell in enumerate(line.split(","), 1) if cell != "a"]
+    assert len(columns["1"]) == 5
+    with pytest.raises(InputError, match="the file has no line of names, so its columns are named by their numbers"):
+        Table.from_file(path).find("0")
 
 
 def test_texts_are_left_out_and_places_without_a_number_are_nan(tmp_path):
