@@ -111,6 +111,7 @@ def run_identify(options: Namespace) -> int:
     response = _response(recorded, described, cutoff, begin) if options.frequency_response else None
     model = identify(robot, motion, has_rotor, coupling=robot.model.coupling if coupling is None else coupling,
                      has_offset=bool(options.offsets or table and table.from_motors))
+    _check_model(recorded, model, motion)
     coupled = model.effort_model.coupled
     if len(coupled) and (described is None or not described.is_motor[coupled].all()):
         print(f"robodyn: warning: the motor of joint '{robot.joint_names[coupled[0]]}' turns with several joints: its "
@@ -175,6 +176,23 @@ def _check_efforts(recorded: RecordedArm, motion: Any) -> None:
             raise RecordingError(f"{text}expected measured efforts; record them, or name their columns")
         print(f"robodyn: warning: {text}unless that was measured, the parameters of this joint are wrong; record its "
               "effort, or name its column", file=sys.stderr)
+
+
+def _check_model(recorded: RecordedArm, model: Any, motion: Any) -> None:
+    """Print a warning on each effort that the model misses by far.
+
+    Raises:
+        RecordingError: The model is one that no robot has.
+    """
+    from robodyn_ros.errors import RecordingError
+    from robodyn_ros.identification.implausible_efforts import impossible, large_residuals, likely_causes
+
+    if found := impossible(model, motion):
+        raise RecordingError(f"{recorded.path}: {'; '.join(found)}. Nothing was written. Likely causes: "
+                             f"{'; '.join(likely_causes(model, motion))}")
+    if found := large_residuals(model, motion):
+        print(f"robodyn: warning: {recorded.path}: {'; '.join(found)}. Likely causes: "
+              f"{'; '.join(likely_causes(model, motion))}", file=sys.stderr)
 
 
 def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any]:

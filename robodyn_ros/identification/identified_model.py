@@ -143,7 +143,11 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
     base, prior = model.base, prior_of(model, motion)
     fit = rows.fit(rows.deviations * np.sqrt(rows.correlation))
     measured = LinearFit(fit.matrix @ base.combinations, fit.target)
-    parameters = consistent_solution(measured, prior)
+    try:
+        parameters = consistent_solution(measured, prior)
+    except InputError as error:
+        raise InputError(f"{error}; or the efforts are those of no robot: their sign may be wrong (--torque-constants "
+                         "-1), or their columns exchanged") from None
     before, after = prior.covariance(), prior.covariance(measured)
     base_before, base_after = (np.sqrt(np.einsum("bp,pq,bq->b", base.combinations, each, base.combinations))
                                for each in (before, after))
