@@ -291,7 +291,7 @@ class Robot:
         found = known_drivetrain(described, self.actuators, self.friction, self.ignored)
         if found is not None or self.model is not described:
             self.model = described if found is None else replace(described, drivetrain=found)
-            self._dynamics, self._lock = {}, threading.Lock()
+            self._dynamics = {}
         return self
 
     @property
