@@ -160,14 +160,14 @@ def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: Packe
         yield comment(["Gains that set_gain takes."]) + f"\nenum {prefix}_gain {{\n{rows}\n    {prefix}_GAINS\n}};"
     fixed = [f"{name}={value!r}" for name, value in packed.fixed.fixed if value is not None]
     begun = "0, or -1 where the memory would not be finite: begin again at a state of numbers."
-    yield comment([f"Begin at a state, with the gains of the export{' and ' + ', '.join(fixed) if fixed else ''}: {begun}"
-                   ]) + f"\nint {prefix}_init({prefix} *law, const {prefix}_state *state);"
+    gains_of = f"the gains of the export{' and ' + ', '.join(fixed) if fixed else ''}"
+    yield comment([f"Begin at a state, with {gains_of}: {begun}"]) + f"\nint {prefix}_init({prefix} *law, const {prefix}_state *state);"
     if gains:
         yield comment(["Set a gain; 0, or -1 and no change if the gain is unknown or the value out of its range."]) + (
             f"\nint {prefix}_set_gain({prefix} *law, int gain, {real} value);")
     yield comment([f"One tick: efforts of the joints {', '.join(robot.joint_names)} [N m or N]. They are not limited "
-                   "here. 0, or -1 where an effort or the memory would not be finite: the efforts are 0, and the memory "
-                   "stays as it was."]) + f"\n{_tick(prefix, real, n, fields)};"
+                   "here. 0, or -1 where an effort or the memory would not be finite: the efforts are 0, and the "
+                   "memory stays as it was."]) + f"\n{_tick(prefix, real, n, fields)};"
 
 
 def _functions(prefix: str, real: str, n: int, values: Array, gains: list[SettableGain], m: int,
@@ -179,8 +179,8 @@ def _functions(prefix: str, real: str, n: int, values: Array, gains: list[Settab
             f"    if (!{prefix}_is_finite(law->memory, {m})) {{", "        *law = given;", "        return -1;", "    }"
             ] if m else ["    (void)state;"]
     yield "\n".join([f"static int {prefix}_is_finite(const {real} *values, int count)", "{", "    int i;",
-                     "    for (i = 0; i < count; i++) {", "        if (values[i] - values[i] != 0)", "            return 0;",
-                     "    }", "    return 1;", "}"])
+                     "    for (i = 0; i < count; i++) {", "        if (values[i] - values[i] != 0)",
+                     "            return 0;", "    }", "    return 1;", "}"])
     yield "\n".join([f"int {prefix}_init({prefix} *law, const {prefix}_state *state)", "{", *first, *last,
                      "    return 0;", "}"])
     if gains:

@@ -69,7 +69,8 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
     wind = []
     if len(plant.elastic):
         written.append(_motors_at_rest(plant, f"{prefix}_motors_at_rest"))
-        wind = [f"    {written[-1].name}(plant->state_q, plant->state_v, plant->state_motor_side_q, plant->state_motor_side_v);"]
+        filled = ", ".join(f"plant->state_{name}" for name in ("q", "v", "motor_side_q", "motor_side_v"))
+        wind = [f"    {written[-1].name}({filled});"]
     bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     bodies.append("\n".join([
         f"static int {prefix}_replace({precision} *values, int count)", "{", "    int i, replaced = 0;",
@@ -96,7 +97,8 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
                  "inertia: beyond that, choose a smaller step."]) + f"\ntypedef struct {{\n{fields}\n}} {prefix};",
         comment(["Begin at positions and velocities, with all commands 0. -1: some were not finite and count as 0."]) +
         f"\nint {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}]);",
-        comment(["A step. -1: some commands were not finite and count as 0."]) + f"\nint {prefix}_step({prefix} *plant);"]
+        comment(["A step. -1: some commands were not finite and count as 0."]) +
+        f"\nint {prefix}_step({prefix} *plant);"]
     return assembled(prefix, plant.model, declared, bodies, written, precision)
 
 

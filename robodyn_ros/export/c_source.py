@@ -213,8 +213,8 @@ def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Seq
              "Units: rad, m, N m, N, s, kg. No memory is allocated, nothing is kept between calls."]
     helpers = sorted({code for function in written for code in function.helpers()})
     texts = [*(helper_text(code, precision) for code in helpers), *bodies]
-    about.append(f"Stack: at most {stack_bytes(texts, precision):,} bytes, without optimisation; optimised code needs a "
-                 "part of it, which -fstack-usage of GCC tells.")
+    about.append(f"Stack: at most {stack_bytes(texts, precision):,} bytes, without optimisation; optimised code needs "
+                 "a part of it, which -fstack-usage of GCC tells.")
     if op.QUADRATIC_PROGRAM in helpers and precision != "double":
         about.append("Quadratic programs are solved in double: float does not tell which of their rows are active.")
     top = comment(about)

@@ -85,8 +85,8 @@ def likely_causes(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
     wrong = _negative_friction(model, motion).any(axis=0)
     if wrong.any():
         signs = " ".join("-1" if each else "1" for each in wrong)
-        causes.append(f"the sign of {', '.join(joints[j] for j in np.flatnonzero(wrong))}: the driver counts the torque "
-                      f"of the load (--torque-constants {signs})")
+        causes.append(f"the sign of {', '.join(joints[j] for j in np.flatnonzero(wrong))}: the driver counts the "
+                      f"torque of the load (--torque-constants {signs})")
     thin = slice(None, None, max(1, len(motion.time) // _MOST_SAMPLES))
     scale = effort_scale(model.effort_model.robot, motion.effort)
     columns = _columns(model, motion)[thin] / scale[:, None]
@@ -112,7 +112,8 @@ def likely_causes(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
     left, cause = min(candidates, default=(np.inf, ""))
     if left < _CAUSE * present:
         causes.append(f"{cause} (the residual would fall to {left / present:.0%})")
-    return causes or ["the unit or the order of the efforts; a load that the description lacks; efforts of other joints"]
+    return causes or ["the unit or the order of the efforts; a load that the description lacks; efforts of other "
+                      "joints"]
 
 
 def _columns(model: IdentifiedModel, motion: MeasuredMotion) -> Array:

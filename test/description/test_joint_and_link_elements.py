@@ -241,7 +241,8 @@ def version(text: str, number: str) -> str:
                                                                                       0.70710678118654757)])
 def test_an_origin_turns_by_its_quaternion(quaternion):
     unit = np.divide(quaternion, np.linalg.norm(quaternion))
-    text = one_joint(inertial(origin=TURNED.format("1 0 0 0")), origin=TURNED.format(" ".join(map(repr, unit.tolist()))))
+    given = TURNED.format(" ".join(map(repr, unit.tolist())))
+    text = one_joint(inertial(origin=TURNED.format("1 0 0 0")), origin=given)
     model = load_urdf_text(version(text, "1.1"), strict=True)
     wanted = rotation_from_quaternion(unit)
     np.testing.assert_allclose(model.joints[0].pose_parent_link[:3, :3], wanted, atol=1e-14)
