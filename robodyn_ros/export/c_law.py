@@ -161,7 +161,8 @@ def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: Packe
     fixed = [f"{name}={value!r}" for name, value in packed.fixed.fixed if value is not None]
     begun = "0, or -1 where the memory would not be finite: begin again at a state of numbers."
     gains_of = f"the gains of the export{' and ' + ', '.join(fixed) if fixed else ''}"
-    yield comment([f"Begin at a state, with {gains_of}: {begun}"]) + f"\nint {prefix}_init({prefix} *law, const {prefix}_state *state);"
+    yield comment([f"Begin at a state, with {gains_of}: {begun}"]) + (
+        f"\nint {prefix}_init({prefix} *law, const {prefix}_state *state);")
     if gains:
         yield comment(["Set a gain; 0, or -1 and no change if the gain is unknown or the value out of its range."]) + (
             f"\nint {prefix}_set_gain({prefix} *law, int gain, {real} value);")

@@ -18,6 +18,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.identification.identified_model import IdentifiedModel, effort_scale
@@ -82,7 +83,7 @@ def likely_causes(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
         motion: Motion and efforts, at even times.
     """
     joints, causes = model.effort_model.robot.joint_names, []
-    wrong = _negative_friction(model, motion).any(axis=0)
+    wrong: NDArray[np.bool_] = np.atleast_1d(_negative_friction(model, motion).any(axis=0))
     if wrong.any():
         signs = " ".join("-1" if each else "1" for each in wrong)
         causes.append(f"the sign of {', '.join(joints[j] for j in np.flatnonzero(wrong))}: the driver counts the "
@@ -128,7 +129,7 @@ def _residuals(model: IdentifiedModel, motion: MeasuredMotion) -> Array:
     return np.sqrt((left**2).sum(axis=0) / np.maximum(motion.usable.sum(axis=0), 1))
 
 
-def _negative_friction(model: IdentifiedModel, motion: MeasuredMotion) -> Array:
+def _negative_friction(model: IdentifiedModel, motion: MeasuredMotion) -> NDArray[np.bool_]:
     """Whether least squares find viscous and Coulomb friction that is negative beyond doubt, shape (2, n)."""
     independent = model.effort_model.base.independent.tolist()
     greatest = np.abs(motion.effort).max(axis=0)
