@@ -8,7 +8,8 @@
 
 """Two controllers on one robot, two hardware nodes on one topic, two publishers of /clock.
 
-The first goes on undisturbed, the second tells whose the robot is, and takes over when the first has left.
+The first goes on undisturbed, the second reports who has the robot. A second controller waits for a person's word, a
+second hardware node until the first has left the graph.
 """
 
 import os
@@ -24,7 +25,9 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.participants import participant, sender
+from robodyn_ros.nodes.common.topic_owners import AT_START
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.hardware.ownership import STATES_SILENT_AFTER
 
 NAMESPACE = "conflict"
 PATIENT = {"command_timeout": 1.0}
@@ -67,31 +70,75 @@ def peer():
         yield peer
 
 
+def bound(peer):
+    """Wait until a second commander does not count as one from the start."""
+    senders(peer, "joint_commands")
+    begin = time.monotonic()
+    peer.wait_for(lambda: time.monotonic() > begin + AT_START, "the end of the start")
+
+
+def follow(peer, names):
+    """Name the commanders of the hardware node."""
+    assert peer.set_parameters(f"/{NAMESPACE}/hardware", {"commands_publisher": names}).successful
+
+
 @KNOWS_SENDERS
-def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_has_left(peer):
+def test_the_first_controller_keeps_the_robot_and_the_second_gets_it_by_a_persons_word_alone(peer):
     with controller("computed_torque") as first:
-        peer.next_state(peer.followed.includes, "a state that follows commands")
+        bound(peer)
         before = senders(peer, "joint_commands")
         with controller("damping") as second:
-            # The participant is named besides, if the graph shows both nodes of this name by then.
-            second.wait_for_output("the hardware refuses the commands of this node: joint1, joint2 follow the commands "
-                                   f"of '/{NAMESPACE}/controller'")
+            second.wait_for_output("the hardware refuses the commands of this node: joint1, joint2 follow "
+                                   f"'/{NAMESPACE}/controller'")
             told(peer, "controller", "refuses the commands of this node", DiagnosticStatus.ERROR)
-            told(peer, "hardware", f"commands of '/{NAMESPACE}/controller'", DiagnosticStatus.WARN)
+            told(peer, "hardware", f"'/{NAMESPACE}/controller' (participant", DiagnosticStatus.WARN)
             assert senders(peer, "joint_commands") == before, "the second one is silent"
             first.kill()
+            told(peer, "hardware", "which is silent", DiagnosticStatus.ERROR)
+            second.wait_for_output("start this one again")
+            assert "the hardware takes the commands" not in second.output()
+            follow(peer, "controller")
             second.wait_for_output("the hardware takes the commands of this node")
             peer.next_state(peer.followed.includes, "a state that follows commands")
             assert not before & senders(peer, "joint_commands")
             peer.hardware.wait_for_output("no commands are refused any more")
             assert "jumped" not in second.output()
             second.stop()
+    follow(peer, "")
+    with controller("damping"):  # a new one of the same name needs no word
+        peer.next_state(peer.followed.includes, "a state that follows commands")
+
+
+@KNOWS_SENDERS
+def test_of_two_commanders_at_the_start_none_is_followed_until_one_is_named():
+    with hardware("start", **PATIENT) as node, Peer("start") as one, \
+            RosTest("other", "start") as two:
+        other = two.publisher(JointState, "joint_commands", CONTROL_QOS)
+
+        def both(condition, what):
+            def command():
+                for publisher, effort in ((one.commands, 1.0), (other, FOREIGN)):
+                    publisher.publish(JointState(name=NAMES, effort=[effort, effort]))
+                return condition()
+
+            one.wait_for(command, what)
+
+        both(lambda: "publishes joint1, joint2 too, since the start, so that neither is followed" in node.output(),
+             "the error")
+        both(lambda: one.counter("stale commands"), "the safe behaviour")
+        assert one.set_parameters("/start/hardware", {"commands_publisher": "/start/other"}).successful
+        one.states.clear()
+        both(lambda: any(FOREIGN in state.effort for state in one.states), "the commands of the one that is named")
+        one.states.clear()
+        both(lambda: len(one.states) > 100, "joint states")
+        assert not any(1.0 in state.effort for state in one.states)
+        node.stop()
 
 
 @KNOWS_SENDERS
 def test_a_refused_commander_that_goes_on_is_told_and_counted_and_changes_nothing(peer):
     with controller("computed_torque"), Peer(NAMESPACE) as stranger:
-        senders(peer, "joint_commands")
+        bound(peer)
         before = int(peer.counter("refused commands") or 0)
         peer.states.clear()
         for _ in range(100):
@@ -100,9 +147,9 @@ def test_a_refused_commander_that_goes_on_is_told_and_counted_and_changes_nothin
         peer.wait_for(lambda: int(peer.counter("refused commands") or 0) > before + 50, "refused commands")
         peer.wait_for(lambda: len(peer.states) > 10, "joint states")
         assert not any(FOREIGN in state.effort for state in peer.states)
-        told(peer, "hardware", f"are refused: joint1, joint2 follow the commands of '/{NAMESPACE}/controller'",
+        told(peer, "hardware", f"is not followed: joint1, joint2 follow '/{NAMESPACE}/controller'",
              DiagnosticStatus.WARN)
-        assert peer.hardware.output().count("are refused: ") < 10
+        assert peer.hardware.output().count("is not followed: ") < 10
 
 
 def test_the_second_hardware_node_stands_still_until_the_first_has_left(peer):
@@ -116,7 +163,12 @@ def test_the_second_hardware_node_stands_still_until_the_first_has_left(peer):
         assert stamps == sorted(stamps)
         peer.call(Trigger, f"/{NAMESPACE}/hardware/reset")
         second.wait_for_output("request rejected: this node stands still: '/conflict/hardware'")
-        peer.hardware.kill()
+        with peer.hardware.stopped():
+            law.wait_for_output("no joint states for 0.5 s or more")
+            peer.spin(2.0 * STATES_SILENT_AFTER)
+        law.wait_for_output("joint states are coming")
+        assert "no other node publishes" not in second.output(), "the first one was held up, and has not left"
+        peer.hardware.stop()
         second.wait_for_output("no other node publishes /conflict/joint_states of the same joints")
         peer.next_state(peer.followed.includes,
                         "a state of the second one that follows commands")

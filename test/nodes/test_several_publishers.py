@@ -8,6 +8,10 @@
 
 """A robot whose state comes from several publishers on one topic, as from the drivers of an arm and of its gripper."""
 
+import itertools
+import time
+from contextlib import ExitStack
+
 import numpy as np
 import pytest
 from ros_process import RosProcess, RosTest
@@ -17,6 +21,7 @@ from test_state_publisher import GRIPPER
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
+from robodyn_ros.nodes.common.topic_owners import AT_START
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
@@ -27,8 +32,8 @@ JOINTS = ["joint1", "joint2"]
 class Driver(RosTest):
     """A process in the graph's eyes that publishes the states of some joints."""
 
-    def __init__(self, namespace, *names, matched=1):
-        super().__init__("driver_of_" + names[0], namespace)
+    def __init__(self, namespace, *names, matched=1, node=""):
+        super().__init__(node or "driver_of_" + names[0], namespace)
         self.names, self.publish = names, self.publisher(JointState, "joint_states", matched=matched).publish
 
     def send(self, stamp, *positions, **fields):
@@ -105,18 +110,70 @@ def test_states_of_three_drivers_are_one_state_and_a_driver_that_dies_is_named()
 
 
 @KNOWS_SENDERS
-def test_a_joint_that_two_drivers_claim_follows_the_first():
+def test_a_second_publisher_of_the_joints_is_never_taken_for_the_arm():
+    with RosProcess("controller", {"robot": "planar_2r", "controller": "gravity_compensation"}, "take") as node, \
+            RosTest(namespace="take") as ros:
+        commands = ros.record(JointState, "joint_commands", 100)
+        stamp = itertools.count(PERIOD, PERIOD)
+
+        def answered(driver):
+            now = next(stamp)
+            ros.wait_for(lambda: driver.send(now, 0.8, -0.5) or now in stamps(commands),
+                         f"the answer to the state of {now} ns")
+
+        with ExitStack() as later:
+            with Driver("take", *JOINTS) as arm:
+                answered(arm)
+                begin = time.monotonic()
+                while time.monotonic() < begin + AT_START:
+                    answered(arm)
+                zeros = later.enter_context(Driver("take", *JOINTS, node="joint_state_publisher"))
+
+                def zero():
+                    zeros.send(next(stamp) + 1, 0.0, 0.0)
+                    return "'/take/driver_of_joint1', which is silent" in node.output()
+
+                for _ in range(20):
+                    zero()
+                    answered(arm)
+                ros.wait_for(zero, "the error")
+                assert "ERROR" in node.output()
+                answered(arm)
+            ros.wait_for(lambda: zero() and ros.node.count_publishers("joint_states") == 1, "the end of the arm")
+            with Driver("take", *JOINTS) as again:
+                answered(again)
+            assert not any(each % PERIOD for each in stamps(commands)), "zeros are answered"
+        node.stop()
+
+
+@KNOWS_SENDERS
+def test_two_publishers_of_a_joint_at_the_start_are_an_error_until_one_is_named():
     with RosProcess("controller", {"robot": "planar_2r", "state_timeout": 60.0}, "claim") as node, \
             RosTest(namespace="claim") as ros, Driver("claim", "joint1") as shoulder, \
-            Driver("claim", "joint2") as elbow, Driver("claim", "joint2", "finger") as other:
+            Driver("claim", "joint2") as elbow, Driver("claim", "joint2", "finger", node="other") as other:
         commands = ros.record(JointState, "joint_commands", 100)
-        for k in range(1, 11):
-            shoulder.send(k * PERIOD, 0.1)
-            elbow.send(k * PERIOD, 0.2)
-            ros.wait_for(lambda k=k: k * PERIOD in stamps(commands), f"the answer to state {k}")
-            other.send(k * PERIOD + 1, 9.0, 9.0)
-        node.wait_for_output("two nodes publish /claim/joint_states: this node answers '/claim/driver_of_joint2'")
-        assert stamps(commands) == [k * PERIOD for k in range(1, 11)]
+        stamp = itertools.count(PERIOD, PERIOD)
+
+        def send(condition):
+            now = next(stamp)
+            shoulder.send(now, 0.1)
+            elbow.send(now, 0.2)
+            other.send(now + 1, 9.0, 9.0)
+            return condition()
+
+        ros.wait_for(lambda: send(lambda: "since the start, so that neither is followed" in node.output()), "the error")
+        ros.spin(0.1)
+        del commands[:]
+        for _ in range(10):
+            send(lambda: True)
+        ros.spin(0.1)
+        assert not commands
+        named = {"joint_states_publisher": "driver_of_joint1, /claim/driver_of_joint2"}
+        assert ros.set_parameters("/claim/controller", named).successful
+        ros.wait_for(lambda: send(lambda: commands), "an answer")
+        assert not any(each % PERIOD for each in stamps(commands))
+        refused = ros.set_parameters("/claim/controller", {"joint_states_publisher": "no name"})
+        assert "expected names of nodes" in refused.reason
         node.stop()
 
 

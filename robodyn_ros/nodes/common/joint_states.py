@@ -30,6 +30,9 @@ from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, Me
 TOPIC = topic_names.JOINT_STATES
 REJECTED_STATES = "rejected joint states"
 
+NO_STATES = "no joint states for"
+"""Beginning of what a controller without joint states reports; the commands read it."""
+
 MOST_FORMS = 8
 """Forms of messages that are read in place: as many as there may be publishers of a topic."""
 

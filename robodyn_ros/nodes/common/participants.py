@@ -58,6 +58,11 @@ def own_participant(node: Node) -> bytes:
         node.destroy_publisher(publisher)
 
 
+def refusal_key(process: bytes, name: str) -> str:
+    """Return the key of a refused node on the topic ``refused_commands``: its participant, and its full name."""
+    return process.hex() + name
+
+
 def publishers(node: Node, topics: Iterable[str]) -> dict[bytes, str]:
     """Return the nodes that publish any of some topics: their full names by GID."""
     return {bytes(shown.endpoint_gid): f"{shown.node_namespace.rstrip('/')}/{shown.node_name}"
@@ -75,6 +80,6 @@ def describe(names: Mapping[bytes, str], gid: bytes) -> str:
         return " or ".join(f"'{name}'" for name in sorted(set(names.values())))
     name = names.get(gid)
     if name is None:
-        return f"a node that has left (participant {participant(gid).hex()})"
+        return f"a node that the graph does not show (participant {participant(gid).hex()})"
     namesakes = {participant(other) for other, its in names.items() if its == name}
     return f"'{name}'" + (f" (participant {participant(gid).hex()})" if len(namesakes) > 1 else "")

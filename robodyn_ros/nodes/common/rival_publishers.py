@@ -39,15 +39,16 @@ class Rival(NamedTuple):
 class RivalPublishers:
     """Looks for rivals on one topic; on the executor's thread.
 
-    The graph shows a node that was killed for some time yet. Hence only a publisher that is heard is a rival. The node
-    subscribes to the topic only while the graph shows another publisher.
+    The graph shows a node that was killed for some time yet. Hence only a publisher that is heard is a rival. It stays
+    one until it has left the graph: a rival that is held up for some seconds comes back. The node subscribes to the
+    topic only while the graph shows another publisher.
 
     Args:
         node: The node that publishes.
         own: Its participant.
         message_type: Type of the messages.
         topic: Name of the topic.
-        silent_after: Time without a message after which a rival has left [s].
+        silent_after: Time without a message after which a rival has left that cannot be told from others [s].
         conflicts: Returns whether a message is one that only this node should publish; None: any is.
     """
 
@@ -96,7 +97,7 @@ class RivalPublishers:
             while (taken := handle.take_message(self._message_type, True)) is not None:
                 self._note(taken[0], taken[1], now)
         self._heard = {gid: (since, count) for gid, (since, count) in self._heard.items()
-                       if now - since < self._silent_after}
+                       if (gid in self._names if gid else now - since < self._silent_after)}
         if not self._heard or (publishing and not self._own_count):
             return None
         # Compared once: a rival that publishes faster has published more later.

@@ -11,12 +11,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from robodyn_interfaces.msg import NewStart
 from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
+from robodyn_ros.nodes.common.participants import participant, sender
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import NEWEST_DEPTH, STATE_QOS, unserved_subscription
 
@@ -24,11 +26,12 @@ TOPIC = topic_names.NEW_STARTS
 
 
 class _Asked(NamedTuple):
-    """A message: its stamp [ns], the robot's joints that it names, and why they begin anew."""
+    """A message: its stamp [ns], the robot's joints that it names, why they begin anew, and the process it is from."""
 
     stamp: int
     joints: frozenset[int]
     reason: str
+    process: bytes
 
 
 class NewStarts:
@@ -40,10 +43,12 @@ class NewStarts:
     Args:
         node: The controller node.
         joints: The robot's joints.
+        follows: Returns whether joint states of a participant are answered; messages of others wait.
     """
 
-    def __init__(self, node: RobodynNode, joints: JointOrder) -> None:
-        self._joints, self._diagnostics = joints, node.diagnostics
+    def __init__(self, node: RobodynNode, joints: JointOrder,
+                 follows: Callable[[bytes], bool] = lambda process: True) -> None:
+        self._joints, self._diagnostics, self._follows = joints, node.diagnostics, follows
         self._handle = unserved_subscription(node, NewStart, TOPIC, STATE_QOS).handle
         self._waiting: deque[_Asked] = deque(maxlen=NEWEST_DEPTH)
         self._done: deque[_Asked] = deque(maxlen=len(joints))  # a paused simulation repeats its last ones
@@ -59,7 +64,8 @@ class NewStarts:
         if not self._waiting:
             return ""
         reached = [asked for asked in self._waiting
-                   if asked.stamp <= stamp and not asked.joints.isdisjoint(joints.tolist())]
+                   if asked.stamp <= stamp and not asked.joints.isdisjoint(joints.tolist())
+                   and self._follows(asked.process)]
         for asked in reached:
             self._waiting.remove(asked)
         self._done.extend(reached)
@@ -70,14 +76,14 @@ class NewStarts:
             while (taken := self._handle.take_message(NewStart, True)) is not None:
                 message = self._diagnostics.deserialize(taken[0], NewStart, TOPIC)
                 try:
-                    asked = None if message is None else self._read(message)
+                    asked = None if message is None else self._read(message, participant(sender(taken[1])))
                 except MessageError as error:
                     self._diagnostics.problem(f"rejected new starts: {error.reason}", str(error))
                     continue
                 if asked is not None and asked.joints and asked not in self._done:
                     self._waiting.append(asked)
 
-    def _read(self, message: NewStart) -> _Asked:
+    def _read(self, message: NewStart, process: bytes) -> _Asked:
         columns = self._joints.columns(message.name, TOPIC, others=True)
         return _Asked(read_stamp(message.header.stamp, f"{TOPIC}: header.stamp"),
-                      frozenset(column for column in columns if column >= 0), message.reason)
+                      frozenset(column for column in columns if column >= 0), message.reason, process)

@@ -36,6 +36,7 @@ from robodyn_ros.errors import PluginError, RobodynError, shown
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
+from robodyn_ros.nodes.common.joint_states import NO_STATES
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.parameters import ACTUATORS, FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, given_robot
@@ -56,7 +57,7 @@ from robodyn_ros.nodes.controller.law_topics import LawTopics
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
 from robodyn_ros.nodes.controller.new_starts import NewStarts
-from robodyn_ros.nodes.controller.ownership import ControllerOwnership
+from robodyn_ros.nodes.controller.ownership import PUBLISHER, ControllerOwnership
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
 from robodyn_ros.nodes.controller.stalls import Rejections, Stalls
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
@@ -89,6 +90,7 @@ PARAMETERS = (
           "the safe one", unit="s", minimum=0.1, maximum=60.0),
     Field("state_timeout", 0.5, "Gap between joint states after which their return is a new start", unit="s",
           structural=True, minimum=0.001, maximum=3600.0),
+    PUBLISHER,
     *TIMING_PARAMETERS,
     *SENSOR_PARAMETERS,
     VELOCITY_FILTER,
@@ -162,7 +164,8 @@ class ControllerNode(RobodynNode):
         self._states_in = JointStateInput(self._joints, self.diagnostics,
                                           VelocityEstimate(self.parameters["velocity_filter"], self._timeout,
                                                            self._robot.model.continuous), self._timeout,
-                                          NewStarts(self, self._joints).reason)
+                                          NewStarts(self, self._joints,
+                                                    lambda process: self._ownership.follows(process)).reason)
         self._gravity = GravityOfDriver(self, self._robot)
         self.diagnostics.checks.append(self._gravity.look_for_friction(self._loop))
         self._output = command_output(self, self._robot, self._gravity)
@@ -176,7 +179,7 @@ class ControllerNode(RobodynNode):
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
         self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
         self.add_thread(self._watch)
-        self._ownership = ControllerOwnership(self, self._events, self._robot.n, self._timeout)
+        self._ownership = ControllerOwnership(self, self._events, self._joints.names, self._timeout)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._supervision = Supervision(self, self._loop, self._path, self._events)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
@@ -212,7 +215,7 @@ class ControllerNode(RobodynNode):
                    "is the hardware node running?")
             if others := self._states_in.other_names:
                 why += f" Messages with other joints alone came, such as {shown(others)}"
-            text = f"no joint states for {self._timeout:g} s or more that this node can answer: {why}"
+            text = f"{NO_STATES} {self._timeout:g} s or more that this node can answer: {why}"
             self.diagnostics.raise_condition("silence", text)
             if now - self._stalls.answered_at >= max(self._timeout, GOAL_PATIENCE):
                 self._trajectories.abort(text)
@@ -367,6 +370,8 @@ class ControllerNode(RobodynNode):
             self.log.info("swaps", f"controller '{name}' is in force")
         self._log_uncompiled()
         self._stalls.max_overruns = changes.get("max_overruns", self._stalls.max_overruns)
+        if PUBLISHER.name in changes:
+            self._ownership.follow(changes[PUBLISHER.name])
         if "delay_compensation" in changes:
             self._set_delay(changes["delay_compensation"])
         if "state_publish_rate" in changes:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -29,7 +30,7 @@ from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import EFFORT, VOLTAGE, JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.poses import read_wrench
-from robodyn_ros.nodes.hardware.joint_owners import JointOwners
+from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.timing import to_seconds
@@ -43,19 +44,19 @@ class CommandInputs:
         commands: Receives good commands.
         has_motor: Which joints take voltages, shape (n,).
         diagnostics: Receives reports of bad commands.
+        owners: Who commands which joint. A command for a joint of another commander is refused as a whole.
         driver: Name of a driver that takes efforts only; empty: voltages are taken, too.
 
     Attributes:
         first_stamp: Stamp of the state at the last new start [ns]. Commands that answer an earlier state are refused;
             stamp 0 is none and always accepted.
-        owners: Who commands which joint. A command for a joint of another commander is refused as a whole.
     """
 
     def __init__(self, joints: JointOrder, commands: JointCommands, has_motor: NDArray[np.bool_],
-                 diagnostics: Diagnostics, driver: str = "") -> None:
+                 diagnostics: Diagnostics, owners: TopicOwners, driver: str = "") -> None:
         self._joints, self._commands, self._diagnostics = joints, commands, diagnostics
         self.first_stamp, self._driver = 0, driver
-        self.owners = JointOwners(len(joints), commands.stale)
+        self._owners = owners
         self._wire = JointWire(joints.names, ["effort"])
         self._without_motor = {name for name, motor in zip(joints.names, has_motor, strict=True) if not motor}
 
@@ -102,7 +103,7 @@ class CommandInputs:
 
     def _is_admitted(self, sender: bytes, columns: Sequence[int] | None = None) -> bool:
         """Return whether the joints of a command are its sender's, and count it otherwise."""
-        if self.owners.admit(sender, columns):
+        if self._owners.admits(sender, time.monotonic(), columns):
             return True
         self._diagnostics.count("refused commands")
         return False

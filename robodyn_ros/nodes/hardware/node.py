@@ -40,8 +40,9 @@ from robodyn_ros.nodes.common.topics import COMMAND_QOS, LATCHED_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.arm_driver import DriverAnnouncement
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
-from robodyn_ros.nodes.hardware.ownership import HardwareOwnership
+from robodyn_ros.nodes.hardware.ownership import HardwareOwnership, commanders
 from robodyn_ros.nodes.hardware.parameters import (
+    COMMANDERS,
     PARAMETERS,
     SENSOR,
     SURROUNDINGS,
@@ -95,7 +96,9 @@ class HardwareNode(RobodynNode):
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
-        self._loop = PlantLoop(simulated, time_mode, self._period_ns, settings, outputs, self.diagnostics)
+        self._commanders = commanders(self, plant.joint_names)
+        self._loop = PlantLoop(simulated, time_mode, self._period_ns, settings, outputs, self.diagnostics,
+                               self._commanders)
         carrier = parameters[f"{SENSOR}.frame"] or (robot.tip_link if plant.has_surroundings else "")
         if carrier:
             self._loop.force_torque = WrenchOutput(self, simulated, carrier, parameters["frame_prefix"],
@@ -113,7 +116,7 @@ class HardwareNode(RobodynNode):
             self._path.listen(VoltageCommands, topic_names.VOLTAGE_COMMANDS,
                               lambda message: self._loop.on_voltages(message, self._path.info), COMMAND_QOS)
         self.add_control_path(self._path)
-        self._ownership = HardwareOwnership(self, self._loop, self._path, outputs)
+        self._ownership = HardwareOwnership(self, self._loop, self._path, outputs, self._commanders)
         self.create_steady_timer(OTHERS_PERIOD, self._ownership.look)
         self.listen(WrenchStamped, topic_names.own(topic_names.EXTERNAL_WRENCH), self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
@@ -162,6 +165,8 @@ class HardwareNode(RobodynNode):
         def value(name: str) -> Any:
             return changed.get(name, self.parameters[name])
 
+        if COMMANDERS.name in changed:
+            self._commanders.name(changed[COMMANDERS.name])
         sensed = any(name.startswith("sensing.") for name in changed)
         sensors = self._sensors(value) if sensed else self._loop.settings.sensors
         force_torque = self._loop.force_torque

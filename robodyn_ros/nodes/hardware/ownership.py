@@ -6,15 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Whose the robot is: commanders of one joint, two nodes that simulate one robot, and two that publish /clock.
+"""Who has the robot: commanders of one joint, two nodes that simulate one robot, and two that publish /clock.
 
-The first one goes on; the others are told and wait. docs/hardware.md, "Two nodes on one robot", has the rules.
+docs/hardware.md, "Two nodes on one robot", has the rules.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rosgraph_msgs.msg import Clock
@@ -22,21 +22,25 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, describe, own_participant, publishers
+from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, own_participant, publishers, refusal_key
 from robodyn_ros.nodes.common.rival_publishers import RivalPublishers
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
-from robodyn_ros.nodes.hardware.joint_owners import Refusal
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
+from robodyn_ros.nodes.hardware.parameters import COMMANDERS
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 
 COMMAND_TOPICS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS, topic_names.own(topic_names.COMMANDS))
 
+COMMANDER_SILENT_AFTER = 0.5
+"""Time without a command after which a commander is silent [s]."""
+
 STATES_SILENT_AFTER = 1.0
-"""Time without a joint state after which another hardware node has left; it repeats states every 0.1 s [s]."""
+"""Time in which another hardware node that runs publishes a joint state; it repeats states every 0.1 s [s]."""
 
 CLOCK_SILENT_AFTER = 3.0
-"""Time without a message on /clock after which its publisher has left [s]."""
+"""Time in which another publisher of /clock that runs publishes a message [s]."""
 
 NEW = 5.0
 """Time from the start in which a node takes another publisher that the graph shows for the first one [s].
@@ -45,32 +49,40 @@ Only a node that cannot tell its own messages from those of others needs it, as 
 busy machine it takes seconds until the graph is complete, and until the other one is heard.
 """
 
-_TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
+_TWO_NODES, _TWO_CLOCKS, _REFUSED = "two hardware nodes", "two clocks", "refused commands"  # conditions
+
+
+def commanders(node: RobodynNode, joint_names: Sequence[str]) -> TopicOwners:
+    """Return who commands which joint of a hardware node, by its parameter ``commands_publisher``."""
+    owners = TopicOwners("commands", joint_names, node.get_fully_qualified_name(), COMMANDERS.name,
+                         lambda: publishers(node, COMMAND_TOPICS), COMMANDER_SILENT_AFTER)
+    owners.name(node.parameters[COMMANDERS.name])
+    return owners
 
 
 class HardwareOwnership:
-    """Tells commanders what the loop's :class:`JointOwners` refuses; yields robot and /clock to a node that was first.
+    """Reports refused commands; yields robot and /clock to a node that was first.
 
     Args:
         node: The hardware node; its executor looks for others.
         loop: Its loop.
         path: The path of the loop.
         outputs: Its publishers.
+        owners: Who commands which joint.
     """
 
-    def __init__(self, node: RobodynNode, loop: PlantLoop, path: ControlPath, outputs: StateOutputs) -> None:
+    def __init__(self, node: RobodynNode, loop: PlantLoop, path: ControlPath, outputs: StateOutputs,
+                 owners: TopicOwners) -> None:
         self._node, self._diagnostics = node, node.diagnostics
-        self._loop, self._path, self._outputs = loop, path, outputs
-        self._joints = loop.plant.joint_names
-        own, joints = own_participant(node), set(self._joints)
+        self._loop, self._path, self._outputs, self._commanders = loop, path, outputs, owners
+        own, joints = own_participant(node), set(loop.plant.joint_names)
         self._states = RivalPublishers(node, own, JointState, topic_names.JOINT_STATES, STATES_SILENT_AFTER,
                                        lambda state: not joints.isdisjoint(state.name))
         self._clocks = (RivalPublishers(node, own, Clock, topic_names.CLOCK, CLOCK_SILENT_AFTER) if outputs.has_clock
                         else None)
         self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
         self._new_until = 0.0
-        self._command_topics = [node.resolve_topic_name(topic) for topic in COMMAND_TOPICS]
-        self._told: dict[bytes, Refusal] = {}
+        self._told: dict[str, str] = {}
         self._refusals = node.create_publisher(DiagnosticStatus, topic_names.REFUSED_COMMANDS, LATCHED_QOS)
         self._publish_refusals({})  # a controller that another hardware node refused is free
 
@@ -138,31 +150,21 @@ class HardwareOwnership:
                 "was first and goes on; set clock_rate to 0 for all nodes but one")
 
     def _tell_refusals(self) -> None:
-        """Publish and report refusals that are new or have ended."""
-        owners = self._loop.owners
-        if not owners.refusals and not self._told:
+        """Publish and report refusals that are new, have changed or have ended."""
+        owners, now = self._commanders, time.monotonic()
+        owners.look()
+        texts = {refusal_key(*key): owners.reason(refusal, now) for key, refusal in owners.refusals.items()}
+        if texts == self._told:
             return
-        names = publishers(self._node, self._command_topics)
-        self._path.call(lambda: owners.release(set(names)))
-        refusals = owners.refusals
-        if refusals == self._told:
-            return
-        self._told = refusals
-        texts = {process: f"{self._joint_list(refusal)} follow the commands of {describe(names, refusal.owner)}"
-                 for process, refusal in refusals.items()}
+        self._told = texts
         self._publish_refusals(texts)
-        if refusals:
-            self._diagnostics.raise_condition("refused commands", "; ".join(
-                f"commands of {describe(names, refusals[process].sender)} are refused: {text}"
-                for process, text in texts.items()))
+        if conflict := owners.conflict(now):
+            self._diagnostics.raise_condition(_REFUSED, conflict.text, conflict.error)
         else:
-            self._diagnostics.clear_condition("refused commands", "no commands are refused any more")
+            self._diagnostics.clear_condition(_REFUSED, "no commands are refused any more")
 
-    def _joint_list(self, refusal: Refusal) -> str:
-        return ", ".join(self._joints[column] for column in refusal.columns)
-
-    def _publish_refusals(self, texts: dict[bytes, str]) -> None:
+    def _publish_refusals(self, texts: dict[str, str]) -> None:
         self._refusals.publish(DiagnosticStatus(
             level=DiagnosticStatus.WARN if texts else DiagnosticStatus.OK,
             name=self._node.get_fully_qualified_name(), message="; ".join(texts.values()),
-            values=[KeyValue(key=process.hex(), value=text) for process, text in texts.items()]))
+            values=[KeyValue(key=key, value=text) for key, text in texts.items()]))

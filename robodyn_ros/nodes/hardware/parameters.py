@@ -26,6 +26,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field, declared
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
+from robodyn_ros.nodes.common.topic_owners import publisher_field
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.driver import Driver
@@ -90,6 +91,8 @@ def _of_settings(group: str, kind: type) -> Iterator[Field]:
             yield own.renamed(f"{group}.{name}")
 
 
+COMMANDERS = publisher_field("commands_publisher", "commands")
+
 PARAMETERS = (
     *ROBOT_PARAMETERS,
     TIP_LINK,
@@ -107,7 +110,8 @@ PARAMETERS = (
           "empty: ideal sources of effort, and the friction of the robot's description", structural=True),
     Field("driver", GENERIC, "Driver of the arm that the node plays: a name in config/drivers/ or a YAML file like "
           "those; see docs/hardware.md", structural=True, suggestions=DRIVERS.names),
-    Field("world", "", "YAML file of surfaces that the robot can touch, see docs/touch.md; empty: none",
+    Field("world", "", "YAML file of surfaces that the robot can touch, or its name in config/ without ending, see "
+          "docs/touch.md; empty: none",
           structural=True),
     Field("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes", length=3, unit="m/s^2",
           minimum=-1000.0, maximum=1000.0),
@@ -127,6 +131,7 @@ PARAMETERS = (
           "because another node publishes /clock", unit="Hz", structural=True, minimum=0, maximum=10000),
     REAL_TIME_FACTOR,
     SPEED_LIMIT,
+    COMMANDERS,
     Field("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time; 0: never", unit="s",
           minimum=0.0, maximum=3600.0),
     Field("unchanged_command_timeout", 0.0, "Time of motion after which commands that stay the same to the bit are "

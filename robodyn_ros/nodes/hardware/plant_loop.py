@@ -30,6 +30,7 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.participants import sender
+from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.hardware.arm_driver import arm_driver
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
@@ -63,6 +64,7 @@ class PlantLoop:
         settings: Settings at the start.
         outputs: Publishes the states.
         diagnostics: The node's diagnostics.
+        owners: Who commands which joint.
 
     Attributes:
         settings: Handed over; can be replaced at any time, and are applied at the next period.
@@ -72,14 +74,13 @@ class PlantLoop:
         timing: Beginnings of periods, and stamps of their ends.
         wrenches: External wrenches on the links.
         commands: Commands of the joints.
-        owners: Who commands which joint.
         ages: Ages of the commands when they are taken.
         force_torque: Measures and publishes the wrench at a link; None without such a sensor.
         yielded: Why the plant stands still and nothing is published; empty if it does not. See :meth:`yield_robot`.
     """
 
     def __init__(self, simulated: PlantInForce, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
-                 outputs: StateOutputs, diagnostics: Diagnostics) -> None:
+                 outputs: StateOutputs, diagnostics: Diagnostics, owners: TopicOwners) -> None:
         self._simulated, plant = simulated, simulated.plant
         self.time_mode = time_mode
         self._period_ns = period_ns
@@ -95,8 +96,7 @@ class PlantLoop:
         model, self._driver = plant.robot.model, arm_driver(plant, to_seconds(period_ns))
         self.commands = JointCommands(model.n, model.effort_limit, model.velocity_limit)
         self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics,
-                                     "" if self._driver is None else self._driver.name)
-        self.owners = self._inputs.owners
+                                     owners, "" if self._driver is None else self._driver.name)
         self.ages = AgeMonitor("commands")
         self.yielded = ""
         self.force_torque: WrenchOutput | None = None
@@ -361,8 +361,8 @@ class PlantLoop:
             self.pause(f"none for {_PATIENCE * REPEAT_SECONDS:g} s; in lockstep a controller has to answer each")
         elif self._unanswered > _TOLD:
             self._diagnostics.raise_condition(
-                "lockstep", f"lockstep: no command answers the joint state stamped {to_seconds(self.stamp)} s; "
-                "is a controller running?")
+                "lockstep", f"lockstep: the robot waits, as no command answers the joint state stamped "
+                f"{to_seconds(self.stamp)} s: start a controller, or this node with time_mode:=real_time")
 
     def _report_safety(self) -> None:
         """Report once which joints enter the safe behaviour, and once that they leave it."""

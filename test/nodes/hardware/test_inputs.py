@@ -22,6 +22,7 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
+from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive, JointCommands
@@ -29,6 +30,7 @@ from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.simulation.plant import Plant
 
 NAMES = ["shoulder", "elbow", "wrist"]
+OWNERS = "commands", NAMES, "/hardware", "commands_publisher", dict, 1.0
 
 
 class Problems(Counter):
@@ -43,12 +45,13 @@ class Problems(Counter):
 
 def make(has_motor=(True, True, True)):
     commands, problems = JointCommands(3, np.zeros(3), np.zeros(3)), Problems()
-    return commands, problems, CommandInputs(JointOrder(NAMES), commands, np.array(has_motor), problems)
+    inputs = CommandInputs(JointOrder(NAMES), commands, np.array(has_motor), problems, TopicOwners(*OWNERS))
+    return commands, problems, inputs
 
 
 def test_a_driver_that_changes_efforts_takes_no_voltages():
     commands, problems = JointCommands(3, np.zeros(3), np.zeros(3)), Problems()
-    inputs = CommandInputs(JointOrder(NAMES), commands, np.full(3, True), problems, "mine")
+    inputs = CommandInputs(JointOrder(NAMES), commands, np.full(3, True), problems, TopicOwners(*OWNERS), "mine")
     inputs.voltages(VoltageCommands(voltage=[5.0, 6.0, 7.0]))
     inputs.efforts(JointState(name=NAMES, effort=[1.0, 2.0, 3.0]))
     assert problems["rejected commands: efforts only"] == 1 and "the driver 'mine' takes efforts" in problems.text

@@ -65,7 +65,7 @@ def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(reque
         assert {stamp(state) for state in peer.states} == {PERIOD}
         peer.command(NAMES, [1.0, 1.0])
         peer.wait_for(lambda: peer.counter("commands without stamp") == "1", "the counter")
-        process.wait_for_output("is a controller running?")
+        process.wait_for_output("lockstep: the robot waits, as no command answers the joint state stamped 0.002 s")
         assert stamp(peer.next_state()) == PERIOD
 
         # A rejected answer is an answer: the plant goes on under the last good command.

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from robodyn_ros import Robot
+from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.hardware import plant_loop, plant_timing
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
@@ -104,7 +105,8 @@ def run(world):
     outputs = SimpleNamespace(publish=world.publish, set_actuator_state_rate=lambda rate: None)
     ignore = SimpleNamespace(problem=lambda *_: None, raise_condition=lambda *_, **__: None,
                              clear_condition=lambda *_: None, count=lambda *_: None)
-    loop = PlantLoop(PlantInForce(plant), TimeMode.REAL_TIME, MILLISECOND, SETTINGS, outputs, ignore)
+    loop = PlantLoop(PlantInForce(plant), TimeMode.REAL_TIME, MILLISECOND, SETTINGS, outputs, ignore,
+                     TopicOwners("commands", plant.joint_names, "/hardware", "commands_publisher", dict, 1.0))
     loop.commands.accept(plant.q)
     loop.begin()
     while world.active:
