@@ -31,40 +31,15 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import Action, LaunchContext, LaunchDescription
+from robodyn_ros.commands.launch_arguments import SIMULATION as ARGUMENTS
 from robodyn_ros.commands.launch_arguments import refuse_unknown
 from robodyn_ros.commands.rviz_configuration import rviz_configuration
 from robodyn_ros.commands.simulation_setup import NODES, Setup, has_simulated_time, set_up
-from robodyn_ros.commands.supervision import RESTARTS, STOPPED, Restarts
-from robodyn_ros.common_fields import DEFAULT_ROBOT
+from robodyn_ros.commands.supervision import STOPPED, Restarts
+from robodyn_ros.common_fields import PORT
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
-
-ARGUMENTS = {
-    "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
-    "complete": ("", "Estimate missing inertias, as robodyn complete does: mass=KG or density=KG_PER_M3, and repair, "
-                 "with commas; auto: no number."),
-    "tip_link": ("", "Link that laws and commands of the tip move; empty: the tool frame of the longest arm."),
-    "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
-    "time_mode": ("", "Pace of the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),
-    "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
-    "speed_limit": ("", "Greatest number of simulated seconds per second, for time_mode:=lockstep; empty: as in the "
-                    "parameter files."),
-    "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
-    "driver": ("", "Driver of the arm that the hardware plays, such as ur or franka, or its file; empty: as in the "
-               "parameter files."),
-    "world": ("", "YAML file of surfaces that the robot can touch; empty: as in the parameter files."),
-    "engine": ("", "Simulator of the bodies: robodyn, or mujoco (MuJoCo); empty: as in the parameter files."),
-    "mujoco_scene": ("", "MJCF file, for engine:=mujoco; empty: as in the parameter files."),
-    "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
-    "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
-    "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
-    "rviz": ("false", "Whether to open RViz, set up for the robot: true or false."),
-    "clock_rate": ("", "Messages on /clock per simulated second; 0 for all robots but one; empty: as in the files."),
-    "restarts": (str(RESTARTS), "Greatest number of restarts of each node after failures."),
-    "view": ("false", "Whether to show the graph in a browser, at http://127.0.0.1:8080: true or false."),
-}
-"""Launch arguments: default and description."""
 
 STATE_PUBLISHER = "state_publisher"
 
@@ -90,7 +65,9 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     namespace, prefix = given.pop("namespace"), given.pop("frame_prefix")
     restarts = whole_number("restarts", given.pop("restarts"))
     rviz, view = (boolean(name, given.pop(name)) for name in ("rviz", "view"))
-    clock_rate = given.pop("clock_rate")
+    clock_rate, port = given.pop("clock_rate"), given.pop("view_port")
+    if any(word.startswith("view_port:=") for word in sys.argv) and not view:
+        raise InputError("launch argument 'view_port' has no effect without view:=true: give both or neither")
     setup = set_up(**given)
     if clock_rate:
         setup.values["clock_rate"] = whole_number("clock_rate", clock_rate)
@@ -103,7 +80,8 @@ def start_nodes(context: LaunchContext) -> list[Action]:
         makers.append(lambda: rviz_node(setup, namespace, prefix))
     if view:
         makers.append(lambda: Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
-                                   parameters=[{"robot_file": typed(str(setup.robot_file)),
+                                   parameters=[{"port": whole_number("view_port", port or str(PORT.default)),
+                                                "robot_file": typed(str(setup.robot_file)),
                                                "tip_link": typed(str(setup.values.get("tip_link", "")))}]))
     running = set(makers)
     return [action for make in makers for action in supervised(make, Restarts(restarts), running)]

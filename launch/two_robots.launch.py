@@ -22,20 +22,18 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
 from launch import LaunchDescription
-from robodyn_ros.commands.launch_arguments import refuse_unknown
+from robodyn_ros.commands.launch_arguments import OF_ONE_ROBOT, SIMULATION, refuse_unknown
+from robodyn_ros.common_fields import PORT
 
 ARGUMENTS = {
     "left": ("arm6", "Robot in the namespace left: one that comes with the package, or path of a URDF file."),
     "right": ("arm7", "Robot in the namespace right."),
-    "controller": ("", "Controller plugin of both; empty: as in the parameter files."),
-    "engine": ("", "Simulator of the bodies of both: robodyn or mujoco; empty: as in the parameter files."),
-    "world": ("", "YAML file of surfaces that either robot can touch, in the frame of its own base link; empty: none."),
-    "time_mode": ("", "Pace of both simulations: real_time, scaled or lockstep; empty: as in the parameter files."),
+    **{name: argument for name, argument in SIMULATION.items() if name not in OF_ONE_ROBOT},
 }
-"""Launch arguments: default and description."""
+"""Launch arguments: default and description; those of simulation.launch.py count for both robots."""
 
-CLOCK_RATE = {"left": "", "right": "0"}
-"""The left robot publishes /clock for both, where time is simulated."""
+OF_SIDE = {"left": {}, "right": {"clock_rate": "0", "view_port": str(PORT.default + 1)}}
+"""What is not the same for both; the left robot publishes /clock for both, where time is simulated."""
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -43,13 +41,12 @@ def generate_launch_description() -> LaunchDescription:
     arguments = [DeclareLaunchArgument(name, default_value=default, description=description)
                  for name, (default, description) in ARGUMENTS.items()]
     check = OpaqueFunction(function=lambda context: refuse_unknown(__file__, sys.argv, ARGUMENTS))
-    return LaunchDescription([*arguments, check, *map(robot, CLOCK_RATE)])
+    return LaunchDescription([*arguments, check, *map(robot, OF_SIDE)])
 
 
 def robot(side: str) -> GroupAction:
     """Return the nodes of one robot; the group keeps its launch arguments from the other one."""
     file = Path(__file__).with_name("simulation.launch.py")
-    given = {"robot": LaunchConfiguration(side), "namespace": side, "frame_prefix": f"{side}/",
-             "clock_rate": CLOCK_RATE[side]}
+    given = {"robot": LaunchConfiguration(side), "namespace": side, "frame_prefix": f"{side}/", **OF_SIDE[side]}
     return GroupAction([IncludeLaunchDescription(PythonLaunchDescriptionSource(str(file)),
                                                  launch_arguments=given.items())])

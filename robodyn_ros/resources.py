@@ -18,6 +18,7 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from robodyn_ros.bounded_files import LARGEST_URDF, expand, is_file, is_pipe_of_shell, read_pipe
@@ -116,8 +117,12 @@ def robot_file(name_or_path: str | Path) -> Path:
 
 def shipped_actuators() -> dict[str, Path]:
     """Return the files of actuators and friction in config/, by their names."""
-    return {path.stem: path for path in sorted((share_directory() / "config").glob("*.yaml"))
-            if "joints:" in path.read_text(encoding="utf-8").splitlines()}
+    return _shipped("joints")
+
+
+def shipped_worlds() -> dict[str, Path]:
+    """Return the files of surfaces in config/, by their names."""
+    return _shipped("surfaces")
 
 
 def actuators_file(name_or_path: str | Path) -> Path:
@@ -132,15 +137,29 @@ def actuators_file(name_or_path: str | Path) -> Path:
     Raises:
         InputError: There is neither; the message lists the names.
     """
+    return _named_file("actuators", name_or_path, shipped_actuators)
+
+
+def world_file(name_or_path: str | Path) -> Path:
+    """Return a YAML file of surfaces; arguments and errors as for :func:`actuators_file`."""
+    return _named_file("world", name_or_path, shipped_worlds)
+
+
+def _shipped(key: str) -> dict[str, Path]:
+    """Return the files in config/ with a key, by their names."""
+    return {path.stem: path for path in sorted((share_directory() / "config").glob("*.yaml"))
+            if f"{key}:" in path.read_text(encoding="utf-8").splitlines()}
+
+
+def _named_file(what: str, name_or_path: str | Path, shipped: Callable[[], dict[str, Path]]) -> Path:
     path = expand(name_or_path)
     if is_file(path):
         return path
-    shipped = shipped_actuators()
-    if str(name_or_path) not in shipped:
-        raise InputError(f"actuators: '{name_or_path}' is neither a file (looked for {path.absolute()}) nor one that "
-                         f"comes with {PACKAGE} ({', '.join(shipped)}); give one of these names or the path of a YAML "
+    if str(name_or_path) not in (known := shipped()):
+        raise InputError(f"{what}: '{name_or_path}' is neither a file (looked for {path.absolute()}) nor one that "
+                         f"comes with {PACKAGE} ({', '.join(known)}); give one of these names or the path of a YAML "
                          "file")
-    return shipped[str(name_or_path)]
+    return known[str(name_or_path)]
 
 
 def config_file(name: str) -> Path:

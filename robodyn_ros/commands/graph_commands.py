@@ -98,16 +98,17 @@ def _add_node(parser: ArgumentParser) -> None:
 
 
 def run_status(options: Namespace) -> int:
-    """Print how the robot of a graph is."""
+    """Print how the robot of a graph is; return 1 if it has no joint states."""
     with ros_required():
         from robodyn_ros.nodes.client.robot_status import StatusReader, lines
     with _join("status", options) as client:
         reader = StatusReader(client)
         while True:
-            text = "\n".join(lines(reader.model, reader.read()))
+            status = reader.read()
+            text = "\n".join(lines(reader.model, status))
             if not options.watch:
                 print(text)
-                return 0
+                return int(math.isnan(status.time))
             print(f"\x1b[H\x1b[J{text}" if sys.stdout.isatty() else f"{text}\n", flush=True)
 
 

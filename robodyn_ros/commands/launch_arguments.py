@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Arguments of a launch file that it does not have; launch itself ignores them."""
+"""Arguments of the launch files, and those that a launch file does not have; launch itself ignores them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,41 @@ import difflib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from robodyn_ros.commands.supervision import RESTARTS
+from robodyn_ros.common_fields import DEFAULT_ROBOT, PORT
 from robodyn_ros.errors import InputError
+
+SIMULATION = {
+    "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
+    "complete": ("", "Estimate missing inertias, as robodyn complete does: mass=KG or density=KG_PER_M3, and repair, "
+                 "with commas; auto: no number."),
+    "tip_link": ("", "Link that laws and commands of the tip move; empty: the tool frame of the longest arm."),
+    "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
+    "time_mode": ("", "Pace of the simulation: lockstep, real_time or scaled; empty: as in the parameter files, which "
+                  "is lockstep."),
+    "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
+    "speed_limit": ("", "Greatest number of simulated seconds per second, for time_mode:=lockstep; 0: none; empty: as "
+                    "in the parameter files, which is 1."),
+    "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
+    "driver": ("", "Driver of the arm that the hardware plays, such as ur or franka, or its file; empty: as in the "
+               "parameter files."),
+    "world": ("", "YAML file of surfaces that the robot can touch, or its name in config/; empty: as in the parameter "
+              "files."),
+    "engine": ("", "Simulator of the bodies: robodyn, or mujoco (MuJoCo); empty: as in the parameter files."),
+    "mujoco_scene": ("", "MJCF file, for engine:=mujoco; empty: as in the parameter files."),
+    "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
+    "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
+    "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
+    "rviz": ("false", "Whether to open RViz, set up for the robot: true or false."),
+    "clock_rate": ("", "Messages on /clock per simulated second; 0 for all robots but one; empty: as in the files."),
+    "restarts": (str(RESTARTS), "Greatest number of restarts of each node after failures."),
+    "view": ("false", "Whether to show the graph in a browser, at http://127.0.0.1:8080: true or false."),
+    "view_port": ("", f"Port of the page, for view:=true; empty: {PORT.default}."),
+}
+"""Arguments of simulation.launch.py: default and description."""
+
+OF_ONE_ROBOT = ("robot", "namespace", "frame_prefix", "clock_rate", "view_port")
+"""Those of them that are not the same for two robots of one graph."""
 
 OF_LAUNCH = ("launch-prefix", "launch-prefix-filter", "emulate_tty", "sigterm_timeout", "sigkill_timeout", "log_level")
 """Arguments that launch and launch_ros read themselves."""

@@ -58,14 +58,17 @@ def add_commands(commands: Subparsers) -> None:
     )
     add_robot_options(simulate)
     simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
-    simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="pace of the simulation")
+    simulate.add_argument("--time-mode", choices=TIME_MODES, default="",
+                          help="pace of the simulation (default: lockstep, at most at real-time speed)")
     simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
     simulate.add_argument("--speed-limit", default="",
-                          help="greatest number of simulated seconds per second, for --time-mode lockstep")
+                          help="greatest number of simulated seconds per second, for --time-mode lockstep; 0: none "
+                          "(default: 1)")
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
     simulate.add_argument("--driver", default="", help="driver of the arm that the hardware plays, such as ur or "
                           "franka, or its file")
-    simulate.add_argument("--world", default="", help="YAML file of surfaces that the robot can touch")
+    simulate.add_argument("--world", default="", help="YAML file of surfaces that the robot can touch, or its name in "
+                          "config/")
     simulate.add_argument("--engine", choices=ENGINES, default="",
                           help="simulator of the bodies; mujoco needs pip install mujoco")
     simulate.add_argument("--mujoco-scene", default="", help="MJCF file, for --engine mujoco")

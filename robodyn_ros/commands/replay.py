@@ -29,10 +29,14 @@ from robodyn_ros.commands.simulation_setup import set_up
 from robodyn_ros.commands.table_columns import refuse_table_options
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.optional_packages import require
-from robodyn_ros.resources import actuators_file
+from robodyn_ros.resources import actuators_file, world_file
 
 START_SECONDS = 120.0
 """Longest wait for the recorder to subscribe [s]."""
+
+FIND_FILE = {"actuators": actuators_file, "world": world_file}
+"""Where a file may be given by its name in config/, too."""
+
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -54,7 +58,8 @@ def add_commands(commands: Subparsers) -> None:
     replay.add_argument("--actuators", default="", metavar="FILE", help="YAML file of actuators and friction, in the "
                         "place of a recorded one that does not come with the package")
     replay.add_argument("--driver", default="", metavar="NAME", help="driver of the arm or its file, likewise")
-    replay.add_argument("--world", default="", metavar="FILE", help="YAML file of surfaces, likewise")
+    replay.add_argument("--world", default="", metavar="FILE", help="YAML file of surfaces, or its name in "
+                        "config/, likewise")
     replay.add_argument("--mujoco-scene", default="", metavar="FILE", help="MJCF file, likewise")
     replay.add_argument("--policy", default="", metavar="FILE", help="YAML file of the recorded policy, likewise")
     replay.add_argument("--record", default="", metavar="RUN2", help="folder for a recording of the replay")
@@ -104,7 +109,7 @@ def run_replay(options: Namespace) -> int:
     files = {name: file for name in NAMES_OF_FILES if (file := getattr(options, name))}
     for name, file in files.items():
         value = _driver(file) if name == "driver" else str(
-            (actuators_file(file) if name == "actuators" else expand(file)).resolve())
+            FIND_FILE.get(name, expand)(file).resolve())
         parameters["hardware"][name] = value
         if name in parameters.get("controller", {}):
             parameters["controller"][name] = value

@@ -114,7 +114,8 @@ class _StoreGiven(_StoreAction):
 
 def _add_simulator_options(parser: ArgumentParser) -> None:
     add_law_ignores_option(parser)
-    parser.add_argument("--world", metavar="FILE", help="YAML file of surfaces that the robot can touch")
+    parser.add_argument("--world", metavar="FILE", help="YAML file of surfaces that the robot can touch, or its "
+                        "name in config/")
     parser.add_argument("--driver", metavar="NAME", help="driver of the arm, such as ur or franka, or its file "
                         "(default: one that passes efforts on)")
     parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0],

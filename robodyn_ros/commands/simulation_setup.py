@@ -18,7 +18,7 @@ from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.common_fields import DEFAULT_ROBOT, REAL_TIME_FACTOR, SPEED_LIMIT
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
-from robodyn_ros.resources import actuators_file, config_file, robot_file
+from robodyn_ros.resources import actuators_file, config_file, robot_file, world_file
 
 NODES = {
     "hardware": "robodyn_ros.nodes.hardware.node",
@@ -74,7 +74,7 @@ def set_up(
         speed_limit: Greatest number of simulated seconds per second, for ``lockstep``.
         params_file: YAML file of further parameters.
         actuators: YAML file of actuators and friction, or its name in config/ without ending.
-        world: YAML file of surfaces that the robot can touch, for the engine ``robodyn``.
+        world: YAML file of surfaces that the robot can touch, or its name in config/, for the engine ``robodyn``.
         engine: One of ``ENGINES``, which simulate the bodies.
         mujoco_scene: MJCF file, for the engine ``mujoco``.
         tip_link: Name of a link of the robot.
@@ -95,14 +95,6 @@ def set_up(
         if time_mode not in TIME_MODES:
             raise InputError(f"time_mode: expected one of {', '.join(TIME_MODES)}, received '{time_mode}'")
         values["time_mode"] = time_mode
-    for parameter, text, mode in ((REAL_TIME_FACTOR, real_time_factor, "scaled"),
-                                  (SPEED_LIMIT, speed_limit, "lockstep")):
-        if text:
-            name = parameter.name.removeprefix("lockstep_")
-            values[parameter.name] = parameter.read(text, name)
-            if time_mode != mode:
-                raise InputError(f"{name}: has an effect only in time mode {mode}, received "
-                                 f"{f'time mode {time_mode}' if time_mode else 'no time mode'}; give both or neither")
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
     if driver:
@@ -130,7 +122,7 @@ def set_up(
         from robodyn_ros.simulation.world_file import read_world
 
         read_world(world, model)
-        values["world"] = str(expand(world).resolve())
+        values["world"] = str(world_file(world).resolve())
     files = [config_file("simulation.yaml")]
     if params_file:
         path = expand(params_file)
@@ -138,7 +130,16 @@ def set_up(
             raise InputError(f"params_file: there is no file '{params_file}'")
         read_yaml(path, construct=False)  # a file that the nodes would refuse
         files.append(path.resolve())
-    return Setup(file, tuple(files), values)
+    found = Setup(file, tuple(files), values)
+    for parameter, text, mode in ((REAL_TIME_FACTOR, real_time_factor, "scaled"),
+                                  (SPEED_LIMIT, speed_limit, "lockstep")):
+        if text:
+            name = parameter.name.removeprefix("lockstep_")
+            values[parameter.name] = parameter.read(text, name)
+            if (in_force := mode_in_force(found)) != mode:
+                raise InputError(f"{name}: has an effect only in time mode {mode}, received time mode {in_force}"
+                                 f"{'' if time_mode else ', from the parameter files'}; give both or neither")
+    return found
 
 
 def check_surroundings(engine: str, world: str | None, mujoco_scene: str | None = None) -> None:
@@ -160,8 +161,8 @@ def check_surroundings(engine: str, world: str | None, mujoco_scene: str | None 
                          f"{f'engine {engine}' if engine else 'no engine'}; give both or neither")
 
 
-def has_simulated_time(setup: Setup, namespace: str) -> bool:
-    """Return whether the time of a simulation is that of /clock, by a value or a file that counts for its hardware.
+def mode_in_force(setup: Setup, namespace: str = "") -> str:
+    """Return the time mode of a simulation: by a value or a file that counts for its hardware.
 
     Args:
         setup: Parameters of the simulation.
@@ -171,8 +172,12 @@ def has_simulated_time(setup: Setup, namespace: str) -> bool:
     if mode := setup.values.get("time_mode"):
         words += ["-p", f"time_mode:={mode}"]
     hardware = f"/{namespace.strip('/')}/hardware".replace("//", "/")
-    given = GivenParameters.from_arguments(["--ros-args", *words]).for_node(hardware)
-    return str(given["time_mode"].value) != TIME_MODES[0]
+    return str(GivenParameters.from_arguments(["--ros-args", *words]).for_node(hardware)["time_mode"].value)
+
+
+def has_simulated_time(setup: Setup, namespace: str) -> bool:
+    """Return whether the time of a simulation is that of /clock; arguments as for :func:`mode_in_force`."""
+    return mode_in_force(setup, namespace) != TIME_MODES[0]
 
 
 def _engine(name: str) -> str:

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.bounded_files import expand, read_yaml
+from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, shown, suggest, unknown
 from robodyn_ros.fields import declare, section
+from robodyn_ros.resources import world_file
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.surfaces import Box, Cylinder, Material, Plane, Sphere, Surface
 
@@ -90,13 +91,13 @@ def read_world(path: str | Path, model: RobotModel) -> World:
     """Read a world file.
 
     Args:
-        path: The file.
+        path: The file, or its name in config/ without ending.
         model: The robot whose links the contact points are on.
 
     Raises:
         InputError: The file cannot be read, or its content is not valid for the robot.
     """
-    return world_from_mapping(read_yaml(expand(path)), model, str(path))
+    return world_from_mapping(read_yaml(world_file(path)), model, str(path))
 
 
 def world_from_mapping(content: Any, model: RobotModel, where: str = "world") -> World:

@@ -164,7 +164,8 @@ def test_a_pipe_without_a_robot_is_one_error(tmp_path):
     (["simulate", "--robot"], ("--robot: expected one argument",)),
     (["tune", "--span", "big"], ("tune: argument --span: expected a finite number from 1 to 1e+06, received 'big'",)),
     # without effect
-    (["simulate", "--real-time-factor", "2"], ("real_time_factor: has an effect only in time mode scaled", "no time")),
+    (["simulate", "--real-time-factor", "2"], ("real_time_factor: has an effect only in time mode scaled",
+                                                 "received time mode lockstep, from the parameter files")),
     (["simulate", "--time-mode", "lockstep", "--real-time-factor", "2"], ("mode scaled, received time mode lockstep",)),
     (["simulate", "--time-mode", "real_time", "--speed-limit", "1"], ("speed_limit", "lockstep, received time mode")),
     (["simulate", "--view-port", "8081"], ("--view-port has no effect without --view",)),

@@ -10,6 +10,7 @@
 
 import re
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from robodyn_ros.commands.graph_commands import _joint_values
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.client.graph_client import STARTING_SECONDS, GraphClient
 from robodyn_ros.nodes.client.motion_requests import MotionRequests
 from robodyn_ros.resources import robot_file
 
@@ -259,6 +260,26 @@ def test_messages_are_printed_as_yaml(rig):
 
 def test_without_a_graph_it_says_so(rig):
     assert "no node with parameters in namespace /nowhere" in rig.run("get", "controller", code=1, namespace="nowhere")
+
+
+@pytest.mark.long
+def test_a_controller_without_joint_states_is_reported_at_once(capsys):
+    with RosProcess("controller", {"robot": "planar_2r"}, "mute") as controller, RosTest(namespace="mute") as ros, \
+            ExitStack() as later:
+        rig = Rig(ros, capsys)
+        controller.wait_for_output("no joint states for 0.5 s or more")
+        begin = time.monotonic()
+        reported = "nobody publishes robot_description: .* the controller reports: no joint states for 0.5 s or more"
+        assert re.search(reported, rig.run("move", "joint1=0.1", code=1, namespace="mute"))
+        publisher = later.enter_context(RosProcess("state_publisher", {"robot": "planar_2r"}, "mute"))
+        publisher.wait_for_output("planar_2r")
+        assert "the controller cannot act; it reports: no joint states" in rig.run("move", "joint1=0.1", code=1,
+                                                                                  namespace="mute")
+        assert main(["status", "--namespace", "mute"]) == 1
+        printed = capsys.readouterr().out
+        assert "planar_2r: no joint states\ncontroller pd, which is silent" in printed
+        assert "joint_states: from nobody" in printed and "warning of /mute/controller: no joint states" in printed
+        assert time.monotonic() - begin < STARTING_SECONDS
 
 
 def test_beside_two_graphs_in_namespaces_nothing_is_set_before_one_is_named(rig):

@@ -206,8 +206,9 @@ def test_mujoco_that_is_not_installed_is_told_before_the_nodes_start(monkeypatch
 
 
 @pytest.mark.parametrize(("time_mode", "node", "namespace", "simulated"), [
-    ("", "", "", False), ("lockstep", "", "", True), ("", "/**", "", True), ("", "/left/hardware", "left", True),
-    ("", "/right/hardware", "left", False), ("real_time", "/**", "", False), ("real_time", "hardware", "", True)])
+    ("", "", "", True), ("lockstep", "", "", True), ("", "/**", "", True), ("", "/left/hardware", "left", True),
+    ("real_time", "/right/hardware", "left", False), ("real_time", "", "", False), ("real_time", "/**", "", False),
+    ("real_time", "hardware", "", True)])
 def test_simulated_time_is_known_for_nodes_of_other_packages(tmp_path, time_mode, node, namespace, simulated):
     """A parameter file makes the time of a node, or of all, simulated; a value for a node by name wins over others."""
     file = tmp_path / "parameters.yaml"

@@ -11,6 +11,7 @@
 import os
 import re
 import signal
+import sys
 import time
 import urllib.request
 
@@ -23,6 +24,7 @@ try:  # not by `import launch`, which finds our folder of that name
 except ImportError as error:
     pytest.skip(f"launch and launch_ros of ROS 2 do not import ({error})", allow_module_level=True)
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from launch.utilities import perform_substitutions
 from launch_process import Launch, alive
@@ -37,7 +39,43 @@ from robodyn_ros.resources import launch_file
 FILE = str(launch_file("simulation.launch.py"))
 
 
-def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan(tmp_path):
+@pytest.fixture(params=["none beside ours", "robot_state_publisher"])
+def publisher(request, tmp_path, monkeypatch):
+    """Name of the program that publishes transforms: ours, or robot_state_publisher where it is installed.
+
+    Where it is not, ours under its name stands in for it.
+    """
+    if request.param == "none beside ours":
+        if is_installed("robot_state_publisher"):
+            pytest.skip("robot_state_publisher is installed")
+        return "state_publisher"
+    if not is_installed("robot_state_publisher"):
+        program = install(tmp_path, monkeypatch, "robot_state_publisher") / "robot_state_publisher"
+        program.write_text(f"#!/bin/sh\nexec {sys.executable} -m robodyn_ros state_publisher \"$@\"\n")
+        program.chmod(0o755)
+    return "robot_state_publisher"
+
+
+def is_installed(package):
+    try:
+        return bool(get_package_prefix(package))
+    except PackageNotFoundError:
+        return False
+
+
+def install(prefix, monkeypatch, *packages):
+    """Add packages without programs to the environment; returns the folder for the programs of the last one."""
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{prefix}{os.pathsep}{os.environ['AMENT_PREFIX_PATH']}")
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    for package in packages:
+        (index / package).touch()
+        programs = prefix / "lib" / package
+        programs.mkdir(parents=True)
+    return programs
+
+
+def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan(tmp_path, publisher):
     patient = tmp_path / "patient.yaml"  # no arm sinks because a busy computer held it up for 0.1 s
     patient.write_text("/**/hardware: {ros__parameters: {command_timeout: 2.0}}\n")
     options = ("robot:=arm6", "controller:=computed_torque", "restarts:=1", f"params_file:={patient}")
@@ -47,7 +85,7 @@ def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan(tm
         ros.wait_for(lambda: states and control, "joint states and control", timeout=3 * DEADLINE)  # four at once
         assert control[-1].controller == "computed_torque"
         pids = launched.pids()
-        assert set(pids) == set(NODES)
+        assert set(pids) == {*NODES} - {"state_publisher"} | {publisher}
 
         os.kill(pids["hardware"], signal.SIGKILL)
         ros.wait_for(lambda: "hardware-1 ended by SIGKILL; restart 1 of 1 in 1 s; the other nodes go on"
@@ -70,7 +108,7 @@ def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan(tm
         assert launched.process.wait(DEADLINE) == 0, launched.output()
         assert not any(alive(pid) for pid in pids.values())
         finished = re.findall(r"\[(\w+)-\d+\]: process has finished cleanly", launched.output())
-        assert set(finished) == set(NODES) - {"hardware"}, launched.output()
+        assert set(finished) == {*pids} - {"hardware"}, launched.output()
         assert "Traceback" not in launched.output()
 
 
@@ -86,6 +124,7 @@ def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan(tm
     ("restarts:=often", ("restarts", "often")),
     ("view:=perhaps", ("view", "perhaps")),
     ("clock_rate:=fast", ("clock_rate", "fast")),
+    ("view_port:=8081", ("'view_port' has no effect without view:=true",)),
     ("robt:=scara", ("'robt'", "did you mean 'robot'?")),
     ("speed:=1", ("'speed'", "no such argument")),
 ])
@@ -125,13 +164,10 @@ def nodes(**arguments):
 
 
 def test_ros_own_state_publisher_is_taken_where_it_is_installed(tmp_path, monkeypatch):
-    assert set(nodes(robot="scara")) == {("robodyn_ros", node) for node in NODES}
-    assert set(nodes(robot="scara", view="true")) == {("robodyn_ros", node) for node in (*NODES, "view")}
-    index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
-    index.mkdir(parents=True)
-    for package in ("robot_state_publisher", "rviz2"):
-        (index / package).touch()
-    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path}{os.pathsep}{os.environ['AMENT_PREFIX_PATH']}")
+    if not is_installed("robot_state_publisher"):
+        assert set(nodes(robot="scara")) == {("robodyn_ros", node) for node in NODES}
+        assert set(nodes(robot="scara", view="true")) == {("robodyn_ros", node) for node in (*NODES, "view")}
+    install(tmp_path, monkeypatch, "robot_state_publisher", "rviz2")
     assert set(nodes(robot="scara", rviz="true")) == {
         *(("robodyn_ros", node) for node in NODES if node != "state_publisher"),
         ("robot_state_publisher", "robot_state_publisher"), ("rviz2", "rviz2")}

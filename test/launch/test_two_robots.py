@@ -30,6 +30,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_ros.commands.command_line import main  # noqa: E402
+from robodyn_ros.commands.launch_arguments import OF_ONE_ROBOT, SIMULATION  # noqa: E402
 from robodyn_ros.resources import launch_file  # noqa: E402
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "launch.md"
@@ -39,7 +40,7 @@ FORMATS = ("py", "xml", "yaml")
 @pytest.mark.parametrize("ending", FORMATS)
 def test_two_robots_have_names_and_frames_of_their_own_and_share_a_clock(ending):
     pytest.importorskip("mujoco")
-    arguments = ("left:=planar_2r", "right:=scara", "time_mode:=scaled", "controller:=computed_torque",
+    arguments = ("left:=planar_2r", "right:=scara", "speed_limit:=0.5", "controller:=computed_torque",
                  "engine:=mujoco")
     with Launch(launch_file(f"two_robots.launch.{ending}"), *arguments) as launched, RosTest() as ros:
         states = {side: ros.record(JointState, f"/{side}/joint_states") for side in ("left", "right")}
@@ -58,14 +59,21 @@ def test_two_robots_have_names_and_frames_of_their_own_and_share_a_clock(ending)
         assert [each.node_namespace for each in ros.node.get_publishers_info_by_topic("/clock")] == ["/left"]
 
         for side in states:
-            engine = ros.call(GetParameters, f"/{side}/hardware/get_parameters", names=["engine"]).values[0]
-            assert engine.string_value == "mujoco"
+            names = ["engine", "time_mode", "lockstep_speed_limit"]
+            engine, mode, pace = ros.call(GetParameters, f"/{side}/hardware/get_parameters", names=names).values
+            assert (engine.string_value, mode.string_value, pace.double_value) == ("mujoco", "lockstep", 0.5)
 
         pids = re.findall(r"process started with pid \[(\d+)\]", launched.output())
         os.killpg(launched.process.pid, signal.SIGINT)
         assert launched.process.wait(DEADLINE) == 0, launched.output()
         assert len(pids) == 8 and not any(alive(int(pid)) for pid in pids)
         assert "Traceback" not in launched.output(), launched.output()
+
+
+def test_two_robots_take_what_one_takes():
+    with Launch(launch_file("two_robots.launch.py"), "robot:=arm6") as launched:
+        assert launched.process.wait(DEADLINE) != 0
+        assert all(name in launched.output() for name in SIMULATION if name not in OF_ONE_ROBOT), launched.output()
 
 
 def test_a_misspelt_argument_of_two_robots_is_refused():

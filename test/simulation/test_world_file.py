@@ -85,6 +85,8 @@ def test_what_does_not_fit_is_told_in_one_line(content, line):
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_missing_is_told():
-    with pytest.raises(InputError, match="nowhere.yaml: expected a readable YAML file"):
-        read_world("nowhere.yaml", MODEL)
+def test_a_world_has_a_name_and_a_file_that_is_missing_is_told():
+    model = Robot.named("arm6").model
+    assert read_world("touch_wall", model).surfaces[0].name == "wall"
+    with pytest.raises(InputError, match=r"world: 'nowhere' is neither a file .* \(touch_wall\)"):
+        read_world("nowhere", model)

@@ -31,6 +31,7 @@ from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.kinematics.turns import shortest
+from robodyn_ros.nodes.client.controller_health import ControllerHealth
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import to_trajectory_points
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
@@ -193,6 +194,7 @@ class MotionRequests:
 
     Attributes:
         robot: The robot of the graph, by the topic ``robot_description``.
+        health: What the controller reports.
         tolerance: Greatest distance of a joint from its goal at the end of a motion [rad or m]; None: the default.
 
     Raises:
@@ -201,8 +203,9 @@ class MotionRequests:
 
     def __init__(self, client: GraphClient) -> None:
         self.tolerance: float | None = None
-        self._client = client
-        description = self._first(String, topic_names.ROBOT_DESCRIPTION, LATCHED_QOS)
+        self._client, self.health = client, ControllerHealth(client)
+        with self.health.description_expected():
+            description = self._first(String, topic_names.ROBOT_DESCRIPTION, LATCHED_QOS)
         self.robot = Robot.from_urdf_text(description.data)
 
     def take_tip_link(self) -> None:
@@ -371,7 +374,9 @@ class MotionRequests:
         return arrival.end(self.tolerance)
 
     def _controller_state(self) -> ControllerState:
-        return self._first(ControllerState, topic_names.CONTROLLER_STATE, 10)
+        with self.health.states_expected():
+            message: ControllerState = self._first(ControllerState, topic_names.CONTROLLER_STATE, 10)
+        return message
 
     def _first(self, kind: Any, topic: str, qos: Any) -> Any:
         return self._client.first_message(kind, topic, qos, f"message on {topic}", ANSWER)

@@ -38,7 +38,7 @@ _UNITS = {"prismatic": ("mm", 1e3, "N"), "revolute": ("deg", math.degrees(1.0), 
 LISTENING = 1.2
 """Time for which messages are collected: diagnostics come once a second [s]."""
 PATIENCE = 10.0
-"""Longest wait for a first joint state [s]."""
+"""Longest wait for an answer, and for a first joint state where somebody publishes them [s]."""
 CONTROLLER = "controller"
 """Name of the node, and of its parameter that names the law."""
 COMMANDS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS)
@@ -49,7 +49,7 @@ class RobotStatus:
     """State of a graph; arrays have shape (n,) and NaN where nothing is known.
 
     Attributes:
-        time: Stamp of the newest joint state [s].
+        time: Stamp of the newest joint state [s]; NaN: none came.
         rate: Joint states in a second of real time; 0 while none come.
         real_time_factor: Increase of their stamps in a second of real time.
         q: Positions [rad or m].
@@ -104,27 +104,33 @@ class StatusReader:
         node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, self._on_controller_state, LATEST_QOS)
         node.create_subscription(DiagnosticArray, topic_names.DIAGNOSTICS, self._on_diagnostics, 10)
         requests = MotionRequests(client)
+        self._health = requests.health
         if self._has_controller():
             requests.take_tip_link()
         self.model: RobotModel = requests.robot.model
 
     def read(self) -> RobotStatus:
-        """Listen for a moment, and return the status.
-
-        Raises:
-            RobodynError: No joint state of the robot comes.
-        """
+        """Listen for a moment, and return the status, also of a graph without joint states."""
         own = set(self.model.joint_names)
         self._states.clear()
         self._controller = None
-        self._client.wait_for(lambda: any(own & set(message.name) for _, message in self._states),
-                              f"joint state of '{self.model.name}'", PATIENCE)
+        began = time.monotonic()
+
+        def is_there_or_missing() -> bool:
+            waited = time.monotonic() - began
+            return (any(own & set(message.name) for _, message in self._states) or waited > PATIENCE
+                    or (waited > LISTENING and (self._health.lacks_states()
+                                                or not self._client.node.count_publishers(topic_names.JOINT_STATES))))
+
+        self._client.wait_for(is_there_or_missing, "joint states", 2.0 * PATIENCE)
         began = time.monotonic()
         self._client.wait_for(lambda: time.monotonic() - began > LISTENING, "time", PATIENCE)
         states = [(at, message) for at, message in self._states if own & set(message.name)]
-        (first_at, first), (last_at, last) = states[0], states[-1]
-        span = last_at - first_at
-        since, until = read_stamp(first.header.stamp), read_stamp(last.header.stamp)
+        span, advance, until = 0.0, 0.0, math.nan
+        if states:
+            (first_at, first), (last_at, last) = states[0], states[-1]
+            span, until = last_at - first_at, to_seconds(read_stamp(last.header.stamp))
+            advance = until - to_seconds(read_stamp(first.header.stamp))
         q = effort = error = np.full(self.model.n, math.nan)
         for _, message in states:
             q = self._by_joint(q, message.name, message.position)
@@ -138,8 +144,8 @@ class StatusReader:
             for state in controller.cartesian:
                 tip_error = float(np.linalg.norm(to_vector(state.position_error)))
         return RobotStatus(
-            time=to_seconds(until), rate=(len(states) - 1) / span if span > 0.0 else 0.0,
-            real_time_factor=to_seconds(until - since) / span if span > 0.0 else 0.0,
+            time=until, rate=(len(states) - 1) / span if span > 0.0 else 0.0,
+            real_time_factor=advance / span if span > 0.0 else 0.0,
             q=q, error=error, effort=effort, tip_error=tip_error,
             pose_base_tip=None if np.isnan(q).any() else forward_kinematics(self.model, q),
             law=self._silent_law() if controller is None else controller.controller,
@@ -191,8 +197,11 @@ def lines(model: RobotModel, status: RobotStatus) -> Iterator[str]:
         model: The robot.
         status: Its status.
     """
-    yield (f"{model.name} at {_clock(status.time)}: {status.rate:.0f} joint states a second, real-time factor "
-           f"{status.real_time_factor:.2f}")
+    if math.isnan(status.time):
+        yield f"{model.name}: no joint states"
+    else:
+        yield (f"{model.name} at {_clock(status.time)}: {status.rate:.0f} joint states a second, real-time factor "
+               f"{status.real_time_factor:.2f}")
     yield _law(status)
     yield ""
     width = max(len("joint"), *map(len, model.joint_names))
