@@ -82,6 +82,8 @@ class SimulatedRobot(ABC):
     @property
     def encoder_motion(self) -> tuple[Array, Array]:
         """Positions and velocities at the encoders, shape (n,) each [rad or m, rad/s or m/s]."""
+        if self.model.measured_at_motors is None:  # the state need not be made of its numbers then
+            return self.q, self.v
         return encoder_motion(self.model, self.q, self.v, self._state.motor_side)
 
     @property

@@ -427,6 +427,12 @@ class PlantModel:
         return np.flatnonzero(self.actuators.is_elastic)
 
     @cached_property
+    def measured_at_motors(self) -> NDArray[np.bool_] | None:
+        """Which joints are measured on the motor's side of a spring, shape (n,); None: none of them."""
+        at_motors: NDArray[np.bool_] = self.actuators.motor_encoder & self.actuators.is_elastic
+        return at_motors if at_motors.any() else None
+
+    @cached_property
     def slack_springs(self) -> NDArray[np.intp]:
         """Places in `elastic` of the springs with backlash, shape (slack,)."""
         return np.flatnonzero(self.actuators.has_backlash[self.elastic])

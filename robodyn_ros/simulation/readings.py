@@ -192,8 +192,8 @@ def encoder_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_si
         v: Joint velocities, shape (n,) [rad/s or m/s].
         motor_side: Of elastic joints.
     """
-    at_motor = plant.actuators.motor_encoder & plant.actuators.is_elastic
-    if not at_motor.any():
+    at_motor = plant.measured_at_motors
+    if at_motor is None:
         return q, v
     motor_q, motor_v = _motor_motion(plant, q, v, motor_side)
     return np.where(at_motor, motor_q, q), np.where(at_motor, motor_v, v)
