@@ -19,15 +19,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from math import hypot
+from operator import itemgetter
 
 import numpy as np
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import MessageError, deserialize, set_stamp, to_field
-from robodyn_ros.timing import join_stamp, split_stamp
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND, split_stamp
 
 FIELDS = ("position", "velocity", "effort")
 
@@ -71,12 +71,12 @@ class JointWire:
                         for place in ((begin - first) // _NUMBER for begin in self._begins)]
         ends = [begin + _NUMBER * self._n for begin in self._begins]
         # All bytes but stamp and numbers: encoding, names and lengths, lengths between the numbers and after them.
-        self._fixed = [slice(0, _STAMP_BEGIN), slice(_STAMP_END, first),
-                       *(slice(end, begin) for end, begin in zip(ends, self._begins[1:], strict=False)),
-                       slice(last, end)]
-        self._seen = [data[part] for part in self._fixed]
-        self._buffer = bytearray(data[:end])
-        self._targets = [np.frombuffer(self._buffer, np.float64, self._n, begin) for begin in self._begins]
+        fixed = [slice(0, _STAMP_BEGIN), slice(_STAMP_END, first),
+                 *(slice(end, begin) for end, begin in zip(ends, self._begins[1:], strict=False)), slice(last, end)]
+        self._fixed = itemgetter(*fixed)
+        self._seen = self._fixed(data)
+        # A message in pieces; stamp and numbers, which are left empty, are at odd places.
+        self._pieces = [piece for part in fixed for piece in (data[part], b"")][:-1]
 
     def encode(self, stamp: int, *values: Array) -> bytes:
         """Serialize a message; for one thread at a time.
@@ -87,10 +87,13 @@ class JointWire:
         """
         if not self.in_place:
             return bytes(serialize_message(self._message(stamp, values)))
-        _STAMP.pack_into(self._buffer, _STAMP_BEGIN, *split_stamp(stamp))
-        for target, array in zip(self._targets, values, strict=True):
-            target[:] = array
-        return bytes(self._buffer)
+        pieces = self._pieces.copy()
+        pieces[1] = _STAMP.pack(*split_stamp(stamp))
+        pieces[3::2] = [array.tobytes() for array in values]
+        data = b"".join(pieces)
+        if len(data) != self._sizes[0]:
+            raise ValueError(f"{len(self._fields)} arrays of shape ({self._n},), received {values}")
+        return data
 
     def decode(self, data: bytes) -> tuple[int, list[Array]] | None:
         """Read a serialized message; for one thread at a time.
@@ -101,22 +104,15 @@ class JointWire:
         """
         if not self.in_place:
             return None
-        if len(data) not in self._sizes:
-            if not self._recognize(data):
-                return None
-        else:
-            for part, seen in zip(self._fixed, self._seen, strict=True):
-                if data[part] != seen:
-                    if not self._recognize(data):
-                        return None
-                    break
-        try:
-            stamp = join_stamp(*_STAMP.unpack_from(data, _STAMP_BEGIN))
-        except InputError:
+        fits = len(data) in self._sizes and self._fixed(data) == self._seen
+        if not fits and not self._recognize(data):
+            return None
+        seconds, nanoseconds = _STAMP.unpack_from(data, _STAMP_BEGIN)
+        if seconds < 0 or nanoseconds >= NANOSECONDS_PER_SECOND:
             return None
         count, first = self._region
         region = np.frombuffer(data, np.float64, count, first).copy()  # numbers in messages are not aligned
-        return stamp, [region[part] for part in self._slices]
+        return seconds * NANOSECONDS_PER_SECOND + nanoseconds, [region[part] for part in self._slices]
 
     def decode_within(self, data: bytes, *largest: float) -> tuple[int, list[Array]] | None:
         """Read a serialized message as :meth:`decode`, and refuse numbers that are too large or not finite.
@@ -131,7 +127,7 @@ class JointWire:
         known = self.decode(data)
         if known is None:
             return None
-        for array, bound in zip(known[1], largest, strict=False):
+        for array, bound in zip(known[1], largest):  # noqa: B905  (the last fields may be without a bound)
             if not hypot(*array.tolist()) <= bound:  # faster than NumPy for few numbers
                 return None
         return known
@@ -148,7 +144,7 @@ class JointWire:
                     self._lay_out(message.header.frame_id)
                 if self.in_place and len(data) in self._sizes:
                     # Padding between strings may hold any bytes, usually the same in all messages of one publisher.
-                    self._seen = [data[part] for part in self._fixed]
+                    self._seen = self._fixed(data)
                     return True
         except (MessageError, UnicodeError):  # malformed, or a frame that cannot be written
             pass
