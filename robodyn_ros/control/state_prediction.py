@@ -22,6 +22,7 @@ import numpy as np
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.fields import Field
 from robodyn_ros.robot import Robot
@@ -38,6 +39,8 @@ DELAY_COMPENSATION = Field(
 def prediction_step(robot: Robot) -> Callable[..., Array]:
     """The motion under an effort by semi-implicit Euler, as a function that can be traced.
 
+    Viscous friction is taken implicitly, as by the simulated robot: otherwise it would drive a light joint.
+
     Returns:
         Takes positions, velocities and efforts, shape (n,), and a duration, shape (1,) [s]; returns positions and
         velocities, shape (2, n).
@@ -45,7 +48,12 @@ def prediction_step(robot: Robot) -> Callable[..., Array]:
     dynamics, damping = InlineDynamics(robot.model), robot.model.damping
 
     def step(q: Array, v: Array, effort: Array, duration: Array) -> Array:
-        v_next = v + duration[0] * dynamics.forward_dynamics(q, v, effort - damping * v)
+        if damping.any():
+            matrix = dynamics.mass_matrix(q) + np.diag(duration[0] * damping)
+            acceleration = solve_mass(matrix, effort - damping * v - dynamics.bias(q, v))
+        else:
+            acceleration = dynamics.forward_dynamics(q, v, effort)
+        v_next = v + duration[0] * acceleration
         return np.stack([q + duration[0] * v_next, v_next])
 
     return step

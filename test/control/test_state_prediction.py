@@ -35,9 +35,12 @@ def drive(plant, effort):
     plant.advance(Drive(effort, NONE, NONE), round(PERIOD / plant.step))
 
 
-def test_the_state_after_the_delay_is_that_of_the_plant_under_the_commands_in_between():
-    periods = 4
-    plant, predictor, errors, changes = Plant(ROBOT, step=PERIOD, position=START), StatePredictor(ROBOT), [], []
+@pytest.mark.parametrize("damping", [0, 3000])
+def test_the_state_after_the_delay_is_that_of_the_plant_under_the_commands_in_between(damping):
+    """Also with friction that stops the joints within a period."""
+    text = robot_file("planar_2r").read_text(encoding="utf-8").replace('damping="0"', f'damping="{damping}"')
+    periods, robot = 4, Robot.from_urdf_text(text)
+    plant, predictor, errors, changes = Plant(robot, step=PERIOD, position=START), StatePredictor(robot), [], []
     predictor.delay = periods * PERIOD
     measured, rng = deque([(plant.q, plant.v)] * (periods + 1), maxlen=periods + 1), np.random.default_rng(1)
     for tick in range(100):
