@@ -83,6 +83,11 @@ def viscous_friction(robot: Robot) -> Array:
     return robot.model.damping
 
 
+def coulomb_friction(robot: Robot) -> Array:
+    """Coulomb friction from the URDF, shape (n,) [N m or N]."""
+    return robot.model.friction
+
+
 def largest_inertia(robot: Robot) -> Array:
     """Largest M_ii of each joint over random configurations, shape (n,) [kg m^2 or kg]."""
     return np.diagonal(sampled_mass_matrices(robot), axis1=1, axis2=2).max(axis=0)

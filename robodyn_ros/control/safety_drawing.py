@@ -55,7 +55,7 @@ def active_limits(robot: Robot, parameters: Any, state: State, multipliers: Arra
             pose = dynamics.forward_kinematics(state.q, joint.link)
             axes.append([pose[:3, 3], pose[:3, 3] + _LENGTH * pose[:3, :3] @ joint.axis])
     tip = dynamics.forward_kinematics(state.q)[:3, 3]
-    first = robot.n + 2 * bool(parameters.safety_limits_speed)
+    first = robot.n + 3 * bool(parameters.safety_limits_speed)
     normals = [np.array(plane[:3]) for plane in parameters.safety_half_spaces]
     normals += [tip - np.array(sphere[:3]) for sphere in parameters.safety_obstacles]
     held = [[tip, tip + _LENGTH * normal / max(float(np.linalg.norm(normal)), 1e-9)]

@@ -13,15 +13,20 @@ bound on its second derivative: with a speed s(h) at which the robot may approac
 
     psi = h' + s(h) >= 0  is kept by  psi' + k psi = h'' + s'(h) h' + k (h' + s(h)) >= 0.
 
-s is the speed from which a deceleration a stops the robot just before the limit, k h close to it (`approach`). By
-q'' = M^-1 (tau + d - h(q, v) - D v) the bound is linear in the efforts, so that each tick solves a quadratic program
-with the compiled model,
+s is the speed from which a deceleration a stops the robot just before the limit, k h close to it (`approach`). Over a
+control period T the joints gain T q'' of speed, viscous friction taken implicitly as the simulated robot does,
 
-    minimise  sum_i ((tau_i - tau_law,i) / tau_max,i)^2 .
+    q'' = (M + T D)^-1 (tau + d - h(q, v) - D v + f),
 
-d is what the model lacks, as an observer of the momentum measures it (`observed_disturbance`). Effort limits always
-hold. Where the others contradict them or each other, they give way by a slack, those of less `YIELDING` last. Where no
-limit is near, the law's efforts stay as they are, bit for bit.
+so that the bound is linear in the efforts, and each tick solves a quadratic program with the compiled model,
+
+    minimise  (q'' - q''_law)^T (M + T D) (q'' - q''_law) ,
+
+Gauss' principle of least constraint: a limit of a joint acts on that joint as a stop would, and the others move as the
+law has them move. d is what the model lacks, as an observer of the momentum measures it (`expected_motion`), f is dry
+friction (`dry_friction`). Effort limits always hold: q''_law is under the law's efforts within them. Where the others
+contradict them or each other, they give way by a slack, those of less `YIELDING` last. Where no limit is near, the
+law's efforts stay as they are, bit for bit.
 """
 
 from __future__ import annotations
@@ -40,18 +45,20 @@ from robodyn_ros.common_fields import FILTERS
 from robodyn_ros.compile import derivative_at
 from robodyn_ros.control import qp
 from robodyn_ros.control.compiled_law import initial_memory, memory_numbers
-from robodyn_ros.control.controller import Law
+from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.default_gains import (
+    coulomb_friction,
     damping_rate,
     largest_inertia,
     sampled_mass_matrices,
     sampled_positions,
     viscous_friction,
 )
-from robodyn_ros.control.parameters import DAMPING, POSITION, Parameters, Unit, derived, per_joint, scalar
+from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, Parameters, Unit, derived, per_joint, scalar
 from robodyn_ros.control.safety_drawing import active_limits, with_limits
 from robodyn_ros.control.state import State
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
@@ -62,6 +69,9 @@ SUFFIX = FILTERS["safety"]
 NO_SPEED = 1000.0
 """Tip speed from which on there is no limit [m/s]."""
 
+MOST_DELAY = 50
+"""Greatest delay of the loop over which the filter predicts [control periods]."""
+
 _UNLIMITED = 1e6
 _WEAKEST, _STRONGEST = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
 _BRAKING_SHARE = 0.5  # share of the effort left beside gravity that a joint may take to brake
@@ -69,11 +79,13 @@ _TOGETHER_SHARE = 0.75  # likewise where all joints brake at once, each in the d
 _RETURN_SPEED = 0.25  # most speed of the tip on its way out of a sphere, or back before a plane [m/s]
 _SINGULARITY_BRAKING = 2.0  # deceleration of the share of manipulability [1/s^2]
 _TINY = 1e-12
+_ACROSS = 0.15  # share of the speed of the tip that it may have across the direction in which the law accelerates it
 
 
 YIELDING = {"joints": 1e-6, "workspace": 1e-3, "singularity": 1e-2, "tip_speed": 1e-1}
-"""How far limits give way where not all can hold, in squares of their decelerations: joints less than box, planes and
-spheres, these less than the distance from singularities, and this less than the speed of the tip."""
+"""How far limits give way where not all can hold, in squares of their decelerations over the cost of `braking`: joints
+less than box, planes and spheres, these less than the distance from singularities, and this less than the speed of the
+tip."""
 
 
 def braking(robot: Robot) -> Array:
@@ -84,24 +96,142 @@ def braking(robot: Robot) -> Array:
     """
     _, room = _efforts_to_brake(robot, np.zeros(robot.n))
     alone = np.clip(_BRAKING_SHARE * room.min(axis=0) / largest_inertia(robot), _WEAKEST, _STRONGEST)
-    needed, _ = _efforts_to_brake(robot, alone)
+    needed, room = _efforts_to_brake(robot, alone)
     together = (room / np.maximum(needed, _TINY)).min()
     return np.maximum(alone * min(1.0, _TOGETHER_SHARE * together), _WEAKEST)
 
 
-def _efforts_to_brake(robot: Robot, decelerations: Array) -> tuple[Array, Array]:
+def _effort_limit(robot: Robot) -> Array:
+    """Effort limits, `_UNLIMITED` where there is none, shape (n,) [N m or N]."""
+    return np.where(robot.effort_limit > 0.0, np.minimum(robot.effort_limit, _UNLIMITED), _UNLIMITED)
+
+
+def _efforts_to_brake(robot: Robot, decelerations: Array, errors: DeclaredErrors | None = None
+                      ) -> tuple[Array, Array]:
     """Efforts that all joints need to brake at once, in the worst directions, and those left beside gravity.
 
     Args:
         robot: The robot.
         decelerations: Of the joints, shape (n,) [rad/s^2 or m/s^2].
+        errors: Of the model; None: none.
 
     Returns:
-        Each at random positions, shape (64, n) [N m or N].
+        Each at random positions, shape (64, n) [N m or N]; what is left is negative where gravity exceeds the limit.
     """
+    mass = np.abs(sampled_mass_matrices(robot))
     gravity = np.abs(robot.dynamics().batch.gravity(sampled_positions(robot)))
-    room = np.maximum(np.minimum(robot.effort_limit, _UNLIMITED) - gravity, 0.0)
-    return np.abs(sampled_mass_matrices(robot)) @ decelerations, room
+    if errors is not None:
+        payload = _payload(robot, errors.payload)
+        mass = (1.0 + errors.mass) * mass + np.abs(payload.mass)
+        gravity = (1.0 + errors.mass) * gravity + np.abs(payload.gravity)
+    return mass @ decelerations, _effort_limit(robot) - gravity
+
+
+class DeclaredErrors(NamedTuple):
+    """By how much the robot may differ from the filter's model, as its parameters declare it.
+
+    Attributes:
+        mass: Share of the mass and inertia of each link.
+        payload: Greatest point mass at the tip link [kg].
+        friction: Share of the effort limits that unknown friction has at full speed.
+    """
+
+    mass: float
+    payload: float
+    friction: float
+
+    @classmethod
+    def from_parameters(cls, complete: Any) -> DeclaredErrors:
+        """Those of complete parameters."""
+        return cls(complete.safety_mass_error, complete.safety_payload, complete.safety_friction_error)
+
+
+class Payload(NamedTuple):
+    """What a load at the tip link adds at `sampled_positions`: to M, shape (64, n, n), and to gravity, (64, n)."""
+
+    mass: Array
+    gravity: Array
+
+
+def _payload(robot: Robot, mass: float) -> Payload:
+    jacobians = robot.dynamics().batch.jacobian(sampled_positions(robot))[:, :3]
+    return Payload(mass * np.swapaxes(jacobians, 1, 2) @ jacobians, -mass * robot.model.gravity @ jacobians)
+
+
+def _mass_matrices_of_links(robot: Robot) -> Array:
+    """The part of each link in M at `sampled_positions`, shape (links, 64, n, n)."""
+    q, n, regressor = sampled_positions(robot), robot.n, robot.dynamics().batch.regressor
+    rest, inertias = np.zeros_like(q), inertial_parameters(robot.model).reshape(-1, 10)
+    by_acceleration = np.stack([regressor(q, rest, np.tile(unit, (len(q), 1))) - regressor(q, rest, rest)
+                                for unit in np.eye(n)], axis=-1)
+    return np.einsum("kilpj,lp->lkij", by_acceleration.reshape(len(q), n, -1, 10, n), inertias)
+
+
+class ErrorMargins(NamedTuple):
+    """How far declared errors take the robot beyond the limits that its model keeps, see `error_margins`.
+
+    Attributes:
+        position: Shape (n,) [rad or m].
+        velocity: Shape (n,) [rad/s or m/s].
+        tip_position: [m].
+        tip_speed: [m/s].
+    """
+
+    position: Array
+    velocity: Array
+    tip_position: float
+    tip_speed: float
+
+
+def error_margins(robot: Robot, complete: Any) -> ErrorMargins:
+    """How far declared errors of mass, payload and friction take the robot, with the period and delay of its loop.
+
+    The filter lets an acceleration jump by 2 k v_max at most. Links that are lighter by a share r answer with
+    x = r / (1 - r) sum_l |M^-1 M_l| 2 k v_max more, until the observer knows it after tau = T / s + N T, s being its
+    share of a tick and N the delay in periods. A payload makes M + P of M; the observer then is slower by the ratio of
+    both, and x is half of |(M + P)^-1 P| 2 k v_max in a motion that settles, or that of its weight at a start. Viscous
+    friction D_f that the model lacks is T D_f of P; where it is less than the model's, T D_f is missing as a lighter
+    link is. The speed errs by the response to x exp(-t / tau) of the filter's own rate k, at most x tau (k tau)^(k tau
+    / (1 - k tau)), and the position by 1 / (e k) of that. D_f brakes less and less near a limit, which the observer
+    follows: that adds a D_f tau / (M k^2) to the position.
+
+    Args:
+        robot: The robot.
+        complete: Parameters of the filter.
+    """
+    errors, n = DeclaredErrors.from_parameters(complete), robot.n
+    if not any(errors):
+        return ErrorMargins(np.zeros(n), np.zeros(n), 0.0, 0.0)
+    timing, k = robot.timing, complete.safety_rate
+    share = 1.0 - np.exp(-complete.safety_observer * timing.period)
+    if not share > 0.0:
+        raise InputError("safety_observer: expected a rate above 0 with declared errors of the model, received 0")
+    tau = timing.period / share + timing.delay * timing.period
+    speeds = np.minimum(robot.velocity_limit, _UNLIMITED)
+    damping = errors.friction * _effort_limit(robot) / speeds
+    mass = sampled_mass_matrices(robot) + np.diag(timing.period * complete.safety_friction)
+    inverses = np.linalg.inv(mass)
+    jump = np.minimum(2.0 * k * speeds, np.abs(inverses) @ (2.0 * _effort_limit(robot)))[:, :, None]
+    lighter = np.abs(inverses * timing.period * np.minimum(damping, complete.safety_friction)) @ jump
+    if errors.mass:
+        lighter = lighter + errors.mass / (1.0 - errors.mass) * sum(
+            np.abs(inverses @ of_link) @ jump for of_link in _mass_matrices_of_links(robot))
+    payload = _payload(robot, errors.payload)
+    more = payload.mass + np.diag(timing.period * damping)
+    loaded, mobility = np.linalg.inv(mass + more), np.diagonal(inverses, axis1=1, axis2=2)
+    slower = mobility / np.diagonal(loaded, axis1=1, axis2=2)
+    answer = np.maximum(0.5 * np.abs(loaded @ more) @ jump, np.abs(loaded @ payload.gravity[:, :, None]))
+    velocity = lighter[:, :, 0] * _decayed(k, tau) + answer[:, :, 0] * _decayed(k, tau * slower)
+    position = velocity / (np.e * k) + complete.safety_braking * damping * mobility * tau / k**2
+    sizes = np.linalg.norm(robot.dynamics().batch.jacobian(sampled_positions(robot))[:, :3], axis=1)
+    return ErrorMargins(position.max(axis=0), velocity.max(axis=0), float((sizes * position).sum(axis=1).max()),
+                        float((sizes * velocity).sum(axis=1).max()))
+
+
+def _decayed(k: float, tau: Any) -> Any:
+    """Greatest response of x' = -k x + exp(-t / tau), [s]."""
+    ratio = np.where(np.abs(k * tau - 1.0) < 1e-6, 1.0 + 1e-6, k * tau)
+    return tau * ratio ** (ratio / (1.0 - ratio))
 
 
 def observer_rate(robot: Robot) -> float:
@@ -194,24 +324,70 @@ def _spheres(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
 
 def _position_limits(robot: Robot, complete: Any) -> Array:
     """Lower and upper positions within the margins, shape (2, n)."""
-    lower = np.maximum(robot.position_lower, -_UNLIMITED) + complete.safety_margin
-    upper = np.minimum(robot.position_upper, _UNLIMITED) - complete.safety_margin
-    for joint, low, high in zip(robot.joint_names, lower, upper, strict=True):
+    errors = error_margins(robot, complete).position
+    margin = complete.safety_margin + errors
+    lower = np.maximum(robot.position_lower, -_UNLIMITED) + margin
+    upper = np.minimum(robot.position_upper, _UNLIMITED) - margin
+    for joint, low, high, own in zip(robot.joint_names, lower, upper, errors, strict=True):
         if not low <= high:
             raise InputError(f"safety_margin of '{joint}': the margins leave no room between the position limits; "
-                             "lower it")
+                             f"lower it{_of_errors(own)}")
     return np.array([lower, upper])
 
 
+def _of_errors(margin: float) -> str:
+    return f", or the declared errors, for which {margin:.3g} is kept" if margin else ""
+
+
+def _velocity_limits(robot: Robot, complete: Any) -> Array:
+    """Velocity limits within the margins, shape (n,)."""
+    errors = error_margins(robot, complete).velocity
+    speeds = complete.safety_speed * np.minimum(robot.velocity_limit, _UNLIMITED)
+    if (short := errors > speeds).any():
+        joint = int(np.argmax(short))
+        raise InputError(f"safety_speed: '{robot.joint_names[joint]}' may move at {speeds[joint]:.3g}, and declared "
+                         f"errors of the model take {errors[joint]:.3g} of it; declare smaller errors, or lower "
+                         "safety_rate")
+    return speeds - errors
+
+
+def _tip_speed(robot: Robot, complete: Any) -> float:
+    """Speed of the tip within its margin [m/s]."""
+    if complete.safety_tip_speed >= NO_SPEED:
+        return NO_SPEED
+    speed, error = complete.safety_speed * complete.safety_tip_speed, error_margins(robot, complete).tip_speed
+    if error > speed:
+        raise InputError(f"safety_tip_speed: the tip may move at {speed:.3g} m/s, and declared errors of the model "
+                         f"take {error:.3g} of it; declare smaller errors, or lower safety_rate")
+    return speed - error
+
+
 def _effort_limits(robot: Robot, complete: Any) -> Array:
-    """Effort limits, which suffice to brake, shape (n,)."""
-    (needed, room), (least, _) = (_efforts_to_brake(robot, each) for each in (complete.safety_braking, braking(robot)))
-    if (short := needed > np.maximum(room, least) * (1.0 + 1e-9)).any():
+    """Effort limits, which suffice to hold the robot and to brake it, shape (n,)."""
+    errors = DeclaredErrors.from_parameters(complete)
+    needed, room = _efforts_to_brake(robot, complete.safety_braking, errors)
+    loaded = f" with a payload of {errors.payload:g} kg" * bool(errors.payload)
+    if (room <= 0.0).any():
+        sample, joint = np.unravel_index(np.argmin(room), room.shape)
+        limit = _effort_limit(robot)[joint]
+        raise InputError(f"safety filter: '{robot.joint_names[joint]}' cannot hold the robot{loaded}: gravity takes "
+                         f"{limit - room[sample, joint]:.3g} at some positions, and its effort limit is {limit:.3g}; "
+                         "a robot that cannot brake keeps no limit")
+    if (short := needed > room * (1.0 + 1e-9)).any():
         sample, joint = np.argwhere(short)[0]
         raise InputError(f"safety_braking: where all joints brake at once, '{robot.joint_names[joint]}' needs an "
-                         f"effort of {needed[sample, joint]:.3g} at some positions, and has "
-                         f"{room[sample, joint]:.3g} beside gravity; lower safety_braking")
-    return np.minimum(robot.effort_limit, _UNLIMITED)
+                         f"effort of {needed[sample, joint]:.3g} at some positions{loaded}, and has "
+                         f"{room[sample, joint]:.3g} beside gravity; lower safety_braking of all joints to "
+                         f"{(room / np.maximum(needed, _TINY)).min():.2g} times its values")
+    return _effort_limit(robot)
+
+
+def _delay(robot: Robot, _: Any) -> int:
+    """Delay of the loop [control periods]."""
+    if robot.timing.delay > MOST_DELAY:
+        raise InputError(f"safety filter: expected a delay of at most {MOST_DELAY} control periods, received "
+                         f"{robot.timing.delay}; give delay_compensation, or a longer period")
+    return robot.timing.delay
 
 
 def _tip_chain(robot: Robot, _: Any) -> tuple[int, ...]:
@@ -242,11 +418,15 @@ class SafetyParameters(Parameters):
         safety_margin: Shape (n,) [rad or m].
         safety_speed: Share of the velocity limits.
         safety_friction: D, shape (n,) [N m s/rad or N s/m].
+        safety_coulomb: Greatest f, shape (n,) [N m or N].
+        safety_mass_error: As in `DeclaredErrors`.
+        safety_payload: Likewise [kg].
+        safety_friction_error: Likewise.
         safety_tip_speed: [m/s].
         safety_tip_braking: a of the tip [m/s^2].
         safety_tip_margin: [m].
         safety_singularity: Share of the greatest manipulability.
-        safety_observer: Rate of `observed_disturbance` [1/s].
+        safety_observer: Rate at which d follows [1/s].
         safety_box: In the base frame [m].
         safety_planes: Likewise.
         safety_spheres: Likewise.
@@ -255,6 +435,11 @@ class SafetyParameters(Parameters):
         safety_efforts: Effort limits, shape (n,) [N m or N].
         safety_half_spaces: Normal and distance of planes and of sides of the box.
         safety_obstacles: Centre and radius of spheres.
+        safety_tip_limit: Speed of the tip within its margin [m/s].
+        safety_tip_distance: Distance between tip and obstacles [m].
+        safety_period: T [s].
+        safety_delay: Delay of the loop [control periods].
+        safety_slides: Whether the model has dry friction.
         safety_limits_speed: Whether the tip speed is limited.
         safety_avoids_singularities: Whether the manipulability is bounded.
         safety_tip_joints: Places of the joints that move the tip link.
@@ -272,6 +457,14 @@ class SafetyParameters(Parameters):
                                  description="Share of the velocity limits and of the tip speed that the filter allows")
     safety_friction: Array = per_joint(viscous_friction, unit=DAMPING, minimum=0.0,
                                        description="Viscous friction of the filter's model")
+    safety_coulomb: Array = per_joint(coulomb_friction, unit=EFFORT, minimum=0.0,
+                                      description="Dry friction of the filter's model")
+    safety_mass_error: float = scalar(0.0, minimum=0.0, maximum=0.9, description="Share by which mass and inertia of "
+                                      "each link may differ from the model; adds to the margins")
+    safety_payload: float = scalar(0.0, unit="kg", minimum=0.0, maximum=1000.0, description="Greatest unknown load at "
+                                   "the tip link; adds to the margins")
+    safety_friction_error: float = scalar(0.0, minimum=0.0, maximum=1.0, description="Unknown friction at full speed, "
+                                          "as a share of the effort limits; adds to the margins")
     safety_observer: float = scalar(observer_rate, unit="1/s", minimum=0.0, maximum=10000.0,
                                     description="Rate at which the filter learns what its model lacks; 0: it trusts "
                                     "the model")
@@ -291,12 +484,17 @@ class SafetyParameters(Parameters):
                                 "frame, n p >= d: nx ny nz d; several divided by semicolons")
     safety_spheres: str = scalar("", structural=True, unit="m", description="Spheres that the tip stays out of, in the "
                                  "base frame: x y z radius; several divided by semicolons")
-    safety_positions: Array = derived(_position_limits)
-    safety_velocities: Array = derived(
-        lambda robot, complete: complete.safety_speed * np.minimum(robot.velocity_limit, _UNLIMITED))
     safety_efforts: Array = derived(_effort_limits)
+    safety_positions: Array = derived(_position_limits)
+    safety_velocities: Array = derived(_velocity_limits)
     safety_half_spaces: tuple[tuple[float, ...], ...] = derived(_half_spaces, structural=True)
     safety_obstacles: tuple[tuple[float, ...], ...] = derived(_spheres, structural=True)
+    safety_tip_limit: Array = derived(_tip_speed)
+    safety_tip_distance: Array = derived(
+        lambda robot, complete: complete.safety_tip_margin + error_margins(robot, complete).tip_position)
+    safety_period: Array = derived(lambda robot, _: robot.timing.period)
+    safety_delay: int = derived(_delay, structural=True)
+    safety_slides: bool = derived(lambda _, complete: bool((complete.safety_coulomb > 0.0).any()), structural=True)
     safety_limits_speed: bool = derived(lambda _, complete: bool(complete.safety_tip_speed < NO_SPEED), structural=True)
     safety_avoids_singularities: bool = derived(lambda _, complete: bool(complete.safety_singularity > 0.0),
                                                 structural=True)
@@ -314,9 +512,11 @@ class Filtering(NamedTuple):
         slack: By how much each limit of `limit_names` gives way, shape (m,) [rad/s^2, m/s^2, 1/s^2].
         status: Of `robodyn_ros.control.qp`, shape (1,).
         correction: Filtered efforts less the law's, shape (n,) [N m or N].
-        disturbance: Efforts that the model lacks, shape (n,) [N m or N].
+        disturbance: d, shape (n,) [N m or N].
         v: Velocities of the last tick, shape (n,) [rad/s or m/s].
-        acceleration: That the model expects since, shape (n,) [rad/s^2 or m/s^2].
+        acceleration: That the model alone, without d, expects of the efforts of the last ticks, of the last tick first,
+            shape (1 + delay, n) [rad/s^2 or m/s^2].
+        friction: Multipliers of `dry_friction`, shape (n,); (0,) without any.
     """
 
     law: Any
@@ -327,25 +527,24 @@ class Filtering(NamedTuple):
     disturbance: Array
     v: Array
     acceleration: Array
-
-
-class FilteredEffort(NamedTuple):
-    """What a tick of the filter finds; as in `Filtering`."""
-
-    correction: Any
-    multipliers: Any
-    slack: Any
-    status: Any
-    acceleration: Any
+    friction: Array
 
 
 def limit_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
     """Names of the rows of the filter's program."""
     names = [f"{joint}.motion" for joint in robot.joint_names]
-    names += ["tip_speed", "tip_speed_ahead"] * parameters.safety_limits_speed
+    names += ["tip_speed", "tip_speed_across0", "tip_speed_across1"] * parameters.safety_limits_speed
     names += [f"plane{place}" for place in range(len(parameters.safety_half_spaces))]
     names += [f"sphere{place}" for place in range(len(parameters.safety_obstacles))]
     return (*names, *(["singularity"] * parameters.safety_avoids_singularities))
+
+
+def model_names(joints: tuple[str, ...], parameters: Any) -> tuple[str, ...]:
+    """Names of ``disturbance``, ``v``, ``acceleration`` and ``friction`` of `Filtering`."""
+    delayed = (f".{count}_periods_ago" * bool(count) for count in range(1 + parameters.safety_delay))
+    fields = ("disturbance", "velocity", *(f"acceleration{ago}" for ago in delayed),
+              *["friction"] * parameters.safety_slides)
+    return tuple(f"{joint}.{field}" for field in fields for joint in joints)
 
 
 def approach(distance: Any, rate: Any, deceleration: Any, most: Any = np.inf) -> tuple[Any, Any]:
@@ -416,25 +615,160 @@ def joint_bounds(parameters: Any, state: State) -> tuple[Array, Array]:
     return -greatest(state.q - least, -state.v), greatest(most - state.q, state.v)
 
 
+class Motion(NamedTuple):
+    """What the model knows of the instant at which the efforts of a tick act.
+
+    Attributes:
+        state: The state then.
+        mass_matrix: M + T D, shape (n, n).
+        inverse: Its inverse, shape (n, n).
+        disturbance: d, shape (n,) [N m or N].
+        bias: h(q, v) + D v, shape (n,) [N m or N].
+    """
+
+    state: State
+    mass_matrix: Array
+    inverse: Array
+    disturbance: Array
+    bias: Array
+
+
+def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -> Motion:
+    """Observe what the model lacks, and predict the state over the delay of the loop.
+
+    d' = K (M (v' - v'_model) - d), the momentum observer of [DeLuca] over a control period; [Alan] uses such an
+    estimate in a control barrier function. No more than the effort limits: impacts are none of the model's errors. The
+    efforts that the model answers are those that acted meanwhile, which a delay took from an earlier tick; those still
+    on their way move the measured state on.
+
+    Args:
+        dynamics: Of the robot.
+        parameters: As of the filter.
+        state: The measured state.
+        memory: Has ``disturbance``, ``v`` and ``acceleration`` of the last tick, as `Filtering`.
+    """
+    period, damping, limits = parameters.safety_period, parameters.safety_friction, parameters.safety_efforts
+    mass_matrix = dynamics.mass_matrix(state.q) + np.diag(period * damping)
+    share = 1.0 - np.exp(-parameters.safety_observer * state.period)
+    change = (state.v - memory.v) / np.maximum(state.period, 1e-6)
+    lacks = mass_matrix @ (change - memory.acceleration[-1])
+    disturbance = np.clip(memory.disturbance + share * (lacks - memory.disturbance), -limits, limits)
+    inverse = np.linalg.inv(mass_matrix)
+    if parameters.safety_delay:
+        unknown, q, v = inverse @ disturbance, state.q, state.v
+        for acceleration in memory.acceleration[-2::-1]:
+            v = v + period * (acceleration + unknown)
+            q = q + period * v
+        state = state._replace(q=q, v=v)
+        mass_matrix = dynamics.mass_matrix(q) + np.diag(period * damping)
+        inverse = np.linalg.inv(mass_matrix)
+    return Motion(state, mass_matrix, inverse, disturbance, dynamics.bias(state.q, state.v) + damping * state.v)
+
+
+def remembered(memory: Any, acceleration: Array) -> Array:
+    """`Filtering.acceleration` of the next tick: the newest first."""
+    return np.concatenate([acceleration[None], memory.acceleration[:-1]])
+
+
+def dry_friction(parameters: Any, motion: Motion, acceleration: Array, warm: Array) -> tuple[Array, Array]:
+    """f over the next control period as the simulated robot has it, and its multipliers.
+
+    Joints that slide have all of it, against their velocity at the end of the period; those that stick what holds them,
+    [Stewart]: f minimises the kinetic energy then, within its bounds.
+
+    Args:
+        parameters: As of the filter.
+        motion: Of the model.
+        acceleration: Without friction, shape (n,) [rad/s^2 or m/s^2].
+        warm: Multipliers of similar efforts.
+    """
+    if not parameters.safety_slides:
+        return np.zeros(len(acceleration)), np.zeros(0)
+    most = parameters.safety_coulomb
+    found = qp.solve(motion.inverse, motion.state.v / parameters.safety_period + acceleration, x_lower=-most,
+                     x_upper=most, warm=warm)
+    return found.x, found.multipliers
+
+
+def limited_friction(parameters: Any, motion: Motion, acceleration: Array, memory: Any) -> tuple[Array, Array]:
+    """As `dry_friction` for a law's efforts; but against the velocity within the limits of each joint.
+
+    Args:
+        parameters: As of the filter.
+        motion: Of the model.
+        acceleration: Without friction, shape (n,) [rad/s^2 or m/s^2].
+        memory: Has ``friction`` of the last tick, as `Filtering`.
+    """
+    friction, multipliers = dry_friction(parameters, motion, acceleration, memory.friction)
+    if parameters.safety_slides:
+        period, v, most = parameters.safety_period, motion.state.v, parameters.safety_coulomb
+        lower, upper = joint_bounds(parameters, motion.state)
+        after = v + period * (acceleration + motion.inverse @ friction)
+        limited = np.clip(after, v + period * lower, v + period * upper)
+        friction = np.where(limited * after < 0.0, -np.sign(limited) * most, friction)
+    return friction, multipliers
+
+
+class Rows(NamedTuple):
+    """Limits lower <= A x <= upper of efforts x.
+
+    Attributes:
+        matrix: A, shape (m, n).
+        lower: Shape (m,); infinite where there is no limit.
+        upper: Likewise.
+        yielding: Of `qp.solve`, shape (m,).
+    """
+
+    matrix: Array
+    lower: Array
+    upper: Array
+    yielding: Array
+
+
+def limit_rows(dynamics: Any, parameters: Any, motion: Motion, free: Array, response: Array, joints: list[int]) -> Rows:
+    """Limits of some joints and of the tip, as limits of further efforts x.
+
+    Args:
+        dynamics: Of the robot.
+        parameters: As of the filter.
+        motion: Of the model.
+        free: Accelerations without x, shape (n,) [rad/s^2 or m/s^2].
+        response: Accelerations by x, shape (n, number of efforts).
+        joints: Places of the joints.
+    """
+    braking, state = parameters.safety_braking, motion.state
+    cost = braking @ (motion.mass_matrix @ braking)
+    lower, upper = joint_bounds(parameters, state)
+    yielding = YIELDING["joints"] * braking**2
+    rows = [Rows(response[joints], (lower - free)[joints], (upper - free)[joints], yielding[joints])]
+    for row in tip_rows(dynamics, parameters, state, free):
+        reached = row.gradient @ free
+        rows.append(Rows((row.gradient @ response)[None], np.stack([row.lower - reached]),
+                         np.stack([row.upper - reached]), np.stack([row.yielding])))
+    found = Rows(*(np.concatenate(each) for each in zip(*rows, strict=True)))
+    return found._replace(yielding=found.yielding / cost)
+
+
 class Row(NamedTuple):
-    """A limit of the tip, a^T q'' >= b.
+    """A limit of the tip, lower <= a^T q'' <= upper.
 
     Attributes:
         gradient: a, shape (n,).
-        bound: b.
-        yielding: Of `qp.solve`.
+        lower: Least value.
+        upper: Greatest value; infinite: any.
+        yielding: Of `YIELDING`, times the square of a deceleration.
     """
 
     gradient: Any
-    bound: Any
+    lower: Any
+    upper: Any
     yielding: Any
 
 
 def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[Row]:
     """The limits of the tip; ``free`` are the accelerations without the filter."""
     rows: list[Row] = []
-    k, margin = parameters.safety_rate, parameters.safety_tip_margin
-    most = parameters.safety_speed * parameters.safety_tip_speed
+    k, margin = parameters.safety_rate, parameters.safety_tip_distance
     workspace, of_speed = (YIELDING[kind] * parameters.safety_tip_braking**2 for kind in ("workspace", "tip_speed"))
 
     def least(h: Any, speed: Any, deceleration: Any, back: float) -> Any:
@@ -443,17 +777,18 @@ def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[
 
     def add(h: Any, speed: Any, direction: Array, turning: Any) -> None:
         bound = least(h - margin, speed, parameters.safety_tip_braking, _RETURN_SPEED) - direction @ drift - turning
-        rows.append(Row(direction @ jacobian, bound, workspace))
+        rows.append(Row(direction @ jacobian, bound, np.inf, workspace))
 
     if parameters.safety_limits_speed or parameters.safety_half_spaces or parameters.safety_obstacles:
         position = dynamics.forward_kinematics(state.q)[:3, 3]
         jacobian = dynamics.jacobian(state.q)[:3]
         drift = dynamics.jacobian_derivative(state.q, state.v)[:3] @ state.v
         velocity = jacobian @ state.v
-    # n^T p'' <= k (v_max - n^T p') for the direction of the speed, and for that to which the law's efforts lead.
-    for target in (velocity, velocity + (jacobian @ free + drift) / k) if parameters.safety_limits_speed else ():
-        direction = target / np.sqrt(target @ target + _TINY)
-        rows.append(Row(-(direction @ jacobian), direction @ drift - k * (most - direction @ velocity), of_speed))
+    if parameters.safety_limits_speed:
+        axes, most = speed_box(velocity, velocity + (jacobian @ free + drift) / k, parameters.safety_tip_limit)
+        for axis, own in zip(axes, most, strict=True):
+            speed, turning = axis @ velocity, axis @ drift
+            rows.append(Row(axis @ jacobian, -k * (own + speed) - turning, k * (own - speed) - turning, of_speed))
     for *normal, distance in parameters.safety_half_spaces:
         direction = np.array(normal)
         add(direction @ position - distance, direction @ velocity, direction, 0.0)
@@ -466,8 +801,32 @@ def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[
     if parameters.safety_avoids_singularities:
         share, slope, turning = manipulability_motion(dynamics, parameters, state)
         bound = least(share - parameters.safety_singularity, slope @ state.v, _SINGULARITY_BRAKING, 1.0) - turning
-        rows.append(Row(slope, bound, YIELDING["singularity"] * _SINGULARITY_BRAKING**2))
+        rows.append(Row(slope, bound, np.inf, YIELDING["singularity"] * _SINGULARITY_BRAKING**2))
     return rows
+
+
+def speed_box(velocity: Array, target: Array, most: Any) -> tuple[list[Array], list[Any]]:
+    """A box within the sphere of the velocities that the tip may have: orthogonal axes and half of its sides.
+
+    Velocities v and w in the sphere leave (1 - k T) v + k T w in it, which is the velocity after a period of the
+    acceleration k (w - v): the box holds w, whatever the period is. The first axis points to the velocity to which the
+    law leads, the second across it to the present one, which it leaves room for.
+
+    Args:
+        velocity: Of the tip, shape (3,) [m/s].
+        target: w of the law, shape (3,) [m/s].
+        most: Radius of the sphere [m/s].
+    """
+    ahead = target / np.sqrt(target @ target + _TINY)
+    x, y, z = ahead
+    side = np.where(z < 0.0, -1.0, 1.0)
+    across = np.array([1.0 - x * x / (1.0 + np.abs(z)), -x * y / (1.0 + np.abs(z)), -side * x])  # orthogonal to it
+    aside = velocity - (ahead @ velocity) * ahead
+    second = aside + 1e-6 * most * across
+    second = second / np.sqrt(second @ second + _TINY**2)
+    sideways = np.clip(np.sqrt(aside @ aside + _TINY**2), _ACROSS * most, 0.9 * most)
+    along = np.sqrt((1.0 - _ACROSS**2) * most**2 - sideways**2)
+    return [ahead, second, np.cross(ahead, second)], [along, sideways, _ACROSS * most]
 
 
 def manipulability_motion(dynamics: Any, parameters: Any, state: State) -> tuple[Any, Array, Any]:
@@ -485,48 +844,37 @@ def manipulability_motion(dynamics: Any, parameters: Any, state: State) -> tuple
     return share, slope, turning
 
 
-def observed_disturbance(inertia: Array, parameters: Any, state: State, memory: Any) -> Array:
-    """Efforts that the model lacks, by the momentum that it did not expect since the last tick, shape (n,) [N m or N].
+def within_positions(parameters: Any, reference: JointReference) -> JointReference:
+    """A reference whose joints rest at their limits where it is beyond them.
 
-    d' = K (M (v' - v'_model)), the momentum observer of [DeLuca] over a control period; [Alan] uses such an estimate in
-    a control barrier function. No more than the effort limits: impacts are none of the model's errors.
-
-    Args:
-        inertia: M, shape (n, n).
-        parameters: As of the filter.
-        state: The measured state.
-        memory: Has ``disturbance``, ``v`` and ``acceleration`` of the last tick, as `Filtering`.
+    A law that feeds the error of a limited joint to the others, as the mass matrix of a computed torque does, would
+    take these away from their goals.
     """
-    share = 1.0 - np.exp(-parameters.safety_observer * state.period)
-    unexpected = inertia @ (state.v - memory.v - state.period * memory.acceleration)
-    limits = parameters.safety_efforts
-    return np.clip(memory.disturbance + share / np.maximum(state.period, 1e-6) * unexpected, -limits, limits)
+    least, most = parameters.safety_positions
+    q = np.clip(reference.q, least, most)
+    return JointReference(q, *(np.where(q == reference.q, each, 0.0) for each in (reference.v, reference.a)))
 
 
 def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array, memory: Filtering
-                    ) -> tuple[FilteredEffort, Array]:
-    """The correction of a law's efforts, and what its model lacks, shape (n,) [N m or N]."""
+                    ) -> tuple[Array, Filtering]:
+    """The efforts nearest to a law's that keep the limits, shape (n,) [N m or N], and the memory without the law's."""
     limits = parameters.safety_efforts
-    mass_matrix = dynamics.mass_matrix(state.q)
-    inverse = np.linalg.inv(mass_matrix)
-    disturbance = observed_disturbance(mass_matrix, parameters, state, memory)
-    free = inverse @ (effort + disturbance - dynamics.bias(state.q, state.v) - parameters.safety_friction * state.v)
-    lower, upper = joint_bounds(parameters, state)
-    rows = tip_rows(dynamics, parameters, state, free)
-    matrix, below, above = inverse, lower - free, upper - free
-    yielding = YIELDING["joints"] * parameters.safety_braking**2
-    if rows:
-        tip = np.stack([row.gradient for row in rows])
-        matrix = np.concatenate([inverse, tip @ inverse])
-        below = np.concatenate([below, np.stack([row.bound for row in rows]) - tip @ free])
-        above = np.concatenate([above, np.full(len(rows), np.inf)])
-        yielding = np.concatenate([yielding, np.stack([row.yielding for row in rows])])
-    found = qp.solve(np.diag(1.0 / limits**2), np.zeros(len(limits)), matrix, below, above, -limits - effort,
-                     limits - effort, yielding=yielding, warm=memory.multipliers)
-    change = matrix @ found.x
-    slack = np.maximum(np.maximum(below - change, change - above), 0.0)
-    return FilteredEffort(found.x, found.multipliers, slack, np.stack([found.status]),
-                          free + inverse @ found.x), disturbance
+    motion = expected_motion(dynamics, parameters, state, memory)
+    within = np.clip(effort, -limits, limits)
+    free = motion.inverse @ (within + motion.disturbance - motion.bias)
+    friction, held = limited_friction(parameters, motion, free, memory)
+    sliding, free = free, free + motion.inverse @ friction
+    rows = limit_rows(dynamics, parameters, motion, free, motion.inverse, list(range(len(free))))
+    found = qp.solve(motion.inverse, np.zeros(len(limits)), rows.matrix, rows.lower, rows.upper, -limits - within,
+                     limits - within, yielding=rows.yielding, warm=memory.multipliers)
+    change = rows.matrix @ found.x
+    slack = np.maximum(np.maximum(rows.lower - change, change - rows.upper), 0.0)
+    safe = within + found.x
+    sliding = sliding + motion.inverse @ found.x
+    friction, held = dry_friction(parameters, motion, sliding, held)
+    expected = sliding + motion.inverse @ (friction - motion.disturbance)
+    return safe, Filtering(None, found.multipliers, slack, np.stack([found.status]), safe - effort, motion.disturbance,
+                           state.v, remembered(memory, expected), held)
 
 
 @cache
@@ -565,9 +913,10 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             return self.Drawing(**inner, **active_limits(self.robot, self.parameters, state, multipliers))
 
         def initial_memory(self, state: State) -> Filtering:
-            m, n = len(limit_names(self.robot, self.parameters)), self.robot.n
+            own, m, n = self.parameters, len(limit_names(self.robot, self.parameters)), self.robot.n
             return Filtering(super().initial_memory(state), np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n),
-                             np.zeros(n), np.array(state.v), np.zeros(n))
+                             np.zeros(n), np.array(state.v), np.zeros((1 + own.safety_delay, n)),
+                             np.zeros(n * own.safety_slides))
 
         def check_start(self, state: State) -> None:
             check_start(self.robot, self.parameters, state)
@@ -580,11 +929,13 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             joints, limits = self.robot.joint_names, limit_names(self.robot, self.parameters)
             return (*inner, *(f"safety.{limit}" for limit in (*limits, *(f"{joint}.effort" for joint in joints))),
                     *(f"safety.{limit}.slack" for limit in limits), "safety.status",
-                    *(f"safety.{joint}.{what}" for what in ("correction", "disturbance", "velocity", "acceleration")
-                      for joint in joints))
+                    *(f"safety.{joint}.correction" for joint in joints),
+                    *(f"safety.{name}" for name in model_names(joints, self.parameters)))
 
         @staticmethod
         def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: Filtering) -> Any:
+            if isinstance(reference, JointReference):
+                reference = within_positions(parameters, reference)
             if takes_memory:
                 effort, after = own(dynamics, parameters, state, reference,
                                     np.zeros(0) if memory.law is None else memory.law)
@@ -592,9 +943,8 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             else:
                 effort, after = own(dynamics, parameters, state, reference), None
             effort = np.asarray(effort)
-            found, disturbance = filtered_effort(dynamics, parameters, state, effort, memory)
-            return effort + found.correction, Filtering(after, found.multipliers, found.slack, found.status,
-                                                        found.correction, disturbance, state.v, found.acceleration)
+            safe, found = filtered_effort(dynamics, parameters, state, effort, memory)
+            return safe, found._replace(law=after)
 
     FilteredParameters.__module__, Filtered.__module__ = law_class.Parameters.__module__, law_class.__module__
     FilteredParameters.__qualname__ = f"{law_class.Parameters.__qualname__}{SUFFIX}"

@@ -38,14 +38,20 @@ from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task
 from robodyn_ros.control.parameters import derived, scalar
 from robodyn_ros.control.safety_filter import (
     YIELDING,
+    Motion,
+    Rows,
     SafetyParameters,
     check_start,
+    dry_friction,
+    expected_motion,
     half_space,
     joint_bounds,
     limit_names,
-    observed_disturbance,
-    tip_rows,
+    limited_friction,
+    model_names,
+    remembered,
 )
+from robodyn_ros.control.safety_filter import limit_rows as rows_of_filter
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
@@ -176,9 +182,10 @@ class PriorityMemory(NamedTuple):
         status: Worst status of the programs, see `robodyn_ros.control.qp`, shape (1,).
         slack: By how much each limit of `limit_row_names` gives way [rad/s^2, m/s^2, 1/s^2, N], and accelerations that
             the tip should have and does not receive, shape (rows + m,) [m/s^2, rad/s^2].
-        disturbance: Efforts that the model lacks, shape (n,) [N m or N].
-        v: Velocities of the last tick, shape (n,) [rad/s or m/s].
-        acceleration: That the model expects since, shape (n,) [rad/s^2 or m/s^2].
+        disturbance: As in `safety_filter.Filtering`, like the next ones.
+        v: Likewise.
+        acceleration: Likewise.
+        friction: Likewise.
     """
 
     q: Array
@@ -188,22 +195,7 @@ class PriorityMemory(NamedTuple):
     disturbance: Array
     v: Array
     acceleration: Array
-
-
-class LimitRows(NamedTuple):
-    """Limits lower <= A x <= upper of the efforts beyond those of the posture, x of shape (c,).
-
-    Attributes:
-        matrix: A, shape (rows, c).
-        lower: Shape (rows,); infinite where there is no limit.
-        upper: Likewise.
-        yielding: Of `qp.solve`, shape (rows,).
-    """
-
-    matrix: Array
-    lower: Array
-    upper: Array
-    yielding: Array
+    friction: Array
 
 
 class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
@@ -212,7 +204,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
     r''* and a_0 are those of `OperationalSpace`, whose efforts these are where no limit acts. Effort limits always
     hold. Where limits of the motion contradict them or each other, these are violated as little as possible in least
     squares, and the tasks count little ([Escande] calls that the first level). Joints beside the chain of the tip link
-    follow the reference's joint positions.
+    follow the reference's joint positions, with the nearest acceleration within their limits.
     """
 
     @staticmethod
@@ -232,9 +224,15 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         a = parameters.posture_acceleration(state, memory.q, dampings[-1], reference)
         drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - errors.jacobian @ a
-        effort = mass_matrix @ a + dynamics.bias(q, v) + parameters.friction * v
-        disturbance = observed_disturbance(mass_matrix, parameters, state, memory)
-        limits = limit_rows(dynamics, parameters, state, reference, a, disturbance, mass_matrix, inverse)
+        motion = expected_motion(dynamics, parameters, state, memory)
+        effort = mass_matrix @ within_limits(parameters, motion, a) + dynamics.bias(q, v) + parameters.friction * v
+        free = motion.inverse @ (effort + motion.disturbance - motion.bias)
+        friction, held = limited_friction(parameters, motion, free, memory)
+        sliding, free = free, free + motion.inverse @ friction
+        by_tasks = np.eye(len(q))  # efforts of all joints by x, under which those beside the chain move as before
+        if len(chain) < len(q):
+            by_tasks = mass_matrix[:, chain] @ inverse
+        limits = limit_rows(dynamics, parameters, motion, reference, a, free, motion.inverse @ by_tasks, inverse)
         bounds = (-limit - effort)[chain], (limit - effort)[chain]
 
         x, lower, upper, size = np.zeros(len(chain)), limits.lower, limits.upper, len(memory.multipliers)
@@ -255,9 +253,12 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
             reached = limits.matrix @ x
             lower, upper = np.minimum(limits.lower, reached), np.maximum(limits.upper, reached)  # of the next levels
         slack = np.concatenate([limits.lower - lower + upper - limits.upper, missing - by_effort @ x])
-        effort = np.clip(effort + mass_matrix[:, chain] @ (inverse @ x), -limit, limit)
-        return effort, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack, disturbance, v,
-                                      _free(a, inverse, x + disturbance[chain], chain))
+        changed = np.clip(effort + by_tasks @ x, -limit, limit)
+        sliding = sliding + motion.inverse @ (changed - effort)
+        friction, held = dry_friction(parameters, motion, sliding, held)
+        expected = sliding + motion.inverse @ (friction - motion.disturbance)
+        return changed, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack,
+                                       motion.disturbance, v, remembered(memory, expected), held)
 
     def initial_memory(self, state: State) -> PriorityMemory:
         """The posture to keep is the present one."""
@@ -265,7 +266,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         rows = len(limit_row_names(self.robot, own)) + len(own.rows)
         multipliers = np.zeros(len(own.levels) * (rows + len(own.safety_tip_joints)))
         return PriorityMemory(state.q.copy(), multipliers, np.zeros(1), np.zeros(rows), np.zeros(n), np.array(state.v),
-                              np.zeros(n))
+                              np.zeros((1 + own.safety_delay, n)), np.zeros(n * own.safety_slides))
 
     def memory_names(self) -> tuple[str, ...]:
         """As in `Law`."""
@@ -275,7 +276,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         levels = [f"level{number}.{name}" for number in range(1, len(own.levels) + 1) for name in names]
         return (*(f"{joint}.posture" for joint in joints), *(names if len(own.levels) == 1 else levels), "status",
                 *(f"{row}.slack" for row in rows),
-                *(f"{joint}.{what}" for what in ("disturbance", "velocity", "acceleration") for joint in joints))
+                *model_names(joints, own))
 
     def check_start(self, state: State) -> None:
         """Refuse a start where the tip is beyond a limit of its position."""
@@ -314,46 +315,38 @@ def limit_row_names(robot: Robot, parameters: TaskPriorityParameters) -> tuple[s
     return (*names, *(f"contact.friction{place}" for place in range(4 * parameters.limits_slip)))
 
 
-def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,
-               disturbance: Array, mass_matrix: Array, inverse: Any) -> LimitRows:
-    """Limits of joints and tip as the safety filter has them, and of the force of the tip.
+def within_limits(parameters: TaskPriorityParameters, motion: Motion, a: Array) -> Array:
+    """Accelerations of which the joints beside the chain have those nearest within their limits, shape (n,)."""
+    others = np.setdiff1d(np.arange(len(a)), parameters.safety_tip_joints)
+    result = np.array(a)
+    if len(others):
+        lower, upper = joint_bounds(parameters, motion.state)
+        unknown = motion.inverse @ motion.disturbance
+        result[others] = np.clip(a + unknown, lower, upper)[others] - unknown[others]
+    return result
 
-    Limits give way in the order of the filter, whose costs are shares of the efforts; here of a_b^T M a_b for its a_b.
+
+def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, motion: Motion, reference: TipReference, a: Array,
+               free: Array, response: Array, inverse: Any) -> Rows:
+    """Limits of joints and tip as the safety filter has them, and of the force of the tip.
 
     Args:
         dynamics: The robot's dynamics.
         parameters: In force.
-        state: The measured state.
+        motion: Of the model.
         reference: The reference.
         a: a_0, shape (n,).
-        disturbance: Efforts that the model lacks, shape (n,).
-        mass_matrix: M, shape (n, n).
+        free: Accelerations for x = 0, shape (n,).
+        response: Accelerations by x, shape (n, c).
         inverse: M^-1 of the chain, shape (c, c).
     """
-    chain, braking = list(parameters.safety_tip_joints), parameters.safety_braking
-    cost = braking @ (mass_matrix @ braking)
-    free = _free(a, inverse, disturbance[chain], chain)
-    lower, upper = joint_bounds(parameters, state)
-    matrix, below, above = [inverse], [(lower - free)[chain]], [(upper - free)[chain]]
-    yielding = [YIELDING["joints"] / cost * braking[chain] ** 2]
-    for row in tip_rows(dynamics, parameters, state, free):
-        matrix.append(row.gradient[None, chain] @ inverse)
-        below.append(np.stack([row.bound - row.gradient @ free]))
-        above.append(np.full(1, np.inf))
-        yielding.append(np.stack([row.yielding / cost]))
-    for force, least, most in _force_rows(dynamics, parameters, state, reference, a, inverse):
-        matrix.append(force[None, :])
-        below.append(np.stack([least]))
-        above.append(np.stack([most]))
-        yielding.append(np.stack([YIELDING["workspace"] / cost * parameters.contact_force**2]))
-    return LimitRows(*(np.concatenate(each) for each in (matrix, below, above, yielding)))
-
-
-def _free(a: Array, inverse: Any, effort: Array, chain: list[int]) -> Array:
-    """Accelerations with further efforts of the chain, shape (n,)."""
-    result = np.array(a)
-    result[chain] = a[chain] + inverse @ effort
-    return result
+    braking = parameters.safety_braking
+    cost = braking @ (motion.mass_matrix @ braking)
+    rows = [rows_of_filter(dynamics, parameters, motion, free, response, list(parameters.safety_tip_joints))]
+    for force, least, most in _force_rows(dynamics, parameters, motion.state, reference, a, inverse):
+        yielding = YIELDING["workspace"] / cost * parameters.contact_force**2
+        rows.append(Rows(force[None, :], *(np.stack([each]) for each in (least, most, yielding))))
+    return Rows(*(np.concatenate(each) for each in zip(*rows, strict=True)))
 
 
 def _force_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,

@@ -222,6 +222,29 @@ def test_limits_hold_where_operational_space_breaks_them():
     np.testing.assert_allclose(end, motion.sample(1.5).position, atol=2e-3)
 
 
+FINGER = """<link name="finger"><inertial><mass value="0.02"/><inertia ixx="1e-5" iyy="1e-5" izz="1e-5" ixy="0" ixz="0"
+iyz="0"/></inertial></link><joint name="finger_joint" type="prismatic"><parent link="tip"/><child link="finger"/>
+<axis xyz="0 1 0"/><limit lower="0" upper="0.04" effort="20" velocity="0.2"/><dynamics damping="0.3"/></joint>
+</robot>"""
+
+
+def test_joints_beside_the_chain_keep_their_limits_too():
+    """A gripper that is to close at once, on an arm that moves."""
+    text = robot_file("planar_2r").read_text(encoding="utf-8").replace("</robot>", FINGER)
+    robot = Robot.from_urdf_text(text, tip_link="tip").with_timing(1e-3)
+    q = np.array([*BENT["planar_2r"], 0.005])
+    start = SOURCES[TipReference](robot, q).sample(0.0)
+    closed = start._replace(position=start.position + [0.05, 0.0, 0.05], q=np.array([0.0, 0.0, 0.06]))
+    fastest, furthest = [], []
+    for each in (OperationalSpace(robot), TaskPriority(robot)):
+        done = follow(robot, each, lambda _: closed, 1.0, q)
+        fastest.append(np.abs(done.v[:, 2]).max() / robot.velocity_limit[2])
+        furthest.append(done.q[:, 2].max())
+    assert fastest[0] > 1.1
+    assert fastest[1] < 0.951
+    assert furthest[1] == pytest.approx(0.04 - 0.0004, abs=1e-4)
+
+
 def test_limits_that_contradict_each_other_go_before_tasks_and_are_told():
     """Too fast, too near to the position limit: the joint brakes with all its effort, whatever the tip should do."""
     robot, controller = ROBOTS["arm6"], law("arm6")
