@@ -54,7 +54,8 @@ GROUPS = {
 }
 """Modules of commands, in the order of ``robodyn --help``, and the commands of each."""
 
-IMPORTS_PLUGINS = ("controller", "simulate", "replay", "swap", "demo", "tune", "compare", "study")
+IMPORTS_PLUGINS = ("controller", "simulate", "replay", "swap", "demo", "tune", "compare", "study", "export",
+                   "check")
 """Commands that import controllers of others."""
 
 USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

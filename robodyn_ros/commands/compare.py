@@ -367,7 +367,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     names = named_controllers(options) or named_controllers(options, comparable(robot.springs is not None))
     signals = signals_of_words(options.signal, {name: state_form(load_controller(name), robot.n) for name in names}
                                ) if options.signal else {}
-    parameters = given_parameters(options.set, names, robot.with_timing(options.period))
+    parameters = given_parameters(options.set, names, robot.with_timing(options.period), options.params_file)
     results = compare(names, lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed, engine=engine, signals=signals.get(name),

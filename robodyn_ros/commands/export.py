@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.commands.law_parameters import add_set_option, given_parameters
+from robodyn_ros.commands.law_parameters import add_law_options, given_parameters
 from robodyn_ros.commands.options import (
     Subparsers,
     add_filter_option,
@@ -45,7 +45,7 @@ def add_commands(commands: Subparsers) -> None:
                         "start, stop and prediction over a delay of this robot; ros2_control: an ament_cmake package "
                         "with a plugin of controller_interface (default: %(default)s)")
     add_filter_option(export)
-    add_set_option(export)
+    add_law_options(export)
     add_options(export, *(replace(field, default=None, description=f"{text} (default: {field.default})")
                           for field, text in ((PERIOD, f"{PERIOD.description} that default gains are for"),
                                               (DELAY, DELAY.description))))
@@ -96,6 +96,7 @@ def _files(options: Namespace) -> dict[str, str]:
     for option, given, needed, fits in (
             ("--filter", options.filter, "a law", options.law),
             ("--set", options.set, "a law", options.law),
+            ("--params-file", options.params_file, "a law", options.law),
             ("--to ros2_control", to_ros2_control, "a law", options.law),
             ("--law-ignores", options.law_ignores, "a law", options.law),
             ("--period", options.period is not None, "a law", options.law),
@@ -157,4 +158,5 @@ def _law(options: Namespace, robot: Any) -> Any:
     from robodyn_ros.control.registry import make_controller
 
     robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)
-    return make_controller(options.law, robot, given_parameters(options.set, [options.law], robot).get(options.law))
+    return make_controller(options.law, robot, given_parameters(options.set, [options.law], robot,
+                                                                options.params_file).get(options.law))

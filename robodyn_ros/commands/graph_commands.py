@@ -41,7 +41,8 @@ def add_commands(commands: Subparsers) -> None:
                   "publishers")
     status.add_argument("--watch", action="store_true", help="show it again and again, until Ctrl-C")
     params = _add(commands, "params", run_params, "list the parameters of the running nodes: value, range, meaning")
-    params.add_argument("names", nargs="*", metavar="NAME", help="parameters, or groups such as pd.gains (all)")
+    params.add_argument("names", nargs="*", metavar="WORD", help="parameters, groups such as pd.gains, or words "
+                        "in names and meanings (all)")
     _add_node(params)
     get = _add(commands, "get", run_get, "print values of parameters of the running nodes")
     get.add_argument("names", nargs="+", metavar="NAME", help="such as controller or payload.mass")
@@ -117,7 +118,7 @@ def run_params(options: Namespace) -> int:
     with ros_required():
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
     with _join("params", options) as client:
-        entries = GraphParameters(client, options.node).entries(options.names)
+        entries = GraphParameters(client, options.node).containing(options.names)
     node = ""
     for entry in entries:
         if entry.node != node:

@@ -6,33 +6,46 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Parameters of laws on a command line: ``--set pd.gains.elbow_joint.p=80 policy.file=reach.yaml``."""
+"""Parameters of laws on a command line: ``--set pd.gains.elbow_joint.p=80``, or a file as of ``robodyn tune``."""
 
 from __future__ import annotations
 
+import json
+import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
-def add_set_option(parser: ArgumentParser) -> None:
-    """Add ``--set``; see `given_parameters`."""
+def add_law_options(parser: ArgumentParser) -> None:
+    """Add ``--set`` and ``--params-file``; see `given_parameters`."""
     parser.add_argument("--set", nargs="+", default=[], metavar="LAW.NAME=VALUE", help="parameters that laws begin "
                         "with, named as for robodyn set: pd.gains.elbow_joint.p=80, pd.gains.*.p=80, "
                         "policy.file=reach.yaml; without LAW. where there is one law")
+    add_params_file_option(parser)
 
 
-def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any) -> dict[str, Any]:
-    """Return the parameters of the laws of which some were set; of the others there are none.
+def add_params_file_option(parser: ArgumentParser) -> None:
+    """Add ``--params-file``."""
+    parser.add_argument("--params-file", default="", metavar="FILE", help="YAML file of ROS parameters with those of "
+                        "laws, such as robodyn tune writes; --set goes before it")
+
+
+def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any, params_file: str = ""
+                     ) -> dict[str, Any]:
+    """Return the parameters of the laws of which some were given; of the others there are none.
 
     Args:
         assignments: ``LAW.NAME=VALUE`` each: the prefix of the law's parameters, and a flat name, in which ``*`` stands
             for any part between two dots. With one law the prefix may be left out.
         laws: Names of the laws.
         robot: The `Robot`, with the timing that default gains are for.
+        params_file: YAML file of ROS parameters, in which those of the laws count where no assignment has them. A line
+            on stderr names those that nodes alone read. Empty: none.
 
     Raises:
-        InputError: An assignment has no such form, names no law or no parameter, or its value does not fit.
+        InputError: An assignment has no such form, names no law or no parameter, or its value does not fit; or the file
+            cannot be read, or has parameters of another law.
         PluginError: There is no such law.
     """
     from robodyn_ros.control.registry import load_controller, prefix  # other commands shall not wait for SciPy
@@ -42,6 +55,12 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
     owners = {prefix(law): law for law in laws}
     flat: dict[str, Any] = {}  # by law; default gains take their time
     values: dict[str, dict[str, Any]] = {}
+
+    def rows_of(law: str) -> Any:
+        if law not in flat:
+            flat[law] = load_controller(law).Parameters().flat(robot)
+        return flat[law]
+
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not (name and equals):
@@ -53,7 +72,7 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
             (law,), wanted = owners.values(), name
         else:
             raise InputError(f"--set {name}: {unknown('law', before, list(owners))}")
-        rows = flat[law] = flat.get(law) or load_controller(law).Parameters().flat(robot)
+        rows = rows_of(law)
         meant = [row for row in rows if row.name.count(".") == wanted.count(".") and is_named(row.name, wanted)]
         if not meant:
             raise InputError(f"--set {name}: {law}: {unknown('parameter', wanted, [row.name for row in rows])}")
@@ -61,4 +80,100 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
             if row.name in values.setdefault(law, {}):
                 raise InputError(f"--set: expected each parameter once, received '{row.name}' of {law} twice")
             values[law][row.name] = row.read(text, f"--set {name}")
+    others = []
+    for name, value in (parameters_in(params_file) if params_file else {}).items():
+        before, dot, rest = name.partition(".")
+        if not dot or before not in owners:
+            others.append(name)
+            continue
+        law = owners[before]
+        row = next((row for row in rows_of(law) if row.name == rest), None)
+        if row is None:
+            raise InputError(f"--params-file {params_file}: {law}: "
+                             + unknown("parameter", rest, [row.name for row in rows_of(law)]))
+        text = value if isinstance(value, str) else json.dumps(value)
+        values.setdefault(law, {}).setdefault(row.name, row.read(text, f"--params-file {params_file}: {name}"))
+    gains = sorted({name.partition(".")[0] for name in others if ".gains." in name})
+    if gains:
+        raise InputError(f"--params-file {params_file}: expected parameters of {', '.join(owners)}, received those of "
+                         f"{', '.join(gains)}")
+    if others := [name for name in others if name != "controller"]:
+        print(f"--params-file {params_file}: not used, as nodes alone read them: {', '.join(others)}", file=sys.stderr)
     return {law: load_controller(law).Parameters().with_flat_values(robot, chosen) for law, chosen in values.items()}
+
+
+def parameters_in(params_file: str) -> dict[str, Any]:
+    """The parameters of the controller in a YAML file of ROS parameters, by flat name.
+
+    Raises:
+        InputError: The file cannot be read, or is no such file.
+    """
+    from robodyn_ros.bounded_files import expand, read_yaml
+    from robodyn_ros.errors import InputError
+
+    path = expand(params_file)
+    content = read_yaml(path)
+    sections = {} if not isinstance(content, Mapping) else {
+        name: section["ros__parameters"] for name, section in content.items()
+        if isinstance(section, Mapping) and isinstance(section.get("ros__parameters"), Mapping)
+        and str(name).rpartition("/")[2] in ("**", "*", "controller")}
+    if not sections:
+        raise InputError(f"--params-file {params_file}: expected ROS parameters of the controller, as robodyn tune "
+                         "writes them: '/**:', below it 'ros__parameters:', below it names and values")
+    return {name: value for section in sections.values() for name, value in _flat("", section)}
+
+
+def _flat(before: str, table: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{before}{name}.", value)
+        else:
+            yield f"{before}{name}", value
+
+
+def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
+    """Describe the law of a file of ROS parameters on a robot: its gains, and whether they are stable.
+
+    Args:
+        robot: The `Robot`.
+        params_file: The file; ``update_rate`` and ``state_delay`` in it are the timing, else those of the node.
+
+    Returns:
+        Lines of the report, and doubts.
+
+    Raises:
+        InputError: The file cannot be read, names no controller, or a value does not fit.
+        PluginError: There is no such law, or it fails.
+    """
+    from robodyn_ros.common_fields import filtered_name
+    from robodyn_ros.control.controller import Law
+    from robodyn_ros.control.default_gains import sampled_positions
+    from robodyn_ros.control.registry import make_controller
+    from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
+    from robodyn_ros.errors import InputError
+    from robodyn_ros.timing import DEFAULT_PERIOD
+
+    given = parameters_in(params_file)
+    if "controller" not in given:
+        raise InputError(f"--params-file {params_file}: expected 'controller' among the parameters, the law to check")
+    name = filtered_name(str(given["controller"]), str(given.get("filter", "none")))
+    rate, delay = given.get("update_rate", round(1.0 / DEFAULT_PERIOD)), given.get("state_delay", 0)
+    for what, value, least in (("update_rate", rate, 1), ("state_delay", delay, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise InputError(f"--params-file {params_file}: {what}: expected {least} or more, received {value!r}")
+    timed = robot.with_timing(1.0 / rate, delay)
+    parameters = given_parameters((), [name], timed, params_file).get(name)
+    law = make_controller(name, timed, parameters)
+    defaults = {row.name: row.value for row in type(law).Parameters().flat(timed)}
+    lines = [f"law '{name}' of {params_file}, {timed.timing}:"]
+    lines += [f"  {row.name} = {_number(row.value)} {row.unit}".rstrip() + f" (default {_number(defaults[row.name])})"
+              for row in law.parameters.flat(timed) if row.value != defaults[row.name]]
+    if not isinstance(law, Law) or law.senses:
+        return lines, []
+    factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:LOOKED_AT])
+    told = stability(name, factor, law.robot.timing)
+    return ([*lines, told], []) if factor >= 1.0 else (lines, [told])
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

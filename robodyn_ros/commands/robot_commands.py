@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from argparse import Namespace
 
+from robodyn_ros.commands.law_parameters import add_params_file_option, law_report
 from robodyn_ros.commands.options import Subparsers, add_complete_option, add_options, add_tip_link_option
 from robodyn_ros.common_fields import STEP
 from robodyn_ros.errors import DescriptionError, DescriptionRemark, DescriptionWarning
@@ -35,6 +36,7 @@ def add_commands(commands: Subparsers) -> None:
     check.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
                        "config/: its motors, friction and elastic joints are described, too")
     add_options(check, STEP)
+    add_params_file_option(check)
     check.add_argument("--strict", action="store_true", help="refuse a robot with warnings or doubts")
     add_complete_option(check)
     add_tip_link_option(check)
@@ -77,6 +79,9 @@ def run_check(options: Namespace) -> int:
         from robodyn_ros.commands.actuator_report import describe_actuators
 
         more, doubted = describe_actuators(robot, options.actuators, options.step)
+        lines, doubts = [*lines, "", *more], [*doubts, *doubted]
+    if options.params_file:
+        more, doubted = law_report(robot, options.params_file)
         lines, doubts = [*lines, "", *more], [*doubts, *doubted]
     if options.strict and doubts:
         raise DescriptionError("\n".join([*doubts, "(an error because of --strict)"]))

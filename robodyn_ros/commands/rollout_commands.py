@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
-from robodyn_ros.commands.law_parameters import add_set_option
+from robodyn_ros.commands.law_parameters import add_law_options
 from robodyn_ros.commands.options import (
     Subparsers,
     add_law_ignores_option,
@@ -49,7 +49,7 @@ def add_commands(commands: Subparsers) -> None:
     add_task_options(tune, "laws that follow joints or poses, tuned one after the other (default: computed_torque, or "
                      "all of the study)", ["computed_torque"])
     tune.add_argument("--gains", nargs="+", help="parameters to search (default: gains such as p, d, i)")
-    add_set_option(tune)
+    add_law_options(tune)
     _add_simulator_options(tune)
     add_options(
         tune,
@@ -85,7 +85,7 @@ def add_commands(commands: Subparsers) -> None:
         "same motion. Prints and draws the errors, efforts and work of each.",
     )
     add_task_options(compare, "laws that follow joints or poses (default: all)")
-    add_set_option(compare)
+    add_law_options(compare)
     _add_simulator_options(compare)
     add_options(
         compare,

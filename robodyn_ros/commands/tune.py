@@ -66,7 +66,7 @@ def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> 
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(robot.model, offset_start(robot, motion.sample(0.0).q), options)
     timed = plant.known_to(robot.ignoring(*options.law_ignores)).with_timing(options.period)
-    parameters = given_parameters(options.set, names, timed)
+    parameters = given_parameters(options.set, names, timed, options.params_file)
     loops = {name: ClosedLoop(make_controller(name, timed, parameters.get(name)), plant, options.period, engine)
              for name in names}
     for loop in loops.values():

@@ -28,7 +28,8 @@ from robodyn_ros.compile.traced_numpy import TracedCopies
 from robodyn_ros.control.law_inputs import state_form
 from robodyn_ros.control.outer_state import OuterState
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.pure_law import Formula, check_pure
+from robodyn_ros.control.plugin_errors import text_of
+from robodyn_ros.control.pure_law import Formula, check_pure, place_of_function
 from robodyn_ros.control.state import Reference, State, example_reference
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
@@ -309,7 +310,10 @@ def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, re
         given.append(np.zeros(0) if memory is None else memory)
     with np.errstate():  # as `answer` in dry_run.py
         result = function(*given)
-    return efforts_and_memory(type(law).__name__, result, law.robot.n, memory)
+    try:
+        return efforts_and_memory(type(law).__name__, result, law.robot.n, memory)
+    except InputError as error:
+        raise InputError(f"{error}{place_of_function(law.law)}") from None
 
 
 def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Array, Any]:
@@ -357,7 +361,10 @@ def _reason(name: str, error: Exception) -> str:
         return str(error)
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" ({lines[0].filename}, line {lines[0].lineno}: {lines[0].line})" if lines else ""
-    said = not_traceable(error) or f"{type(error).__name__}: {error}"
+    said = not_traceable(error) or text_of(error)
+    if any("/scipy/" in frame.filename for frame in traceback.extract_tb(error.__traceback__)):
+        said += ("; functions of SciPy cannot be traced: use those of NumPy (np.linalg.solve, inv, cholesky, norm, "
+                 "np.interp), or compute what is constant once, as a derived parameter or in the module")
     if "read-only" in str(error):
         said += "; a law cannot write to its arguments: take a copy, or write a = a + b in the place of a += b"
     return f"{name}.law: {said}{place}"

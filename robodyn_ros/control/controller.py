@@ -65,6 +65,7 @@ class Controller(ABC):
         for_elastic_joints: Whether it is for robots with elastic joints alone, see `Robot.springs`.
         rates: Update rates of slow parts by name, see `control.update_rate`; checked against the rate of the
             controller. An instance may take them from its parameters.
+        tick_seconds: Processor time of an `update` that runs as Python code, as a dry run measured it [s]; 0: unknown.
         Drawing: Class of what `draw` returns, see `control.law_drawings`; None: nothing is drawn.
         robot: The robot.
         dynamics: Its compiled dynamics.
@@ -77,6 +78,7 @@ class Controller(ABC):
     Inputs: ClassVar[Any] = None
     for_elastic_joints: ClassVar[bool] = False
     Drawing: ClassVar[Any] = None
+    tick_seconds: float = 0.0
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """Prepare for a robot; slow preparations belong here.
@@ -144,7 +146,8 @@ class Controller(ABC):
         """
 
 
-P = TypeVar("P", bound=AnyParameters)
+P = TypeVar("P", bound=AnyParameters | None)
+"""Class of the parameters; None: `AnyParameters`."""
 R = TypeVar("R")
 M = TypeVar("M")
 
@@ -152,8 +155,9 @@ M = TypeVar("M")
 class Law(Controller, Generic[P, R, M]):
     """A controller that is a pure function, and therefore can be compiled together with the robot it controls.
 
-    ``Law[Gains, JointReference, Memory]`` names the classes of its parameters, of its references (None if it follows
-    none) and of its memory (None if it has none): the attributes `Parameters` and `follows` are taken from there.
+    ``Law[Gains, JointReference, Memory]`` names the classes of its parameters (None if it has none), of its references
+    (None if it follows none) and of its memory (None if it has none): the attributes `Parameters` and `follows` are
+    taken from there.
 
     `update` compiles the law at its first call, and again when a parameter changes that is no float. A law that cannot
     be compiled, or that is no pure function, runs as Python code; `uncompiled_reason` says why.
@@ -164,7 +168,7 @@ class Law(Controller, Generic[P, R, M]):
             `update` with new parameters runs the Python code, too.
     """
 
-    parameters: P
+    parameters: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Take the classes of parameters and references from ``Law[...]``."""
@@ -174,7 +178,7 @@ class Law(Controller, Generic[P, R, M]):
                 continue
             parameters, follows, _ = get_args(base)
             if isinstance(parameters, type) and "Parameters" not in cls.__dict__:
-                cls.Parameters = parameters
+                cls.Parameters = AnyParameters if parameters is type(None) else parameters
             if isinstance(follows, type) and "follows" not in cls.__dict__:
                 cls.follows = None if follows is type(None) else follows
 
@@ -266,7 +270,7 @@ class Law(Controller, Generic[P, R, M]):
             self._kernel = None if isinstance(kernel, str) else kernel
             self._kernel_parameters = self.parameters
             if self.printing and self._kernel is not None:  # numbers of this tick: compiled code prints nothing
-                self._call_as_written(state, reference)
+                self.call_as_written(state, reference)
         if self._kernel is None:
             return self._update_uncompiled(state, reference)
         clock = self._clock
@@ -325,14 +329,14 @@ class Law(Controller, Generic[P, R, M]):
 
         return answer
 
-    def _call_as_written(self, state: State, reference: Any) -> tuple[Array, Any]:
-        """Efforts and next memory, by the law's Python code."""
+    def call_as_written(self, state: State, reference: Any) -> tuple[Array, Any]:
+        """Return efforts and next memory, by the law's Python code."""
         memory = memory_of(self._first_memory, read_only(self.memory_numbers))
         inputs = own_inputs(self._completed(state), reference)
         return called(self, self.dynamics, self.parameters, *inputs, memory)
 
     def _update_uncompiled(self, state: State, reference: Any) -> Array:
-        effort, memory = self._call_as_written(state, reference)
+        effort, memory = self.call_as_written(state, reference)
         self.memory_numbers = np.array(memory_numbers(memory), dtype=np.float64)
         return np.array(effort, dtype=np.float64)
 

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.control.controller import Controller, Law, State
 from robodyn_ros.control.law_inputs import state_form
-from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
+from robodyn_ros.control.plugin_errors import FAULTS, describe, plugin_error
 from robodyn_ros.control.state import own_inputs
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.description.model import Array
@@ -30,7 +31,8 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
 
     Args:
         name: Name for messages.
-        controller: The controller; it is activated and updated once, and must be activated again before it is used.
+        controller: The controller; it is activated and updated, a second time to measure its time if it runs as Python
+            code, and must be activated again before it is used.
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
 
@@ -43,8 +45,40 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
         reference = None if kind is None else SOURCES[kind](controller.robot, q).sample(0.0)
         activate(controller, state)
         checked_effort(answer(controller, state, reference), len(q))
+        if controller.uncompiled_reason:
+            begin = time.thread_time()  # another process may have the processor meanwhile
+            checked_effort(answer(controller, state, reference), len(q))
+            controller.tick_seconds = time.thread_time() - begin
+    except NotFiniteError as error:
+        raise plugin_error(f"controller '{name}' fails", _with_line(error, controller, state, reference)) from error
     except FAULTS as error:
         raise plugin_error(f"controller '{name}' fails", error) from error
+
+
+class NotFiniteError(InputError):
+    """A controller answered with NaN or infinity."""
+
+
+def _with_line(error: BaseException, controller: Controller, state: State, reference: Any) -> BaseException:
+    """The error of a law's Python code at the line where it computes the first number that is not finite, if any."""
+    if isinstance(controller, Law):
+        try:
+            with np.errstate(divide="raise", invalid="raise", over="raise"):
+                controller.call_as_written(state, reference)
+        except (ArithmeticError, np.linalg.LinAlgError) as cause:
+            return InputError(f"{error}: {describe(cause)}; look for a division by 0, a root or logarithm of a "
+                              "negative number, or a singular matrix")
+        except FAULTS:
+            pass
+    return error
+
+
+def uncompiled(controller: Controller) -> str:
+    """Why a controller runs as Python code, and the processor time of a tick in its dry run; empty: it is compiled."""
+    reason = controller.uncompiled_reason
+    if not (reason and controller.tick_seconds):
+        return reason
+    return f"{1e3 * controller.tick_seconds:.2g} of {1e3 * controller.robot.timing.period:g} ms a tick: {reason}"
 
 
 def activate(controller: Controller, state: State) -> None:
@@ -88,7 +122,7 @@ def checked_effort(effort: ArrayLike, n: int) -> tuple[Array, list[float]]:
     values: list[float] = array.tolist()
     # The sum of finite values may overflow: only then are they checked one by one.
     if not math.isfinite(sum(values)) and not np.isfinite(array).all():
-        raise InputError(f"update: expected finite efforts, received {values}")
+        raise NotFiniteError(f"update: expected finite efforts, received {values}")
     return array, values
 
 

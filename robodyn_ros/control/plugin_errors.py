@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import difflib
 import linecache
 import signal
 import threading
@@ -82,7 +83,7 @@ def describe(error: BaseException) -> str:
             code = (error.text or "").strip()
             return f"{type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno}: {code})"
         place = _place(list(_lines(error.__traceback__)))
-        return f"{_text(error)}{place and f' ({place})'}"
+        return f"{text_of(error)}{place and f' ({place})'}"
     except BaseException:
         return "an exception that cannot be described"
 
@@ -109,11 +110,23 @@ def full_traceback(error: BaseException) -> str:
         return "a traceback that cannot be shown"
 
 
-def _text(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
+    """Return type and text of an exception; of a field that a record lacks, those that it has."""
     try:
-        return str(error) if isinstance(error, RobodynError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, RobodynError):
+            return str(error)
+        return f"{type(error).__name__}: {error}{_attributes(error) if isinstance(error, AttributeError) else ''}"
     except BaseException as other:
         return f"{type(error).__name__}, whose text cannot be shown ({type(other).__name__})"
+
+
+def _attributes(error: AttributeError) -> str:
+    """The fields that a record has, or the attribute of the nearest name; empty if there is none."""
+    fields = getattr(error.obj, "_fields", ()) or tuple(getattr(error.obj, "__dataclass_fields__", ()))
+    if fields:
+        return f"; it has {', '.join(fields)}"
+    near = difflib.get_close_matches(str(error.name), dir(error.obj), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def _place(lines: list[_Line]) -> str:

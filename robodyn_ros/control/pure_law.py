@@ -15,6 +15,7 @@ are no difference.
 
 from __future__ import annotations
 
+import dis
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
@@ -136,7 +137,7 @@ def _check(name: str, functions: Sequence[Any], copies: TracedCopies, formula: F
     if not _equal(first, second):
         raise ImpureError(f"{name}.law: two calls with the same arguments compute different formulas: it depends on "
                           "something else than its arguments, such as a variable that changes; keep that in the law's "
-                          f"memory (initial_memory){_place_of(functions[0])}")
+                          f"memory (initial_memory){place_of_function(functions[0])}")
     return copies.printing
 
 
@@ -148,12 +149,15 @@ def _kept(name: str, outer: OuterState, path: str) -> ImpureError:
                        f"{remedy}{place and f' ({place})'}")
 
 
-def _place_of(function: Any) -> str:
+def place_of_function(function: Any) -> str:
+    """File, line and code where a function returns, in brackets; empty if it is none of Python's."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""
-    line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
-    return f" ({code.co_filename}, line {code.co_firstlineno}: {line})"
+    returns = (each.positions.lineno for each in dis.get_instructions(code)
+               if each.opname.startswith("RETURN_") and each.positions is not None)
+    number = max(filter(None, returns), default=code.co_firstlineno)
+    return f" ({code.co_filename}, line {number}: {linecache.getline(code.co_filename, number).strip()})"
 
 
 def _equal(first: Tape, second: Tape) -> bool:

@@ -43,7 +43,7 @@ from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.robot import Robot
 
-_OWN = ("command_interface", "gravity_compensation", "wrench_tip_interfaces", "trajectory_limits", "runaway_factor",
+_OWN = ("command_interface", "gravity_compensation_by", "wrench_tip_interfaces", "trajectory_limits", "runaway_factor",
         "delay_compensation", "speed_scaling", "supervisor", "constraints", "gains")
 """Parameters of the controller beside those of its law."""
 
@@ -180,8 +180,8 @@ def _parameters(robot: Robot, package: str, gains: list[SettableGain], has_volta
     commanded = ("effort", "voltage") if has_voltage else ("effort",)
     own = [
         Field("command_interface", commanded[0], "Command interface of the joints", choices=commanded, structural=True),
-        Field("gravity_compensation", "command", "Who compensates gravity: the commanded efforts, or the driver, for "
-              "which they leave it out", choices=("command", "driver"), structural=True),
+        Field("gravity_compensation_by", "command", "Who compensates gravity: the commanded efforts, or the driver, "
+              "for which they leave it out", choices=("command", "driver"), structural=True),
         Field("wrench_tip_interfaces", [], "State interfaces of the force and torque that the environment exerts on "
               "the tip link, in base axes about its origin; none: not measured", kind=str, structural=True),
         EXCESSIVE_SPEEDS,

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from rcl_interfaces.srv import ListParameters
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 from urdf_parts import joint, link, robot
@@ -89,6 +90,31 @@ def test_parameters_are_listed_read_and_set(rig):
     rig.run("set", "payload.mass=0")
 
 
+def test_a_word_is_found_in_names_and_meanings(rig):
+    assert "payload.mass = " in rig.run("params", "mass")
+    found = rig.run("params", "stiffness") + rig.run("params", "per position error")
+    assert f"computed_torque.gains.{JOINTS[0]}.p" in found and "payload.mass" not in found
+
+
+def test_commands_work_beside_a_recording_and_clients_of_nodes_that_have_ended(rig, tmp_path):
+    """The graph lists a service that only has a client; a recorder makes clients."""
+    pytest.importorskip("mcap_ros2", reason="recordings need mcap-ros2-support")
+    ghost = rig.ros.node.create_client(ListParameters, f"/{SPACE}/ghost/list_parameters")
+    with RosProcess("record", command=("-m", "robodyn_ros", "record", "--namespace", SPACE, "--output",
+                                       str(tmp_path / "run"))) as recorder:
+        rig.ros.wait_for(lambda: recorder.check() or any(
+            name == "recorder" for name, _ in rig.ros.node.get_node_names_and_namespaces()), "the recorder")
+        rig.ros.call(ListParameters, f"/{SPACE}/recorder/list_parameters")  # it has started
+        rig.run("move", f"{JOINTS[0]}=0.1")  # a node that the recorder hears of
+        begin = time.monotonic()
+        assert rig.run("get", "controller") == f"/{SPACE}/controller controller = computed_torque\n"
+        rig.run("set", "payload.mass=0.0")
+        assert "ghost" not in rig.run("params", "payload")
+        assert time.monotonic() - begin < 60.0
+        recorder.stop()
+    rig.ros.node.destroy_client(ghost)
+
+
 def test_a_star_stands_for_all_joints(rig):
     names = [f"computed_torque.gains.{joint}.p" for joint in JOINTS]
     before = rig.run("get", "computed_torque.gains.*.p")
@@ -115,6 +141,9 @@ def test_joints_that_are_not_moved_by_themselves_are_named_with_the_reason():
     (["set", "payload.mass=two"], "'payload.mass': expected a number, received 'two'"),
     (["set", "use_sim_time=true"], "belongs to several nodes"),
     (["set", "payload.mass=-1"], "payload.mass"),
+    (["set", "--node", f"/{SPACE}/controller", "update_rate=250"], "fixed while the node runs: give it when the node "
+     "starts, with --ros-args -p update_rate:=250"),
+    (["params", "nosuchword"], "no parameter 'nosuchword'"),
     (["set", "controller=nosuch"], "nosuch"),
     (["move", "elbow=1"], "unknown joint 'elbow'"),
     (["move", f"{JOINTS[0]}=30mm"], "expected a unit among rad, deg, received 'mm'"),
@@ -184,6 +213,7 @@ def test_the_tip_link_moves_to_a_pose(rig, controller):
     target = forward_kinematics(MODEL, np.array([0.2, 0.6, 0.05, 0.0]))[:3, 3]
     rig.run("move", "--pose", *target, "--duration", "500ms")
     np.testing.assert_allclose(forward_kinematics(MODEL, rig.q())[:3, 3], target, atol=5e-3)
+    rig.run("move", "--pose", *forward_kinematics(MODEL, rig.q())[:3, 3])  # where it is
     if controller == "impedance":
         assert "does not follow joints" in rig.run("move", 0, 0, 0, 0, code=1)
     rig.swap("computed_torque")

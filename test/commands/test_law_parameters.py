@@ -47,6 +47,57 @@ def test_what_makes_no_sense_is_said(assignments, laws, message):
         given_parameters(assignments, laws, ROBOT)
 
 
+@pytest.fixture
+def gains_file(tmp_path):
+    """As robodyn tune writes it."""
+    file = tmp_path / "gains.yaml"
+    file.write_text("/**:\n  ros__parameters:\n    controller: pd\n    update_rate: 1000\n    pd:\n      gains:\n"
+                    "        joint1: {p: 70.0, d: 9}\n")
+    return file
+
+
+def test_a_file_gives_parameters_and_assignments_go_before_it(gains_file, capsys):
+    found = given_parameters(["pd.gains.joint1.d=4"], ["pd", "pid"], ROBOT, str(gains_file))
+    assert sorted(found) == ["pd"] and (found["pd"].p[0], found["pd"].d[0]) == (70.0, 4.0)
+    assert capsys.readouterr().err == f"--params-file {gains_file}: not used, as nodes alone read them: update_rate\n"
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("p: 70.0", "q: 70.0", "pd: unknown parameter 'gains.joint1.q'"),
+    ("p: 70.0", "p: soft", "pd.gains.joint1.p: expected"),
+    ("    pd:", "    other:", "expected parameters of pd, received those of other"),
+    ("/**:", "/hardware:", "expected ROS parameters of the controller"),
+])
+def test_a_file_that_does_not_fit_is_refused(gains_file, old, new, message):
+    gains_file.write_text(gains_file.read_text().replace(old, new))
+    with pytest.raises(InputError, match=message):
+        given_parameters([], ["pd"], ROBOT, str(gains_file))
+
+
+def test_check_compare_and_export_take_the_file_that_tune_writes(gains_file, tmp_path, capsys):
+    robot = ["--robot", "planar_2r", "--params-file", str(gains_file)]
+    assert main(["export", "pd", *robot, "--output", str(tmp_path / "c")]) == 0
+    assert "70.0" in (tmp_path / "c" / "planar_2r_pd.c").read_text()
+    assert main(["compare", "pd", *robot, "--output", str(tmp_path / "compare.png")]) == 0
+    capsys.readouterr()
+    main(["check", "planar_2r", "--params-file", str(gains_file)])
+    printed = capsys.readouterr().out
+    assert "gains.joint1.p = 70 N m/rad (default " in printed and "is stable with" in printed and "1 ms" in printed
+    gains_file.write_text(gains_file.read_text().replace("70.0", "9e6"))
+    assert main(["check", "planar_2r", "--params-file", str(gains_file)]) == 1
+    assert "doubt: controller 'pd' oscillates" in capsys.readouterr().out
+
+
+def test_laws_of_a_folder_are_exported_and_checked(tmp_path, gains_file, monkeypatch, capsys):
+    monkeypatch.setenv("ROBODYN_PLUGINS_FROM", "")
+    (tmp_path / "own_law.py").write_text("from robodyn_ros.control.laws.pd import PD\n\n\nclass Own(PD):\n    pass\n")
+    words = ["--plugins-from", str(tmp_path)]
+    assert main(["export", "own_law:Own", "--robot", "planar_2r", "--output", str(tmp_path / "c"), *words]) == 0
+    gains_file.write_text(gains_file.read_text().replace(": pd", ": own_law:Own").replace("    pd:", "    Own:"))
+    main(["check", "planar_2r", "--params-file", str(gains_file), *words])
+    assert "law 'own_law:Own'" in capsys.readouterr().out
+
+
 def test_comparing_a_learned_law_with_others(tmp_path, monkeypatch, capsys):
     """A law that needs a file runs once it is named; without one, the table says what lacks."""
     pytest.importorskip("onnx", reason="onnx is not installed: make setup FOR=learn")

@@ -156,7 +156,7 @@ def test_a_law_that_is_dropped_after_the_swap_is_told_with_the_reason(graph, fol
     assert f"robodyn: error: controller '{name}' was dropped, 'damping' took over: " in result.stderr
     assert "nan" in result.stderr and "Traceback" not in result.stderr
     graph.wait_for(lambda: "fallback: controller" in graph.states[-1].intervention, "the same words in the states")
-    assert run_robodyn("swap", "pd").stdout == "controller 'pd' is in force\n"
+    assert run_robodyn("swap", "pd").stdout == "controller 'pd' is in force, compiled\n"
     graph.wait_for(lambda: not graph.states[-1].intervention, "the end of the fallback")
 
 

@@ -41,7 +41,7 @@ def test_commands_leave_out_what_the_driver_says_it_adds(ros, driver, rate, give
     commands = ros.record(JointState, f"{namespace}/{topic_names.JOINT_COMMANDS}", 100)
     hardware = {"robot": "arm6", "time_mode": "lockstep", "driver": driver, "update_rate": rate,
                 "lockstep_speed_limit": 1.0}
-    controller = {"robot": "arm6", "controller": "pd_gravity", "gravity_compensation": given}
+    controller = {"robot": "arm6", "controller": "pd_gravity", "gravity_compensation_by": given}
     if "friction" in told:
         controller |= {"controller": "computed_torque", "computed_torque.gains.elbow_joint.friction": 2.0}
     with (RosProcess("controller", controller, namespace) as one, RosProcess("hardware", hardware, namespace) as other):
@@ -64,8 +64,8 @@ def test_commands_leave_out_what_the_driver_says_it_adds(ros, driver, rate, give
 @pytest.mark.parametrize(("node", "parameters", "words"), [
     ("hardware", {"driver": "franka"}, "'update_rate': expected 1000 Hz"),
     ("hardware", {"driver": "panda"}, "parameter 'driver': unknown driver 'panda'"),
-    ("controller", {"driver": "ur", "gravity_compensation": "command"},
-     "'gravity_compensation': expected 'auto', as the driver 'ur' adds gravity"),
+    ("controller", {"driver": "ur", "gravity_compensation_by": "command"},
+     "'gravity_compensation_by': expected 'auto', as the driver 'ur' adds gravity"),
     ("controller", {"robot": "planar_2r", "driver": "ur", "output": "voltage", "actuators": "hardware_dc_motors"},
      "a driver that takes voltages compensates nothing"),
 ])

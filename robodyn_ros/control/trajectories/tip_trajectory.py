@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import as_floats
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.trajectories.quintic import PEAK_SPEED, basis, coefficients
+from robodyn_ros.control.trajectories.rest_to_rest import LEAST_DURATION
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -175,7 +176,7 @@ def least_duration(
     start: TipReference | ForceReference, position: ArrayLike, quaternion: ArrayLike | None = None,
     speed: float = 0.25, angular_speed: float = 0.5,
 ) -> float:
-    """Shortest duration of a `line` from rest within a speed and an angular speed [s].
+    """Shortest duration of a `line` from rest within a speed and an angular speed, `LEAST_DURATION` at least [s].
 
     Args:
         start: Where it begins.
@@ -189,7 +190,7 @@ def least_duration(
     """
     distance = float(np.linalg.norm(as_floats(position, (3,), "trajectory: position") - start.position))
     turn = float(np.linalg.norm(_missing_rotation(start, _unit_quaternion(start, quaternion))[0]))
-    return max(PEAK_SPEED * distance / speed, PEAK_SPEED * turn / angular_speed, _SHORTEST)
+    return max(PEAK_SPEED * distance / speed, PEAK_SPEED * turn / angular_speed, LEAST_DURATION)
 
 
 def motion(clock: Array, polynomials: Array, quaternion: Array, arc: Array) -> Array:

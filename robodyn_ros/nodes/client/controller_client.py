@@ -79,7 +79,7 @@ class ControllerClient(GraphClient):
             seconds: As of :meth:`swap`.
 
         Returns:
-            That it is in force.
+            That it is in force, and whether it is compiled or why not.
 
         Raises:
             PluginError: The controller node refuses it, or dropped it within `TRIAL` seconds; the message says why.
@@ -92,9 +92,12 @@ class ControllerClient(GraphClient):
         names = {filtered_name(controller, each) for each in FILTERS}  # that the node may give it
         self.wait_for_drop(ON_THE_WAY)
         self._told = ""
-        ticks: list[float] = []
+        ticks, uncompiled = list[float](), ""
 
         def has_run() -> bool:
+            nonlocal uncompiled
+            uncompiled = next((state.uncompiled_reason for state in self._states if state.controller in names),
+                              uncompiled)
             ticks.extend(to_seconds(read_stamp(state.header.stamp)) for state in self._states
                          if state.controller in names)
             why = self._take_fallback()
@@ -104,8 +107,9 @@ class ControllerClient(GraphClient):
 
         end = time.monotonic() + LONGEST_TRIAL
         self.wait_for(lambda: has_run() or time.monotonic() > end, "first ticks", 2.0 * LONGEST_TRIAL)
-        later = "" if ticks else f", but it published no state within {LONGEST_TRIAL:g} s: do joint states come?"
-        return f"controller '{controller}' is in force{later}"
+        how = f", as Python code, {uncompiled}" if uncompiled else ", compiled" if ticks else (
+            f", but it published no state within {LONGEST_TRIAL:g} s: do joint states come?")
+        return f"controller '{controller}' is in force{how}"
 
     def wait_for_drop(self, seconds: float) -> str:
         """Wait for a drop of the controller that was tried out.

@@ -100,6 +100,27 @@ class GraphParameters:
                 raise self._unknown(want)
         return found
 
+    def containing(self, words: Sequence[str]) -> list[Entry]:
+        """Return parameters with their values: those of `entries`, or else those with a word in name or description.
+
+        Args:
+            words: Names, groups or words; empty: all parameters.
+
+        Raises:
+            InputError: Nothing has this name, and no name and no description contains it.
+            RobodynError: A node does not answer.
+        """
+        every, found = self.entries(), dict[tuple[str, str], Entry]()
+        for word in words:
+            matching = [entry for entry in every if is_named(entry.name, word)] or [
+                entry for entry in every if word.lower() in f"{entry.name}\n{entry.descriptor.description}".lower()]
+            if not matching:
+                if self._has_found_more():
+                    return self.containing(words)
+                raise self._unknown(word)
+            found |= {(entry.node, entry.name): entry for entry in matching}
+        return [entry for entry in every if not words or (entry.node, entry.name) in found]
+
     def set(self, values: Mapping[str, str]) -> list[Entry]:
         """Set parameters, those of each node at once, and return them with their new values.
 
@@ -116,6 +137,11 @@ class GraphParameters:
         for node in dict.fromkeys(owners.values()):
             names = [name for name, owner in owners.items() if owner == node]
             descriptors = self._call(DescribeParameters, node, "describe_parameters", names=names).descriptors
+            for descriptor in descriptors:
+                if descriptor.read_only:
+                    raise InputError(f"parameter '{descriptor.name}' of '{node}' is fixed while the node runs: give it "
+                                     f"when the node starts, with --ros-args -p {descriptor.name}:="
+                                     f"{values[descriptor.name]} or in a file after --params-file")
             result = self._client.set_parameters(node, {
                 name: to_value(values[name], descriptor)
                 for name, descriptor in zip(names, descriptors, strict=True)}, self._seconds)
@@ -171,8 +197,9 @@ class GraphParameters:
         begin = own.get_namespace().rstrip("/") + "/"
 
         def nodes() -> list[str]:
+            # A service that only has clients is listed, too: a recorder asks all nodes, also those that have ended.
             names = (service.removesuffix(LIST_SERVICE) for service, _ in own.get_service_names_and_types()
-                     if service.endswith(LIST_SERVICE))
+                     if service.endswith(LIST_SERVICE) and own.count_services(service))
             return sorted(name for name in names if name.rpartition("/")[0] + "/" == begin)
 
         self._client.wait_for(nodes, "node with parameters" + f" in namespace {begin[:-1]}" * (begin != "/"),

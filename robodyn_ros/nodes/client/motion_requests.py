@@ -67,7 +67,20 @@ def trigger(client: GraphClient, service: str) -> str:
     if not answer.success:
         raise RobodynError(f"node 'controller' refused {service}: {answer.message}")
     return str(answer.message)
-NOT_THERE = "the law does not bring the arm there, or something holds it"
+
+
+AT_LIMIT = 0.99
+"""A joint is at its effort limit from this share of it on."""
+
+
+def _not_there(robot: Robot, message: ControllerState) -> str:
+    """Why the arm may be elsewhere than its reference, from the last state of the controller."""
+    limits = dict(zip(robot.joint_names, robot.effort_limit.tolist(), strict=True))
+    units = {joint.name: "N m" if joint.unit == "rad" else "N" for joint in robot.model.leaders}
+    held = [f"joint '{name}' is at its effort limit of {limits[name]:g} {units[name]}"
+            for name, effort in zip(message.joint_names, message.output, strict=False)
+            if abs(effort) >= AT_LIMIT * limits[name] > 0.0]
+    return ", ".join(held) or "the law does not bring the arm there, or something holds it"
 
 
 class Settling:
@@ -103,6 +116,7 @@ class JointArrival:
 
     def update(self, message: ControllerState) -> bool:
         """Take a state of the controller; returns whether the joints have settled."""
+        self._message = message
         names, state = self._robot.joint_names, dict(zip(message.joint_names, message.feedback.positions, strict=True))
         wanted = dict(zip(message.joint_names, message.reference.positions or message.feedback.positions, strict=True))
         self._q = np.array([state[name] for name in names])
@@ -136,7 +150,8 @@ class JointArrival:
                      "its reference")
         if share[farthest] > 1.0 or fell:
             bound = OTHERS * allowed[other] if fell else allowed[farthest]
-            raise RobodynError(f"the trajectory has ended, but {text}, tolerance {bound:g}: {NOT_THERE}")
+            raise RobodynError(f"the trajectory has ended, but {text}, tolerance {bound:g}: "
+                               f"{_not_there(self._robot, self._message)}")
         return text
 
     def _distance(self, joint: int) -> str:
@@ -152,7 +167,10 @@ class TipArrival:
     Attributes:
         distance: Distance of the tip link from the reference [m].
         angle: Angle between the two [rad].
+        message: The last state of the controller.
     """
+
+    message: ControllerState
 
     def __init__(self, position: Array) -> None:
         self.distance = self.angle = np.inf
@@ -161,6 +179,7 @@ class TipArrival:
 
     def update(self, message: ControllerState) -> bool:
         """Take a state of the controller; returns whether the tip link has arrived."""
+        self.message = message
         q = dict(zip(message.joint_names, message.feedback.positions, strict=True))
         self._low = {name: min(each, self._low.get(name, each)) for name, each in q.items()}
         self._high = {name: max(each, self._high.get(name, each)) for name, each in q.items()}
@@ -335,8 +354,8 @@ class MotionRequests:
         turns = rotation is not None  # the orientation that it had is kept only as far as the arm has joints for it
         if arrival.distance > length or (turns and arrival.angle > angle):
             bounds = f"{length:g} m{f' and {angle:g} rad' * turns}"
-            raise RobodynError(f"the reference is there, but {text}, tolerance {bounds}: {NOT_THERE}"
-                               f"{arrival.at_rest(self.robot)}")
+            raise RobodynError(f"the reference is there, but {text}, tolerance {bounds}: "
+                               f"{_not_there(self.robot, arrival.message)}{arrival.at_rest(self.robot)}")
         return f"the reference is there; {text}{arrival.at_rest(self.robot) if arrival.angle > angle else ''}"
 
     def _follow(self, goal: FollowJointTrajectory.Goal, duration: float, end: Mapping[str, float]) -> str:

@@ -30,7 +30,7 @@ PARAMETERS = frozenset((
     "allow_partial_joints_goal", "allow_python_plugins", "cartesian.", "clock_rate", "command_timeout",
     "commands_publisher", "constraints.", "controller", "cpu_affinity", "delay_compensation", "display_rate", "driver",
     "effort_group_joints", "engine", "filter", "force_torque_sensor.", "frame_prefix", "gravity",
-    "gravity_compensation", "initial_position.", "integrator", "joint_states_publisher", "law_ignores", "law_timeout",
+    "gravity_compensation_by", "initial_position.", "integrator", "joint_states_publisher", "law_ignores", "law_timeout",
     "lock_memory", "lockstep_speed_limit", "max_overruns", "model_error.", "mujoco_scene", "output", "payload.",
     "publish_frequency", "real_time_factor", "robot", "robot_description", "runaway_factor", "safe_behaviour",
     "safe_controller", "safe_time_constant", "seed", "sensing.", "speed_scaling", "state_delay", "state_publish_rate",
@@ -44,6 +44,9 @@ Written by tools/parameter_tables.py from the declarations, so that no node has 
 """
 
 _OF_ROS = "qos_overrides."
+
+RENAMED = {"gravity_compensation": "gravity_compensation_by"}
+"""New names of parameters whose old names would be passed over; see `_check_unknown`."""
 
 
 def unknown_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
@@ -137,13 +140,16 @@ def _check_sections(log: ThrottledLog, given: GivenParameters, full_names: Seque
 
 
 def _check_unknown(nodes: Sequence[ParameterNode]) -> None:
-    """Refuse names on the command line that no node has; warn of such names in files."""
+    """Refuse names on the command line that no node has, and old names; warn of unknown names in files."""
     meant: dict[str, list[ParameterNode]] = {}
     for node in nodes:
         for name in node.parameters.unknown():
             meant.setdefault(name, []).append(node)
     for name, owners in meant.items():
         nodes_given_it = " or ".join(node.get_fully_qualified_name() for node in owners)
+        if name in RENAMED:
+            raise InputError(f"parameter '{name}' is named '{RENAMED[name]}' now: rename it in what {nodes_given_it} "
+                             f"is given ('{name}' is the group of a law's parameters)")
         nearest = suggest(name, dict.fromkeys(known for node in owners for known in node.parameters.names()))
         sentence = f"'{name}' is given a value, but is no parameter of {nodes_given_it}: {nearest}"
         if any(node.parameters.given[name].source == COMMAND_LINE for node in owners):

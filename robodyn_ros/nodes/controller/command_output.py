@@ -71,8 +71,8 @@ def command_output(node: RobodynNode, robot: Robot, gravity: GravityOfDriver) ->
     parameters, kind = node.parameters, node.parameters["output"]
     if kind == VOLTAGE:
         if gravity.by_driver:
-            raise InputError(f"parameter 'gravity_compensation': expected '{COMMAND}', as 'output' is '{VOLTAGE}' and "
-                             f"a driver that takes voltages compensates nothing; received '{DRIVER}'")
+            raise InputError(f"parameter 'gravity_compensation_by': expected '{COMMAND}', as 'output' is '{VOLTAGE}' "
+                             f"and a driver that takes voltages compensates nothing; received '{DRIVER}'")
         return VoltageOutput(node, robot)
     joints = [name for name in parameters["effort_group_joints"] if name]
     if kind == EFFORT_GROUP:

@@ -35,9 +35,9 @@ PARAMETERS = (
     Field("driver", "", "Driver of the arm: a name in config/drivers/ or a YAML file like those; empty: the one that a "
           "simulated hardware says it plays, or else one that passes efforts on", structural=True,
           suggestions=DRIVERS.names),
-    Field("gravity_compensation", AUTO, "Who compensates gravity. auto: the driver, if its profile says so, else the "
-          "commands; command: the commanded efforts do; driver: the robot's driver adds what gravity needs, and the "
-          "commands leave it out, by the model", structural=True, choices=(AUTO, COMMAND, DRIVER)),
+    Field("gravity_compensation_by", AUTO, "Who compensates gravity. auto: the driver, if its profile says so, else "
+          "the commands; command: the commanded efforts do; driver: the robot's driver adds what gravity needs, and "
+          "the commands leave it out, by the model", structural=True, choices=(AUTO, COMMAND, DRIVER)),
 )
 
 
@@ -57,7 +57,7 @@ class GravityOfDriver:
 
     def __init__(self, node: RobodynNode, robot: Robot) -> None:
         self._node, self._gravity = node, robot.dynamics().gravity
-        self._given: str = node.parameters["gravity_compensation"]
+        self._given: str = node.parameters["gravity_compensation_by"]
         name = node.parameters["driver"]
         self._decided, self._waits_since = self._given != AUTO, 0.0
         self.by_driver = self._given == DRIVER
@@ -66,7 +66,7 @@ class GravityOfDriver:
         if name:
             profile = DRIVERS.load(name, "parameter 'driver'")
             if self._given != AUTO and self.by_driver != profile.compensates_gravity:
-                raise InputError(f"parameter 'gravity_compensation': expected '{AUTO}', as the driver '{name}' "
+                raise InputError(f"parameter 'gravity_compensation_by': expected '{AUTO}', as the driver '{name}' "
                                  f"{_adds(profile.compensates_gravity)}, received '{self._given}'")
             self.by_driver, self._decided = profile.compensates_gravity, True
             self._friction_of = profile.name if profile.compensates_friction else ""
@@ -107,7 +107,7 @@ class GravityOfDriver:
             self._decided = True
         elif adds != self.by_driver:
             what = "gravity counts twice" if adds else "nobody compensates gravity"
-            own = ("'driver'" if self._by_name else f"'gravity_compensation' ({self._given})")
+            own = ("'driver'" if self._by_name else f"'gravity_compensation_by' ({self._given})")
             diagnostics.raise_condition("gravity", f"{what}: {said}, against the parameter {own} of this node; leave "
                                         "the parameter out, or give both nodes the same driver", error=True)
         else:

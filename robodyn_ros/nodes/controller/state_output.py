@@ -21,6 +21,7 @@ from robodyn_interfaces.msg import CartesianState, ControllerState
 from robodyn_ros import topic_names
 from robodyn_ros.control.control_loop import Plugin, Tick
 from robodyn_ros.control.controller import JointReference, Law
+from robodyn_ros.control.dry_run import uncompiled
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import (
@@ -94,7 +95,7 @@ class ControllerStatePublisher:
         # The tick itself says that the robot is stopped, or that the controller waits.
         lasting = [f"{name}: {text}" for name, text in self._events.lasting.items() if name not in (STOPPED, WAITING)]
         message = ControllerState(
-            controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,
+            controller=plugin.name, uncompiled_reason=uncompiled(plugin.controller),
             joint_names=self._joint_names, output=to_field(tick.effort),
             intervention="; ".join(filter(None, (tick.intervention, *lasting))), speed_scaling_factor=tick.speed
         )

@@ -42,7 +42,8 @@ class ParameterSnapshots:
         for name, namespace in self._node.get_node_names_and_namespaces():
             full = f"{namespace.rstrip('/')}/{name}"
             if full not in self._clients and full != self._node.get_fully_qualified_name():
-                if full.startswith(f"{self._node.get_namespace().rstrip('/')}/"):
+                if full.startswith(f"{self._node.get_namespace().rstrip('/')}/") and self._node.count_services(
+                        f"{full}/list_parameters"):  # a command has none, and each client makes a service be listed
                     self._clients[full] = AsyncParameterClient(self._node, full)
         now = time.monotonic()
         for full, client in self._clients.items():

@@ -9,10 +9,11 @@
 """What the end of a motion tells."""
 
 import numpy as np
+import pytest
 
 from robodyn_interfaces.msg import ControllerState
-from robodyn_ros import Robot
-from robodyn_ros.nodes.client.motion_requests import TipArrival
+from robodyn_ros import RobodynError, Robot
+from robodyn_ros.nodes.client.motion_requests import JointArrival, TipArrival
 from robodyn_ros.resources import robot_file
 
 
@@ -27,3 +28,17 @@ def test_a_joint_that_dry_friction_holds_is_named():
         assert not arrival.update(message)
     assert arrival.at_rest(robot) == "; dry friction holds joint 'joint2' (0.2 N m)"
     assert arrival.at_rest(Robot.named("planar_2r")) == ""
+
+
+def test_joints_at_their_effort_limit_are_named():
+    robot = Robot.named("planar_2r")
+    arrival = JointArrival(robot, {"joint1": 0.5})
+    message = ControllerState(joint_names=["joint1", "joint2"], output=[robot.effort_limit[0], 0.1])
+    message.feedback.positions, message.reference.positions = [0.1, 0.0], [0.5, 0.0]
+    arrival.update(message)
+    with pytest.raises(RobodynError, match=f"joint 'joint1' is at its effort limit of {robot.effort_limit[0]:g} N m$"):
+        arrival.end(None)
+    message.output = [1.0, 0.1]
+    arrival.update(message)
+    with pytest.raises(RobodynError, match="the law does not bring the arm there, or something holds it"):
+        arrival.end(None)

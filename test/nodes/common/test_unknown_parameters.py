@@ -17,7 +17,8 @@ from ros_process import RosProcess, RosTest
 
 from robodyn_ros import InputError
 from robodyn_ros.commands.simulation_setup import NODES
-from robodyn_ros.control.registry import controller_names
+from robodyn_ros.control.controller import Law
+from robodyn_ros.control.registry import controller_names, load_controller, prefix
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.nodes.common.unknown_parameters import (
     PARAMETERS,
@@ -48,6 +49,16 @@ KNOWN = {"hardware": "step", "controller": "controller", "dynamics": "publish_fr
 def test_what_may_be_meant_for_others_is_not_unknown(name, unknown, unclaimed):
     assert unknown_names([name], DECLARED) == [name] * unknown
     assert unclaimed_names([name], DECLARED) == [name] * unclaimed
+
+
+def test_no_name_is_a_parameter_and_a_group():
+    """ROS 2 cannot write both into one file: ``ros2 param dump`` fails."""
+    laws = {name: load_controller(name) for name in controller_names()}
+    groups = {name[:-1] for name in PARAMETERS if name.endswith(".")} | {
+        prefix(name + suffix) for name, law in laws.items() for suffix in ("", "+safety")[:1 + issubclass(law, Law)]}
+    assert not groups & PARAMETERS
+    for law in laws.values():
+        assert "gains" not in law.Parameters.declarations()
 
 
 def nodes_given(arguments, *names, own=("robot", "seed")):
@@ -119,6 +130,15 @@ def test_a_section_that_fits_no_node_is_told(pattern, told, tmp_path):
     nodes, given, warnings = nodes_given(["--params-file", str(file)], "/left/hardware")
     check_given(nodes, given)
     assert len(warnings) == bool(told) and all(told in text for text in warnings), warnings
+
+
+def test_an_old_name_is_refused_wherever_it_is_given(tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**:\n  ros__parameters:\n    gravity_compensation: driver\n")
+    for words in (["--params-file", str(file)], ["-p", "gravity_compensation:=driver"]):
+        nodes, given, _ = nodes_given(words, "/controller")
+        with pytest.raises(InputError, match="'gravity_compensation' is named 'gravity_compensation_by' now"):
+            check_given(nodes, given)
 
 
 @pytest.mark.parametrize("node", ["controller", "dynamics"])  # it may have parameters of plugins; it has few

@@ -61,7 +61,7 @@ def test_efforts_for_a_driver_that_compensates_gravity_in_the_order_of_its_group
     q = np.array([0.4, 0.3])
     parameters = {"robot": "planar_2r", "controller": "pd", "pd.gains.joint1.p": 100.0, "pd.gains.joint1.d": 0.0,
                   "output": "effort_group", "effort_group_joints": ["joint2", "joint1"],
-                  "gravity_compensation": "driver"}
+                  "gravity_compensation_by": "driver"}
     with RosProcess("controller", parameters, "/driver") as node:
         commands = ros.record(Float64MultiArray, f"/driver/{topic_names.EFFORT_GROUP_COMMANDS}", CONTROL_QOS)
         states = ros.publisher(JointState, "/driver/joint_states")
@@ -85,8 +85,8 @@ def test_efforts_for_a_driver_that_compensates_gravity_in_the_order_of_its_group
 
 
 @pytest.mark.parametrize(("parameters", "words"), [
-    ({"output": "voltage", "gravity_compensation": "driver", "actuators": "hardware_dc_motors"},
-     "'gravity_compensation': expected 'command'"),
+    ({"output": "voltage", "gravity_compensation_by": "driver", "actuators": "hardware_dc_motors"},
+     "'gravity_compensation_by': expected 'command'"),
     ({"effort_group_joints": ["joint1", "joint2"]}, "has an effect with output effort_group only"),
 ])
 def test_parameters_that_contradict_each_other_are_refused(parameters, words):
