@@ -42,6 +42,7 @@ def test_scripts_are_numbered_and_all_are_run():
     assert [path.name for path in sorted(EXAMPLES.glob("*.py"))] == list(PRINTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PRINTS)
 def test_script_runs(name, request, tmp_path):
     needs_graph = "robodyn simulate" in (EXAMPLES / name).read_text().split('"""')[1]

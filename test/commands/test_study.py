@@ -142,6 +142,7 @@ def test_a_law_that_fails_in_all_samples_is_named(tmp_path, capsys):
     assert "worst_error above 1e-06 (20)" in output
 
 
+@pytest.mark.long
 def test_samples_with_gains_that_the_law_refuses_are_told(tmp_path, capsys):
     (tmp_path / "elastic.yaml").write_text("""
 robot: arm7

@@ -8,14 +8,13 @@
 
 """Prediction over a delay and damping in steps in C against the control loop in Python."""
 
-import ctypes
 import shutil
-import subprocess
 from collections import deque
 from ctypes import Structure, byref, c_double, c_int
 
 import numpy as np
 import pytest
+from c_libraries import c_library
 
 from robodyn_ros import Robot
 from robodyn_ros.control import calming
@@ -23,12 +22,10 @@ from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.state import State
 from robodyn_ros.control.state_prediction import StatePredictor
-from robodyn_ros.export import delay_source, write_new
+from robodyn_ros.export import delay_source
 from robodyn_ros.export.c_delay import HISTORY
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
-
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow", "-O1")
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
 
@@ -36,11 +33,9 @@ pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: 
 class InC:
     """Both structs in C, and the numbers behind them."""
 
-    def __init__(self, robot, folder):
+    def __init__(self, robot):
         self.robot, n = robot, robot.n
-        _, file = write_new(folder / "code", delay_source(robot).files)
-        subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", str(file), "-o", str(folder / "x.so"), "-lm"], check=True)
-        self._library = ctypes.CDLL(str(folder / "x.so"))
+        self._library = c_library(delay_source(robot).files, "-Wconversion", "-Wshadow")
         joints = c_double * n
 
         class Predictor(Structure):
@@ -77,9 +72,9 @@ class InC:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.0005, 0.004, 0.0113, 0.1])
-def test_states_are_predicted_as_in_python(delay, tmp_path):
+def test_states_are_predicted_as_in_python(delay):
     robot, rng = Robot.named("planar_2r"), np.random.default_rng(3)
-    predictor, in_c = StatePredictor(robot), InC(robot, tmp_path)
+    predictor, in_c = StatePredictor(robot), InC(robot)
     predictor.delay = in_c.predictor.delay = delay
     for tick in range(400):
         period = 0.002 if tick % 7 else float(rng.uniform(0.0005, 0.004))
@@ -98,9 +93,9 @@ def test_states_are_predicted_as_in_python(delay, tmp_path):
     assert in_c.predictor.behind == 7.0, "it wrote beyond its struct"
 
 
-def test_a_prediction_forgets_the_oldest_of_too_many_commands(tmp_path):
+def test_a_prediction_forgets_the_oldest_of_too_many_commands():
     robot = Robot.named("planar_2r")
-    in_c, rest = InC(robot, tmp_path), np.zeros(robot.n)
+    in_c, rest = InC(robot), np.zeros(robot.n)
     in_c.predictor.delay = 1.0
     for _ in range(HISTORY + 50):
         found = in_c.predicted(State(0.0, 1e-5, rest, rest))
@@ -110,7 +105,7 @@ def test_a_prediction_forgets_the_oldest_of_too_many_commands(tmp_path):
 
 @pytest.mark.parametrize(("shipped", "rate", "delay", "share"), [("arm6", 500, 1, 50.0), ("scara", 1000, 10, 1.0),
                                                                 ("planar_2r", 50, 2, 1.0), ("arm6", 500, 0, 0.0)])
-def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share, tmp_path):
+def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share):
     """Its safe controller has gains that are too high, or for another loop; the last robot sinks and does not swing."""
     robot, nothing = Robot.named(shipped), []
     law = make_controller("damping", robot)
@@ -118,7 +113,7 @@ def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share,
         f"gains.{joint}.d": (share or 1.0) * d for joint, d in zip(robot.joint_names, law.parameters.d, strict=True)})
     loop = ControlLoop(robot, Plugin("pd", make_controller("pd", robot)), Plugin("damping", law), 0.5,
                        lambda *failure: nothing.append(failure), nothing.append)
-    plant, period, in_c = Plant(robot, 0.001, default_position(robot)), 1.0 / rate, InC(robot, tmp_path)
+    plant, period, in_c = Plant(robot, 0.001, default_position(robot)), 1.0 / rate, InC(robot)
     speeds = np.minimum(robot.model.velocity_limit, 3.0)
     plant.set_state(plant.q, np.random.default_rng(1).uniform(-speeds, speeds))
     line, levels = deque(maxlen=delay + 1), set()
@@ -143,10 +138,10 @@ def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share,
     assert in_c.calming.level == 0 and not any(in_c.calming.damping[:])
 
 
-def test_damping_between_the_delays_of_the_table(tmp_path):
+def test_damping_between_the_delays_of_the_table():
     """Interpolated: beside the default gains for another period and a longer delay."""
     robot = Robot.named("planar_2r")
-    in_c = InC(robot, tmp_path)
+    in_c = InC(robot)
     for period, length in ((0.002, 1), (0.002, 12), (0.002, 41), (0.0013, 9), (0.005, 77), (0.002, 2000)):
         in_c.call("calming_restart", byref(in_c.calming))
         sign = np.array([1.0, 1.0])

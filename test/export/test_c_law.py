@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from c_libraries import FLAGS, c_library
 
 from robodyn_ros import CompileError, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
@@ -36,7 +37,6 @@ from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.rollout import rollout
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O3", "-march=native", "-fPIC", "-shared")
 SOME = ("computed_torque", "pid", "operational_space")
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
@@ -45,14 +45,10 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compil
 class InC:
     """A law in C with the struct that it works on."""
 
-    def __init__(self, law, name, folder):
+    def __init__(self, law, name):
         self.law, robot = law, law.robot
         self.prefix = f"{robot.name}_{name}"
-        _, file = write_new(folder / "code", law_source(law, name).files)
-        library = folder / "law.so"
-        done = subprocess.run(["gcc", *STRICT, str(file), "-o", str(library), "-lm"], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        self.library = ctypes.CDLL(str(library))
+        self.library = c_library(law_source(law, name).files)
         self.p = PackedParameters(law.parameters).values.size
         self.own = np.full(max(self.p, 1) + 4096, 7.0)    # the struct: parameters, then memory; and what lies behind
 
@@ -95,11 +91,11 @@ def references(law, ticks):
                            for name, shape in shapes.items()}) for i in range(len(ticks))]
 
 
-def compare(name, shipped, folder, count=300, parameters=None):
+def compare(name, shipped, count=300, parameters=None):
     """Drive both through a motion beside random states; the tick before leaves its memory to the next."""
     robot = Robot.from_urdf(robot_file(shipped))
     law, rng = make_controller(name, robot, parameters), np.random.default_rng(5)
-    in_c = InC(law, name, folder)
+    in_c = InC(law, name)
     ticks = np.linspace(0.0, excursion(robot).end_time, count).tolist()
     wanted = references(law, ticks)
     state = None
@@ -119,21 +115,20 @@ def compare(name, shipped, folder, count=300, parameters=None):
 
 @needs_compiler
 @pytest.mark.parametrize("name", SOME)
-def test_a_law_in_c_gives_the_efforts_of_python(name, tmp_path):
-    compare(name, "scara", tmp_path)
+def test_a_law_in_c_gives_the_efforts_of_python(name):
+    compare(name, "scara")
 
 
 @needs_compiler
 @pytest.mark.parametrize(("name", "senses"), [("elastic_joint_pd", ("motor_q", "motor_v")),
                                               ("torque_feedback", ("motor_q", "motor_v", "joint_torque")),
                                               ("elastic_composite", ("motor_v",))])
-def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses, tmp_path):
+def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses):
     robot = Robot.named("arm7")
     actuators = HardwareSettings.named("hardware_elastic_arm7").joint_actuators(robot.model)
     law, rng = make_controller(name, robot.with_actuators(actuators)), np.random.default_rng(6)
-    in_c = InC(law, name, tmp_path)
-    header = (tmp_path / "code").glob("*.h")
-    text = "".join(path.read_text() for path in header)
+    in_c = InC(law, name)
+    text = next(text for file, text in law_source(law, name).files.items() if file.endswith(".h"))
     assert all(f"{field}[7]" in text for field in senses)
     for _ in range(20):
         q, v, motor_q, motor_v, torque, q_d, v_d, a_d = rng.normal(0.0, 0.5, (8, 7))
@@ -147,10 +142,10 @@ def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses, tmp_path
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["pid", "adaptive", "computed_torque+safety"])
-def test_a_bad_tick_commands_nothing_and_leaves_the_memory(name, tmp_path):
+def test_a_bad_tick_commands_nothing_and_leaves_the_memory(name):
     robot = Robot.named("scara")
     law, rng = make_controller(name, robot), np.random.default_rng(2)
-    in_c = InC(law, name.replace("+", "_"), tmp_path)
+    in_c = InC(law, name.replace("+", "_"))
     good = State(0.0, 0.002, *rng.normal(0.0, 0.1, (2, robot.n)), np.zeros(6))
     reference = JointReference(*rng.normal(0.0, 0.1, (3, robot.n)))
     assert in_c.init(good) == 0
@@ -199,12 +194,12 @@ def test_a_law_with_a_quadratic_program_in_c(precision, tmp_path):
     assert ("solved in double" in code.header) == (precision == "float")
     _, file = write_new(tmp_path / "code", code.files)
     for compiler in filter(shutil.which, ("gcc", "clang")):
-        done = subprocess.run([compiler, *STRICT, "-Wconversion", str(file), "-o", str(tmp_path / "law.so"), "-lm"],
+        done = subprocess.run([compiler, *FLAGS, "-Wconversion", "-c", str(file), "-o", str(tmp_path / "law.o")],
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     if precision == "float":
         return
-    in_c, rng, limited = InC(law, "limited", tmp_path / "double"), np.random.default_rng(6), 0
+    in_c, rng, limited = InC(law, "limited"), np.random.default_rng(6), 0
     for tick in range(200):
         state = State(0.002 * tick, 0.002, *rng.normal(0.0, 0.05, (2, robot.n)), np.zeros(6))
         if tick == 0:
@@ -235,12 +230,12 @@ def test_a_policy_in_c_decides_as_in_python(kind, tmp_path):
     (tmp_path / "policy.yaml").write_text(
         "network: network.onnx\nrate: 50\nbetween: interpolate\nobservations: [q, v, error_q, last_action]\n"
         f"{memory}action: {{default: 0.0, gravity: true}}\n")
-    compare("policy", "arm6", tmp_path, 100, PolicyParameters(file=str(tmp_path / "policy.yaml")))
+    compare("policy", "arm6", 100, PolicyParameters(file=str(tmp_path / "policy.yaml")))
 
 
 @needs_compiler
 @pytest.mark.parametrize("between", [HOLD, INTERPOLATE])
-def test_a_slow_part_in_c_is_updated_at_the_ticks_of_python(between, tmp_path):
+def test_a_slow_part_in_c_is_updated_at_the_ticks_of_python(between):
     """30 Hz do not divide the rate of the controller, so that the gaps between updates are of two lengths."""
     plan, robot = UpdateRate(30.0, between), Robot.from_urdf(robot_file("planar_2r"))
 
@@ -256,7 +251,7 @@ def test_a_slow_part_in_c_is_updated_at_the_ticks_of_python(between, tmp_path):
             return plan.first(np.zeros(2))
 
     law, motion, period = Planner(robot), excursion(robot), robot.timing.period
-    in_c, updates = InC(law, "planner", tmp_path), []
+    in_c, updates = InC(law, "planner"), []
     for tick in range(200):
         wanted = motion.sample(tick * period)
         state = State(tick * period, period if tick else 0.0, wanted.q, wanted.v)
@@ -271,11 +266,11 @@ def test_a_slow_part_in_c_is_updated_at_the_ticks_of_python(between, tmp_path):
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["computed_torque", "pid"])
-def test_a_law_in_c_makes_the_motion_of_a_rollout(name, tmp_path):
+def test_a_law_in_c_makes_the_motion_of_a_rollout(name):
     robot = Robot.from_urdf(robot_file("planar_2r"))
     motion, plant = excursion(robot), Plant(robot)
     expected = rollout(robot, name, motion, plant=plant.model)
-    in_c, period = InC(make_controller(name, robot), name, tmp_path), robot.timing.period
+    in_c, period = InC(make_controller(name, robot), name), robot.timing.period
     plant.set_state(motion.sample(0.0).q)
     none = np.zeros(robot.n)
     for tick, (q, v) in enumerate(zip(expected.q, expected.v, strict=True)):
@@ -290,10 +285,10 @@ def test_a_law_in_c_makes_the_motion_of_a_rollout(name, tmp_path):
 
 
 @needs_compiler
-def test_gains_are_set_within_their_ranges_and_derived_ones_are_kept(tmp_path):
+def test_gains_are_set_within_their_ranges_and_derived_ones_are_kept():
     robot = Robot.from_urdf(robot_file("planar_2r"))
     law = make_controller("pd", robot)
-    in_c = InC(law, "pd", tmp_path)
+    in_c = InC(law, "pd")
     state = State(0.0, 0.0, np.array([0.1, -0.2]), np.zeros(2), np.zeros(6))
     in_c.init(state)
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))

@@ -8,24 +8,21 @@
 
 """The simulated robot in C against the simulated robot in Python, step by step."""
 
-import ctypes
 import shutil
-import subprocess
 from ctypes import POINTER, c_double
 
 import numpy as np
 import pytest
+from c_libraries import c_library
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import flatten_all, form_of, from_numbers, to_numbers
-from robodyn_ros.export import plant_source, write_new
+from robodyn_ros.export import plant_source
 from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
-
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O3", "-march=native")
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
 
@@ -33,15 +30,12 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compil
 class InC:
     """The struct of a simulated robot in C, as an array of doubles, and what lies behind it."""
 
-    def __init__(self, model, folder):
+    def __init__(self, model):
         rest = model.state(*np.zeros((2, model.n)))
         self.form = form_of(rest)
         self._size = len(to_numbers(self.form, rest, "state"))
         self.n, self.name = model.n, f"{model.model.name}_plant"
-        _, file = write_new(folder / "code", plant_source(model).files)
-        subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", str(file), "-o", str(folder / "plant.so"), "-lm"],
-                       check=True)
-        self._library = ctypes.CDLL(str(folder / "plant.so"))
+        self._library = c_library(plant_source(model).files, "-Wconversion")
         self._numbers = np.full(8192, 7.0)
 
     def _call(self, function, *arrays):
@@ -65,10 +59,10 @@ class InC:
         return from_numbers(self.form, self._numbers[:self._size])
 
 
-def drive(robot, model, folder, steps=1500, by_voltage=False):
+def drive(robot, model, steps=1500, by_voltage=False):
     """Drive both against stops and back, and compare; returns the greatest speeds."""
     options = {"actuators": model.actuators, "friction": model.friction, "integrator": model.integrator}
-    plant, in_c, rng = Plant(robot, model.step, **options), InC(model, folder), np.random.default_rng(6)
+    plant, in_c, rng = Plant(robot, model.step, **options), InC(model), np.random.default_rng(6)
     in_c.init(plant.q, plant.v)
     n, fastest = robot.n, np.zeros(robot.n)
     scale = np.minimum(robot.effort_limit, 2.0 * np.abs(robot.dynamics().gravity(plant.q)) + 2.0)
@@ -91,45 +85,45 @@ def drive(robot, model, folder, steps=1500, by_voltage=False):
 
 @needs_compiler
 @pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
-def test_a_robot_with_friction_moves_as_in_python(integrator, tmp_path):
+def test_a_robot_with_friction_moves_as_in_python(integrator):
     robot = Robot.from_urdf(robot_file("scara"))
-    assert (drive(robot, PlantModel.from_description(robot.model, integrator=integrator), tmp_path) > 0.02).all()
+    assert (drive(robot, PlantModel.from_description(robot.model, integrator=integrator)) > 0.02).all()
 
 
 @needs_compiler
 @pytest.mark.parametrize("by_voltage", [False, True])
-def test_motors_move_as_in_python(by_voltage, tmp_path):
+def test_motors_move_as_in_python(by_voltage):
     robot = Robot.from_urdf(robot_file("planar_2r"))
     settings = HardwareSettings.from_yaml(actuators_file("hardware_dc_motors"))
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model))
-    drive(robot, model, tmp_path, by_voltage=by_voltage)
+    drive(robot, model, by_voltage=by_voltage)
 
 
 @needs_compiler
 @pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
 @pytest.mark.parametrize("backlash", [0.0, 0.002])
-def test_elastic_joints_move_as_in_python(backlash, integrator, tmp_path):
+def test_elastic_joints_move_as_in_python(backlash, integrator):
     """Against stops, with motors that begin where the springs bear the links."""
     robot = Robot.from_urdf(robot_file("planar_2r"))
     joint = {"transmission": {"stiffness": 5000.0, "damping": 3.0, "backlash": backlash, "inertia": 0.2}}
     settings = HardwareSettings.from_mapping({"joints": dict.fromkeys(robot.joint_names, joint)})
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model), integrator=integrator)
-    assert (drive(robot, model, tmp_path) > 1.0).all()
+    assert (drive(robot, model) > 1.0).all()
 
 
 @needs_compiler
-def test_the_shipped_arm_with_elastic_joints_moves_as_in_python(tmp_path):
+def test_the_shipped_arm_with_elastic_joints_moves_as_in_python():
     robot = Robot.from_urdf(robot_file("arm7"))
     settings = HardwareSettings.from_yaml(actuators_file("hardware_elastic_arm7"))
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model))
-    assert (drive(robot, model, tmp_path, steps=300) > 0.1).all()
+    assert (drive(robot, model, steps=300) > 0.1).all()
 
 
 @needs_compiler
-def test_a_motor_with_presliding_behind_a_spring_moves_as_in_python(tmp_path):
+def test_a_motor_with_presliding_behind_a_spring_moves_as_in_python():
     """Beside a rigid joint: current loop, cogging and dry friction at the motor, backlash between it and the link."""
     robot = Robot.from_urdf(robot_file("planar_2r"))
     motor = {"motor": "maxon_re40_148877", "gear_ratio": 50, "gear_static_loss": 0.1,
@@ -142,11 +136,11 @@ def test_a_motor_with_presliding_behind_a_spring_moves_as_in_python(tmp_path):
         robot.joint_names[1]: {"friction": slip}}})
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model))
-    assert (drive(robot, model, tmp_path, steps=600) > 0.1).all()
+    assert (drive(robot, model, steps=600) > 0.1).all()
 
 
 @needs_compiler
-def test_presliding_cogging_and_current_loops_move_as_in_python(tmp_path):
+def test_presliding_cogging_and_current_loops_move_as_in_python():
     robot = Robot.from_urdf(robot_file("planar_2r"))
     joint = {"actuator": {"motor": "maxon_re40_148877", "gear_ratio": 50, "gear_static_loss": 0.1,
                           "current_loop": {"bandwidth": 300.0, "period": 2.5e-4, "delay": 1},
@@ -156,7 +150,7 @@ def test_presliding_cogging_and_current_loops_move_as_in_python(tmp_path):
     settings = HardwareSettings.from_mapping({"joints": dict.fromkeys(robot.joint_names, joint)})
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model))
-    assert (drive(robot, model, tmp_path, steps=600) > 0.1).all()
+    assert (drive(robot, model, steps=600) > 0.1).all()
 
 
 def test_what_is_not_exported_is_refused(tmp_path, monkeypatch, capsys):

@@ -332,7 +332,6 @@ import pickle, sys, time
 from robodyn_ros.study import block
 from robodyn_ros.study.blocks import map_blocks
 from robodyn_ros.study.cluster import Cluster
-from robodyn_ros.study.cluster_connection import ClusterConnection
 
 block.BLOCK_TIME = 0.05
 address, description, arrays = pickle.load(open(sys.argv[1], "rb"))
