@@ -49,7 +49,8 @@ def flat(values, prefix=""):
 
 
 def test_all_nodes_work_in_one_process(monkeypatch):
-    options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep")
+    options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep",
+               "--speed-limit", "4")
     with monkeypatch.context() as bare:
         bare.delenv(RANGE)
         started = simulate(*options, "--namespace", "cell")
@@ -96,7 +97,7 @@ def test_killed_nodes_are_restarted_and_the_arm_stands_still_until_the_bound():
 
 def test_dc_motors_are_driven_by_voltage_as_docs_hardware_shows():
     options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep",
-               "--actuators", "hardware_dc_motors", "--namespace", "volts")
+               "--speed-limit", "4", "--actuators", "hardware_dc_motors", "--namespace", "volts")
     with simulate(*options, "--ros-args", "-p", "output:=voltage") as process, RosTest(namespace="volts") as ros:
         states = ros.record(JointState, "joint_states")
         actuators = ros.record(ActuatorStates, "hardware/actuator_states")

@@ -28,6 +28,8 @@ START_DEADLINE = 120.0
 """Nodes compile before they answer, on a machine that may be busy; one that ends is noticed at once [s]."""
 UPDATE_RATE = 200
 """Of the hardware, unless a test sets another one: as a second of motion costs two processes this many cycles [Hz]."""
+SPEED_LIMIT = 4.0
+"""Likewise: a second of motion takes a quarter, and nodes that only go on do not fill the processors meanwhile."""
 SERVICES = {GetParameters: "get_parameters", SetParametersAtomically: "set_parameters_atomically"}
 
 
@@ -54,6 +56,7 @@ class Rig:
         self.ros, self.namespace, self._rules = ros, namespace, dict(rules)
         self.settings = {
             "hardware": {"robot": robot, "time_mode": "lockstep", "update_rate": UPDATE_RATE,
+                         "lockstep_speed_limit": SPEED_LIMIT,
                          **settings.get("hardware", {})},
             "controller": {"robot": robot, "controller": "computed_torque", "state_publish_rate": 50.0,
                            **settings.get("controller", {})},

@@ -100,7 +100,8 @@ def test_an_arm_behind_an_effort_controller_is_held_and_moved(ros):
     home = default_position(ROBOT)
     states = ros.record(ControllerState, "/group/controller/controller_state", 100)
     controller = {"robot": "planar_2r", "controller": "computed_torque", "output": "effort_group"}
-    hardware = {"robot": "planar_2r", "time_mode": "lockstep", "update_rate": 200}
+    hardware = {"robot": "planar_2r", "time_mode": "lockstep", "update_rate": 200,
+                "lockstep_speed_limit": 4.0}
     rule = f"{topic_names.EFFORT_GROUP_COMMANDS}:=hardware/commands"
     remapped = ("-m", "robodyn_ros", "controller", "--ros-args", "-r", rule)
     with (RosProcess("controller", controller, "/group", remapped) as one,
