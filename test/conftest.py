@@ -23,6 +23,11 @@ NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.
             "commands/test_guard.py", "commands/test_touch_demo.py", "commands/test_view.py",
             "bench/test_two_machines.py", "test_examples.py", "test_pages.py")
 """Folders and files of tests that start ROS nodes."""
+LONGEST = ("nodes/controller/test_action.py", "nodes/controller/test_node.py", "commands/test_graph_commands.py",
+           "nodes/controller/test_hostile_plugins.py", "study/test_cluster.py", "nodes/hardware/test_node.py",
+           "commands/test_simulate.py", "commands/test_replay.py", "nodes/recorder/test_node.py",
+           "commands/test_swap.py")
+"""Files that begin first: a process that began one of them last would run on alone."""
 HAS_ROS = importlib.util.find_spec("rclpy") is not None
 collect_ignore = [] if HAS_ROS else list(NEED_ROS)
 
@@ -113,11 +118,13 @@ def needs_ros(path: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that start nodes, so that -m 'not ros' leaves them out, and put them first: they take longest."""
+    """Mark the tests that start nodes, so that -m 'not ros' leaves them out; the longest files go first, then these."""
+    here = Path(__file__).parent
+    places = {here / name: place for place, name in enumerate(LONGEST)}
     for item in items:
         if needs_ros(item.path):
             item.add_marker("ros")
-    items.sort(key=lambda item: not needs_ros(item.path))
+    items.sort(key=lambda item: (places.get(item.path, len(places)), not needs_ros(item.path)))
 
 
 @pytest.fixture(scope="module", autouse=True)
