@@ -66,6 +66,7 @@ def test_friction_of_a_description():
 
 
 def test_scaled_friction_is_more_of_the_same():
+    assert STRIBECK.scaled([1.0, 0.0]).has_dry.tolist() == [True, False]
     scaled, v = STRIBECK.scaled([1.2, 0.0]), np.array([0.03, 0.03])
     np.testing.assert_allclose(scaled.level(v), STRIBECK.level(v) * [1.2, 0.0], rtol=1e-15)
     np.testing.assert_allclose(scaled.viscous, [0.6, 0.0], rtol=1e-15)

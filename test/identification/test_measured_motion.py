@@ -76,6 +76,15 @@ def test_a_joint_that_breaks_away_at_a_stop_tells_no_friction():
     assert free.usable[free.time < 5.0].any() and not stopped.usable[stopped.time < 5.0].any()
 
 
+def test_the_noise_that_the_filter_leaves_is_told():
+    """White noise below 20 of 250 Hz."""
+    noise = 3e-5 * np.random.default_rng(0).normal(size=Q.shape)
+    noisy, exact = prepared(q=Q + noise), prepared()
+    left = (noisy.q - exact.q)[200:-200].std(axis=0)
+    assert noisy.position_noise.mean() == pytest.approx(left.mean(), rel=0.1)
+    assert (exact.position_noise < 1e-3 * left).all()
+
+
 def test_gaps_and_jumps_split_the_recording():
     keep = np.ones(len(TIME), dtype=bool)
     keep[2000:2010] = False

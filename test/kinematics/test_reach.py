@@ -10,8 +10,9 @@
 
 import numpy as np
 import pytest
+from urdf_parts import joint, link, robot
 
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.resources import robot_file, shipped_robots
@@ -27,3 +28,11 @@ def test_no_frame_is_farther_from_the_base(name):
 
 def test_a_stretched_arm_is_as_long():
     assert reach(load_urdf(robot_file("planar_2r"))) == pytest.approx(1.9)  # a stand of 1 m, links of 0.5 and 0.4 m
+
+
+@pytest.mark.parametrize(("limits", "length"), [('lower="-0.2" upper="0.3"', 0.9), ('lower="-0.7" upper="0.3"', 1.3)])
+def test_a_slider_adds_its_travel_to_the_farther_side(limits, length):
+    slider = joint("j2", "b", "c", "prismatic", limit=f'<limit {limits} velocity="3" effort="4"/>',
+                   origin='<origin xyz="0 0.1 0"/>')
+    assert reach(load_urdf_text(robot(link("a"), joint("j1", "a", "b"), link("b"), slider, link("c")))) == (
+        pytest.approx(length))

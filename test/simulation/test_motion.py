@@ -40,6 +40,7 @@ def test_derivative_is_that_of_the_book(inductance):
     x = SmoothState(*RNG.normal(size=(3, 2)), *np.zeros((4, 2)), *np.zeros((2, 0)))
     acting = command(voltage=[11.0, -7.0], by_voltage=1.0)
     rate = derivative(model, x, demand(model, acting, x[1]), acting)
+    np.testing.assert_allclose(x.moved(rate, 0.1).v, x.v + 0.1 * rate.v, rtol=1e-15)
     motors = model.actuators.motors
     if model.actuators.has_inductance.any():
         expected = state_derivative(MODEL, motors, np.ravel(x[:3]), [11.0, -7.0]).reshape(3, 2)
