@@ -12,7 +12,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from shipped import few
+from shipped import QUICK, few
 
 from robodyn_ros import Robot
 from robodyn_ros.control.calming import LEAST_SPEED, Calming
@@ -95,7 +95,7 @@ def test_a_stopped_robot_is_damped_although_its_gains_are_for_another_loop(name,
 @pytest.mark.parametrize("gains_fit", [True, False])
 @pytest.mark.parametrize("safe", SAFE)
 @pytest.mark.parametrize("rate", [1000, 250, 50])
-@pytest.mark.parametrize("name", few(shipped_robots()))
+@pytest.mark.parametrize("name", QUICK)
 def test_delays_up_to_10_periods(name, rate, safe, gains_fit):
     """Where gravity allows no gains at all, less damping or no effort is left, which adds no energy."""
     for delay in (0, 1, 2, 3, 5, 10):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from random_robots import urdf_robots
-from shipped import few
+from shipped import QUICK, few
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.compare import perform
@@ -58,8 +58,10 @@ LAWS = ("pd", "computed_torque", "impedance")
 MORE_LAWS = ("damping", "pid", "fuzzy", "neural", "joint_impedance", "adaptive", "task_space_pd", "operational_space")
 
 
-@pytest.mark.parametrize("law", [*LAWS, *(pytest.param(law, marks=pytest.mark.long) for law in MORE_LAWS)])
-@pytest.mark.parametrize("name", few(shipped_robots()))
+@pytest.mark.parametrize(("name", "law"), [
+    *(pytest.param(name, law, marks=() if name in QUICK else pytest.mark.long)
+      for name in shipped_robots() for law in LAWS),
+    *(pytest.param(name, law, marks=pytest.mark.long) for name in QUICK for law in MORE_LAWS)])
 def test_they_are_stable_at_any_period_and_delay(name, law):
     """Without gravity, which limits the delay whatever the gains are; a law that adds friction late has no margin."""
     robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
