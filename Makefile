@@ -2,7 +2,7 @@
 #
 #   make demo    the arm follows a trajectory while its controller is swapped
 #   make test    the tests, in a process per core and one more; ARGS go to pytest: make test ARGS="-n 0 -k gravity"
-#   make lint    ruff and mypy
+#   make lint    ruff, mypy, and the tests of documents, pins and layout of files
 #   make bench   figures side by side with Pinocchio, MuJoCo and bare rclpy
 #   make docs    these documents as web pages, build/docs/index.html
 #   make attack  faults and hostile input for an hour; make attack ARGS="--minutes 1 --seed 3"
@@ -26,6 +26,7 @@ LEAVE = $(if $(DISTRO),unset AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_P
 ENTER = $(if $(ROS_DISTRO),,$(LEAVE)) . ./$(HOME_OF_DISTRO)install/setup.sh
 ARGS =
 FOR =
+LINTED = test/test_*.py test/tools test/control/test_documentation.py
 SET_UP = command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' is missing; nothing was downloaded. Install it \
 	(Debian, Ubuntu): sudo apt-get install python3 python3-venv python3-dev"; exit 1; }; \
 	ROBODYN_DISTRO="$(DISTRO)" "$(PYTHON)" tools/set_up.py
@@ -45,7 +46,7 @@ test:
 	@$(SET_UP) test && $(ENTER) && exec python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint:
-	@$(SET_UP) test && $(ENTER) && ruff check . && mypy
+	@$(SET_UP) test && $(ENTER) && ruff check . && mypy && python -m pytest -n 0 -q -m lint $(LINTED)
 
 bench:
 	@$(SET_UP) bench && $(ENTER) && exec python -m bench $(ARGS)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("robodyn_ros", "robodyn_interfaces", "launch", "test", "tools", "bench", "docs", "examples")
 SHIPPED = ("robodyn_ros", "launch", "tools", "bench", "setup.py")

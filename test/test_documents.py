@@ -115,6 +115,7 @@ def test_python_runs(document, source, names, monkeypatch, tmp_path):
     exec(compile(source, document, "exec"), known)
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_and_files_are_there(document):
     text = document.read_text()
@@ -131,6 +132,7 @@ def test_links_and_files_are_there(document):
     assert not [name for name in sorted(files) if not any((folder / name).exists() for folder in (ROOT, ROOT / "test"))]
 
 
+@pytest.mark.lint
 def test_readme_names_every_control_law():
     ours = {name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")}
     text = (ROOT / "README.md").read_text()
@@ -139,6 +141,7 @@ def test_readme_names_every_control_law():
     assert sorted(named) == sorted(ours)
 
 
+@pytest.mark.lint
 def test_the_files_on_a_calls_way_exist():
     named = re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "call.md").read_text())
     below = [name if name.startswith(("robodyn_ros/", "test/")) else f"robodyn_ros/{name}" for name in named]
@@ -151,6 +154,7 @@ MATHEMATICS = re.compile(
 """Signs of formulas, and letters with an index; units such as kg m² and limits such as 10⁻⁶ have none."""
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_formulas_are_typeset(document):
     """Prose has mathematics between dollar signs only, not as text and not as code; GitHub shows these as well."""

@@ -24,6 +24,8 @@ from environment import ALWAYS, PURPOSES
 
 from robodyn_ros import __version__
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ("run", "mujoco", "cluster", "learn", "test", "bench", "docs", "build")
 DATA_FOLDERS = ("launch", "config", "urdf")

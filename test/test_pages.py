@@ -58,6 +58,7 @@ def test_page_works(page, tmp_path, monkeypatch):
                 reader.read(block)
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_is_run_or_says_why_not(page):
     for block in pages.blocks(page):

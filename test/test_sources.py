@@ -18,6 +18,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).parents[1]
 SOURCES = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
 ERRATA = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")

@@ -11,12 +11,15 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 from robodyn_ros import topic_names
 
 PACKAGE = Path(topic_names.__file__).parent
 NAMES = {value for name, value in vars(topic_names).items() if name.isupper()} - {topic_names.ROBOT_DESCRIPTION}
 
 
+@pytest.mark.lint
 def test_names_are_written_nowhere_else():
     """Names of parameters that are alike (robot_description, and the output joint_commands) excepted."""
     written = NAMES | {topic_names.own(name) for name in NAMES if "/" in name.strip("/")}

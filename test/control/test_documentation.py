@@ -42,6 +42,7 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("mypy")
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize(("function", "errors"), [("dynamics.gravity", 0), ("dynamics.gravty", 1)])
 def test_examples_pass_a_strict_type_checker(tmp_path, cache, function, errors):
     """As they stand; and the checker sees the package's types, so that a wrong name is an error."""
@@ -112,6 +113,7 @@ def test_the_plugin_of_ones_own_is_found_by_name_and_runs_compiled(tmp_path, mon
     np.testing.assert_allclose(q[-1], goal, atol=1e-2)
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize("name", OURS)
 def test_every_law_is_in_the_table_of_laws_and_has_a_section(name):
     text = (ROOT / "docs" / "controllers.md").read_text()

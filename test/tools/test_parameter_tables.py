@@ -13,6 +13,8 @@ import pytest
 
 from robodyn_ros.control.registry import controller_names, load_controller
 
+pytestmark = pytest.mark.lint
+
 OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in parameter_tables.documents()}
 
