@@ -19,6 +19,7 @@ from shipped import few
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
 from robodyn_ros.actuation.actuated_dynamics import (
+    damping,
     forward_dynamics,
     inverse_dynamics,
     mass_matrix,
@@ -86,6 +87,7 @@ def test_shipped_robots_with_pinocchios_links(name):
     inertia = reference.mass_matrix(q) + gamma.T @ np.diag(motor.rotor_inertia) @ gamma
     gain = gamma.T @ np.diag(motor.torque_constant / motor.resistance)
     loss = gain @ np.diag(motor.back_emf_constant) @ gamma + np.diag(robot.model.damping)
+    np.testing.assert_allclose(damping(robot.model, actuators), loss.diagonal(), rtol=1e-12)
     expected = np.linalg.solve(inertia, gain @ voltage - loss @ v - reference.bias(q, v))
     assert relative_error(mass_matrix(robot.model, actuators, q), inertia) < 1e-9
     assert relative_error(forward_dynamics(robot.model, actuators, q, v, voltage), expected) < 1e-9
