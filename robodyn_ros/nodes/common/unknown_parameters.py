@@ -30,13 +30,13 @@ PARAMETERS = frozenset((
     "allow_partial_joints_goal", "allow_python_plugins", "cartesian.", "clock_rate", "command_timeout",
     "commands_publisher", "constraints.", "controller", "cpu_affinity", "delay_compensation", "display_rate", "driver",
     "effort_group_joints", "engine", "filter", "force_torque_sensor.", "frame_prefix", "gravity",
-    "gravity_compensation_by", "initial_position.", "integrator", "joint_states_publisher", "law_ignores", "law_timeout",
-    "lock_memory", "lockstep_speed_limit", "max_overruns", "model_error.", "mujoco_scene", "output", "payload.",
-    "publish_frequency", "real_time_factor", "robot", "robot_description", "runaway_factor", "safe_behaviour",
-    "safe_controller", "safe_time_constant", "seed", "sensing.", "speed_scaling", "state_delay", "state_publish_rate",
-    "state_timeout", "step", "supervisor.", "swap_timeout", "thread_priority", "time_mode", "tip_link",
-    "trajectory_limits", "unchanged_command_timeout", "update_rate", "velocity_filter", "world", "wrench_sensor.",
-    "wrench_timeout",
+    "gravity_compensation_by", "initial_position.", "integrator", "joint_states_publisher", "law_ignores",
+    "law_timeout", "lock_memory", "lockstep_speed_limit", "max_overruns", "model_error.", "mujoco_scene", "output",
+    "payload.", "publish_frequency", "real_time_factor", "robot", "robot_description", "runaway_factor",
+    "safe_behaviour", "safe_controller", "safe_time_constant", "seed", "sensing.", "speed_scaling", "state_delay",
+    "state_publish_rate", "state_timeout", "step", "supervisor.", "swap_timeout", "thread_priority", "time_mode",
+    "tip_link", "trajectory_limits", "unchanged_command_timeout", "update_rate", "velocity_filter", "world",
+    "wrench_sensor.", "wrench_timeout",
 ))
 """Parameters of all nodes; a group stands for all its parameters.
 
