@@ -41,6 +41,11 @@ LARGEST_JSON = 8 * 2**20
 _OPEN_PIPE = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")
 
 
+_INTEGER_TAG, _FLOAT_TAG = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+_INTEGER = re.compile(r"([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", re.ASCII)
+_FLOAT = re.compile(r"([-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+|\.[0-9]+[eE][-+]?[0-9]+)"
+                    r"|[-+]?\.?(inf|Inf|INF)|\.?(nan|NaN|NAN))$", re.ASCII)
+
 def expand(path: str | Path) -> Path:
     """Return a path with ``~`` replaced by the home directory.
 
@@ -162,7 +167,14 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = LAR
     import yaml  # costs 20 ms, and most robots need none
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
-        """Ends the reading at the bounds, before the nodes become Python values."""
+        """Ends the reading at the bounds, before the nodes become Python values; numbers are those of YAML 1.2.
+
+        PyYAML's are those of YAML 1.1, where 1e-3 is text, 010 is 8 and 1:30 is 90.
+        """
+
+        yaml_implicit_resolvers = {  # noqa: RUF012 - as PyYAML has it
+            first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_INTEGER_TAG, _FLOAT_TAG)]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
 
         def __init__(self, text: str) -> None:
             super().__init__(text)
@@ -189,6 +201,9 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = LAR
                 raise yaml.composer.ComposerError(None, None, problem, mark)
             return node
 
+    for tag, pattern, number in ((_INTEGER_TAG, _INTEGER, _whole), (_FLOAT_TAG, _FLOAT, _real)):
+        Loader.add_implicit_resolver(tag, pattern, list("+-.0123456789inIN"))
+        Loader.add_constructor(tag, lambda _, node, number=number: number(str(node.value)))
     try:
         if len(text) > largest:
             raise ValueError(f"{len(text)} characters, more than {largest}")
@@ -197,6 +212,15 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = LAR
         return loader.construct_document(node) if construct and node is not None else None
     except (ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: of dates and immense integers
         raise InputError(f"{where}: expected a readable YAML file, received: {_why(error)}") from error
+
+
+def _whole(text: str) -> int:
+    digits = text.lstrip("+-")
+    return int(text, {"0x": 16, "0o": 8}.get(digits[:2], 10))
+
+
+def _real(text: str) -> float:
+    return float(text.replace(".", "") if text[-1].isalpha() else text)
 
 
 def _why(error: Exception) -> str:

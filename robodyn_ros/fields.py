@@ -30,6 +30,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeVar
 
+from robodyn_ros.bounded_files import yaml_value
 from robodyn_ros.errors import InputError, shown, unknown
 
 _KEY = "robodyn_ros.field"
@@ -244,10 +245,10 @@ class Field:
 
     def read(self, word: str, where: str) -> Any:
         """Return the value of a word of a command line; arguments and errors as for `checked`."""
-        try:
-            value = {"true": True, "false": False}.get(word, word) if self.value_type is bool else self.value_type(word)
-        except ValueError:
-            value = word
+        value: Any = {"true": True, "false": False}.get(word, word) if self.value_type is bool else word
+        if self.numeric:
+            with suppress(InputError):  # of brackets, which are no numbers
+                value = yaml_value(word, where)
         return self.checked(value, where)
 
     def _fits_list(self, value: Any) -> bool:
@@ -329,15 +330,6 @@ def section(kind: type[T], where: str, values: Any) -> T:
 
 
 def _from_yaml(where: str, field: Field, value: Any) -> Any:
-    if field.numeric:
-        value = list(map(_number, value)) if isinstance(value, list) else _number(value)
-        if field.value_type is int and isinstance(value, float) and value.is_integer():
-            value = int(value)
+    if field.value_type is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
     return field.checked(value, where)
-
-
-def _number(value: Any) -> Any:
-    """A number that YAML reads as text, such as 2e-3."""
-    with suppress(ValueError):
-        return float(value) if isinstance(value, str) else value
-    return value

@@ -28,11 +28,11 @@ class Example:
     place: list = declare([0.0] * 3, length=3, unit="m", minimum=-1.0, maximum=1.0, description="Place")
 
 
-def test_numbers_may_be_written_as_yaml_reads_them_as_text():
-    assert section(Example, "here", {"name": "a", "mass": "2e-3"}) == Example("a", 0.002)
+def test_whole_numbers_are_numbers():
+    assert section(Example, "here", {"name": "a", "mass": 2e-3}) == Example("a", 0.002)
     full = {"name": "a", "mass": 1, "offset": -1, "rigid": False}
     assert section(Example, "here", full) == Example("a", 1.0, -1.0, False)
-    assert section(Example, "here", full | {"count": 4.0, "place": [1, "1e-1", 0]}).place == [1.0, 0.1, 0.0]
+    assert section(Example, "here", full | {"count": 4.0, "place": [1, 1e-1, 0]}).place == [1.0, 0.1, 0.0]
     assert section(Example, "here", {"name": "a", "mass": 1, "offset": None}).offset is None
 
 

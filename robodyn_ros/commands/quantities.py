@@ -18,7 +18,7 @@ from robodyn_ros.errors import InputError, unknown
 
 ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
-_NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Z/][a-zA-Z/0-9]*|)\s*")
+_NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Z/][a-zA-Z/0-9]*|)\s*", re.ASCII)
 
 
 def parse_quantity(text: str, units: Mapping[str, float], name: str) -> float:
