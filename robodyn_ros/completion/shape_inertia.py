@@ -148,24 +148,55 @@ def _mesh(shape: etree._Element, report: Report, folder: Path, reader: MeshReade
                            ) from None
 
 
+@np.errstate(all="ignore")
 def mesh_body(mesh: trimesh.Trimesh) -> tuple[Inertia, str] | None:
     """Return the inertia of a mesh of density 1: of its volume if it is closed and not hollow, else of its convex hull.
 
-    None for a flat mesh, which has no volume.
+    The triangles of a closed mesh may face inwards, all of them or those of some of its bodies; where they contradict
+    each other inside a body, they are turned. None for a flat mesh, which has no volume.
     """
     try:
         hull = mesh.convex_hull
     except (ValueError, QhullError):  # for points in a plane
         return None
-    kind = "mesh"
+    kind, mesh = "mesh", facing_outwards(mesh)
     if not mesh.is_volume or mesh.volume < LEAST_FILLED * hull.volume:
         kind, mesh = f"convex hull of {'a hollow' if mesh.is_volume else 'an open'} mesh", hull
-    with np.errstate(all="ignore"):
-        properties = mesh.mass_properties
+    properties = mesh.mass_properties
     if not properties.volume > LEAST_VOLUME:
         return None
     tensor = np.array(properties.inertia, dtype=np.float64)
     return Inertia(float(properties.volume), np.array(properties.center_mass), 0.5 * (tensor + tensor.T)), kind
+
+
+def facing_outwards(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
+    """Return a closed mesh whose bodies have triangles that face outwards, but for cavities; others as they are."""
+    if not mesh.is_watertight:
+        return mesh
+    parts = mesh.split(only_watertight=False)
+    for part in parts:
+        if not part.is_winding_consistent:
+            trimesh.repair.fix_winding(part)
+    if sum(part.volume for part in parts) < 0.0:
+        for part in parts:
+            part.invert()
+    for part in parts:
+        if part.volume < 0.0 and not any(_is_around(other, part.vertices[0]) for other in parts if other is not part):
+            part.invert()
+    return trimesh.util.concatenate(parts)
+
+
+def _is_around(body: trimesh.Trimesh, point: Array) -> bool:
+    """Whether a closed body contains a point: its triangles cover the whole sphere around it.
+
+    The solid angle of a triangle is that of A. van Oosterom and J. Strackee, "The solid angle of a plane triangle",
+    IEEE Transactions on Biomedical Engineering, 1983.
+    """
+    a, b, c = np.swapaxes(body.triangles - point, 0, 1)
+    ra, rb, rc = (np.linalg.norm(each, axis=1) for each in (a, b, c))
+    volume = np.einsum("ij,ij->i", a, np.cross(b, c))
+    products = (np.einsum("ij,ij->i", *pair) * r for pair, r in (((a, b), rc), ((b, c), ra), ((c, a), rb)))
+    return abs(float(np.arctan2(volume, ra * rb * rc + sum(products)).sum())) > np.pi  # half of a solid angle of 4 pi
 
 
 def _read_numbers(element: etree._Element, attribute: str, count: int, report: Report) -> list[float]:

@@ -82,6 +82,38 @@ def test_meshes_by_their_volume_or_hull(tmp_path, reader):
     assert shell.source == "collision: 2 convex hulls of hollow meshes" and shell.body.mass == pytest.approx(2e-3)
 
 
+def moved_box(size, x=0.0, inwards=False):
+    found = trimesh.creation.box([size] * 3, transform=trimesh.transformations.translation_matrix([x, 0.0, 0.0]))
+    if inwards:
+        found.invert()
+    return found
+
+
+def turned(mesh, *faces):
+    """A closed mesh some of whose triangles face inwards."""
+    mesh.faces[list(faces)] = mesh.faces[list(faces)][:, ::-1]
+    return trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
+
+
+@pytest.mark.parametrize(("meshes", "volume", "center"), [
+    ([moved_box(1.0, inwards=True)], 1.0, 0.0),
+    ([turned(moved_box(1.0), 3)], 1.0, 0.0),
+    ([turned(moved_box(1.0, inwards=True), 3, 7)], 1.0, 0.0),
+    ([moved_box(1.0), moved_box(1.0, 1.2, inwards=True)], 2.0, 0.6),
+    ([moved_box(1.0, inwards=True), moved_box(1.0, 1.2, inwards=True)], 2.0, 0.6),
+    ([moved_box(1.0), moved_box(0.5, inwards=True)], 0.875, 0.0),
+    ([moved_box(1.0, inwards=True), moved_box(0.5)], 0.875, 0.0),
+])
+def test_a_closed_mesh_has_a_volume_whichever_way_its_triangles_face(meshes, volume, center):
+    """Bodies inside others whose triangles face the other way are cavities."""
+    body, kind = mesh_body(trimesh.util.concatenate(meshes))
+    reference, _ = mesh_body(moved_box(1.0))
+    assert kind == "mesh" and body.mass == pytest.approx(volume)
+    assert_allclose(body.com, [center, 0.0, 0.0], atol=1e-12)
+    if volume == 1.0:
+        assert_allclose(body.rotational, reference.rotational, atol=1e-12)
+
+
 @pytest.mark.parametrize(("shape", "message"), [
     ("<box size='1 2'/>", "line 1, <box> in .*size='1 2'; expected 3 finite numbers"),
     ("<box size='1 2 x'/>", "expected 3 finite numbers"),
