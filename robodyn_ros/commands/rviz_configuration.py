@@ -13,27 +13,33 @@ The file config/robodyn.rviz fits ``arm6`` without a namespace. The launch file 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
+from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.resources import config_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.excursion import excursion_points
 from robodyn_ros.simulation.plant import default_position
-from robodyn_ros.view.framing import ELEVATION, Framing
+from robodyn_ros.view.framing import ELEVATION, Framing, shape_corners
 from robodyn_ros.view.link_meshes import frame_poses, link_meshes
 
 FIELD_OF_VIEW = 0.785
 """RViz's own, vertical [rad]."""
 FILE_REACH = 1.3
 """Reach of the robot for which the lengths in config/robodyn.rviz were chosen, ``arm6`` [m]."""
-SEEN_REACH = 0.7
-"""Part of the reach that the camera sees around the robot's first pose, because the robot moves."""
+ASPECT = 1.25
+"""Least width of RViz's picture divided by its height, in the window of the file."""
+SEEN = 0.9
+"""Part of the picture's half width and height that the robot and its tip may reach."""
+AZIMUTH = -1.9
+"""Direction of the camera [rad], from that of the robot's reach: beside the robot, in front of walls that it faces."""
+_CENTRINGS, _NEAREST = 10, 1.2
 LENGTHS = {"TF": ("Marker Scale",), "Pose": ("Axes Length", "Axes Radius"), "Path": ("Line Width",),
            "Effort": ("Scale", "Width"), "Wrench": ("Force Arrow Scale", "Torque Arrow Scale", "Arrow Width")}
 """Properties of each display that grow with the robot."""
@@ -66,20 +72,43 @@ def rviz_configuration(robot: Robot, folder: Path | None = None, namespace: str 
         for length in LENGTHS.get(display["Class"].rpartition("/")[2], ()):
             display[length] = round(display[length] * size, 5)
     manager["Global Options"]["Fixed Frame"] = frame_prefix + robot.model.base_link
-    now = Framing.from_shapes(link_meshes(robot.model, folder)[0], frame_poses(robot.model, default_position(robot)))
-    framing = replace(now, radius=max(now.radius, SEEN_REACH * reach(robot.model)))
-    manager["Displays"][0]["Cell Size"] = framing.cell
-    manager["Views"]["Current"].update(_camera(framing))
+    shapes, poses = link_meshes(robot.model, folder)[0], frame_poses(robot.model, default_position(robot))
+    manager["Displays"][0]["Cell Size"] = Framing.from_shapes(shapes, poses).cell
+    manager["Views"]["Current"].update(_camera(shape_corners(shapes, poses), tip_positions(robot)))
     return yaml.safe_dump(configuration, sort_keys=False, width=100_000)
 
 
-def _camera(framing: Framing) -> dict[str, Any]:
-    """Return the properties of RViz's orbiting camera that looks as that of the browser view does."""
-    offset = framing.camera_position(field_of_view=FIELD_OF_VIEW) - framing.center
-    x, y, z = (round(float(value), 4) for value in framing.center)
-    return {"Distance": round(float(np.linalg.norm(offset)), 4), "Focal Point": {"X": x, "Y": y, "Z": z},
-            "Pitch": ELEVATION, "Yaw": round(float(np.arctan2(offset[1], offset[0]) % (2.0 * np.pi)), 4),
-            "Near Clip Distance": round(0.01 * framing.radius, 6), "Focal Shape Size": round(0.03 * framing.radius, 4)}
+def tip_positions(robot: Robot) -> Array:
+    """Return where the tip link is in the first pose and at the ends of an `excursion` from it, shape (4, 3) [m]."""
+    return np.array([frame_poses(robot.model, q)[robot.tip_link][:3, 3]
+                     for q in (default_position(robot), *excursion_points(robot).q)])
+
+
+def _camera(corners: Array, tips: Array) -> dict[str, Any]:
+    """Return the properties of RViz's orbiting camera that sees the robot as large as it fits the picture.
+
+    Args:
+        corners: Of the boxes around its shapes, shape (N, 3), in base axes [m].
+        tips: Positions of its tip that are to be seen, too, shape (M, 3) [m].
+    """
+    points = np.vstack([corners, tips])
+    lower, upper = points.min(axis=0), points.max(axis=0)
+    center, radius = (lower + upper) / 2.0, max(float(np.linalg.norm(upper - lower)) / 2.0, 1e-3)
+    farthest = tips[np.argmax(np.hypot(tips[:, 0], tips[:, 1]))]
+    yaw = np.arctan2(farthest[1], farthest[0]) + AZIMUTH
+    towards = np.array([np.cos(ELEVATION) * np.cos(yaw), np.cos(ELEVATION) * np.sin(yaw), np.sin(ELEVATION)])
+    right = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    half = SEEN * np.tan(FIELD_OF_VIEW / 2.0)
+    for _ in range(_CENTRINGS):
+        x, y, z = ((points - center) @ axis for axis in (right, np.cross(towards, right), towards))
+        distance = max(float((z + np.maximum(np.abs(x) / ASPECT, np.abs(y)) / half).max()), radius * _NEAREST)
+        seen = [each / (distance - z) for each in (x, y)]
+        shift = [(each.max() + each.min()) / 2.0 * distance for each in seen]
+        center = center + shift[0] * right + shift[1] * np.cross(towards, right)
+    x, y, z = (round(float(value), 4) for value in center)
+    return {"Distance": round(distance, 4), "Focal Point": {"X": x, "Y": y, "Z": z},
+            "Pitch": ELEVATION, "Yaw": round(float(yaw % (2.0 * np.pi)), 4),
+            "Near Clip Distance": round(0.01 * radius, 6), "Focal Shape Size": round(0.03 * radius, 4)}
 
 
 def _tf_prefix(frame_prefix: str) -> str:

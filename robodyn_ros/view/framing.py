@@ -47,9 +47,7 @@ class Framing:
             shapes: The robot's shapes, one or more.
             poses: Pose of each link in the base frame, shape (4, 4).
         """
-        corners = np.concatenate([
-            (poses[shape.link] @ np.c_[_corners(shape.mesh.bounds), np.ones(8)].T)[:3].T for shape in shapes
-        ])
+        corners = shape_corners(shapes, poses)
         lower, upper = corners.min(axis=0), corners.max(axis=0)
         return cls((lower + upper) / 2.0, max(float(np.linalg.norm(upper - lower)) / 2.0, 1e-3), float(lower[2]))
 
@@ -75,6 +73,13 @@ class Framing:
         """Edge of the grid's cells [m]: 1, 2 or 5 times a power of ten, about a quarter of the radius."""
         power = 10.0 ** np.floor(np.log10(self.radius / 4.0))
         return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= self.radius / 4.0))
+
+
+def shape_corners(shapes: Sequence[LinkMesh], poses: Mapping[str, Array]) -> Array:
+    """Return the corners of the boxes around shapes, shape (8 N, 3) [m]; arguments as for `Framing.from_shapes`."""
+    return np.concatenate([
+        (poses[shape.link] @ np.c_[_corners(shape.mesh.bounds), np.ones(8)].T)[:3].T for shape in shapes
+    ])
 
 
 def _corners(bounds: Array) -> Array:

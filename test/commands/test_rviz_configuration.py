@@ -16,11 +16,13 @@ import yaml
 from urdf_parts import one_joint
 
 from robodyn_ros import Robot
-from robodyn_ros.commands.rviz_configuration import FIELD_OF_VIEW, rviz_configuration
+from robodyn_ros.commands.rviz_configuration import ASPECT, FIELD_OF_VIEW, rviz_configuration
 from robodyn_ros.errors import DescriptionWarning, InputError
-from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.resources import config_file, robot_file, shipped_robots
-from robodyn_ros.view.link_meshes import frame_poses
+from robodyn_ros.simulation.excursion import excursion
+from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.view.framing import shape_corners
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes
 
 FILE = yaml.safe_load(config_file("robodyn.rviz").read_text())
 
@@ -34,7 +36,7 @@ def displays(manager):
 
 
 def docks(state):
-    """Area, width and names of the visible docks in a state of Qt's QMainWindow, which lists them by area."""
+    """Area and width of the docks in a state of Qt's QMainWindow by name, and whether each is visible."""
     data, place = bytes.fromhex(state), 0
 
     def take(form):
@@ -50,20 +52,21 @@ def docks(state):
         return data[place - size : place].decode("utf-16-be")
 
     assert take(">iiB") == (0xFF, 0, 0xFD)
-    found = {}
+    found, shown = {}, {}
     for _ in range(take(">i")):
         area, width, _, marker, _, count = take(">iiiBBi")
         assert marker == 0xFC
         for _ in range(count):
             assert take(">B") == 0xFB
-            found[text()] = area, width
-            assert take(">Biiii")[0] == 1, "visible and docked"
-    return found, take(">ii"), take(">iiii")
+            found[name := text()] = area, width
+            shown[name] = take(">Biiii")[0] == 1  # visible and docked
+    return found, shown, take(">ii"), take(">iiii")
 
 
 def test_the_window_has_displays_on_the_left_and_most_of_it_for_the_robot():
     window = FILE["Window Geometry"]
-    found, (width, height), _ = docks(window["QMainWindow State"])
+    found, shown, (width, height), _ = docks(window["QMainWindow State"])
+    assert shown == {"Displays": True, "Views": False} and window["Views"]["collapsed"] and width / height > ASPECT
     assert {panel["Name"] for panel in FILE["Panels"]} == set(found) == {"Displays", "Views"}
     assert found["Displays"][0] == 0 and found["Views"][0] == 1
     assert window["Hide Right Dock"] and not window["Hide Left Dock"]
@@ -72,7 +75,7 @@ def test_the_window_has_displays_on_the_left_and_most_of_it_for_the_robot():
 
 
 @pytest.mark.parametrize("name", shipped_robots())
-def test_the_camera_sees_as_far_as_the_robot_reaches_and_not_much_more(name):
+def test_the_robot_fills_half_of_the_picture_and_the_tip_stays_in_it(name):
     robot, view = Robot.from_urdf(robot_file(name)), made(name)["Views"]["Current"]
     center, distance = np.array(list(view["Focal Point"].values())), view["Distance"]
     direction = np.array([np.cos(view["Pitch"]) * np.cos(view["Yaw"]), np.cos(view["Pitch"]) * np.sin(view["Yaw"]),
@@ -80,11 +83,22 @@ def test_the_camera_sees_as_far_as_the_robot_reaches_and_not_much_more(name):
     right = np.cross([0.0, 0.0, 1.0], direction)
     right /= np.linalg.norm(right)
     rows = np.stack([right, np.cross(direction, right), -direction])
-    poses = frame_poses(robot.model, np.zeros(robot.n))
-    seen = np.array([rows @ (pose[:3, 3] - center - distance * direction) for pose in poses.values()])
-    assert (seen[:, 2] > view["Near Clip Distance"]).all()
-    assert (np.abs(seen[:, :2] / seen[:, 2:]) < np.tan(FIELD_OF_VIEW / 2.0)).all()
-    assert 1.0 < distance / reach(robot.model) < 3.0
+    motion, shapes = excursion(robot), link_meshes(robot.model, None)[0]
+
+    def seen(points):
+        """Places in the picture, whose edges are at -1 and 1."""
+        x, y, depth = rows @ (points - center - distance * direction).T
+        assert (depth > view["Near Clip Distance"]).all()
+        return np.stack([x / ASPECT, y], axis=1) / depth[:, None] / np.tan(FIELD_OF_VIEW / 2.0)
+
+    edges = seen(shape_corners(shapes, frame_poses(robot.model, default_position(robot))))
+    assert (np.abs(edges) < 1.0).all() and np.ptp(edges, axis=0).max() > 1.0  # half of the height or width
+    positions = [motion.sample(time).q for time in np.linspace(0.0, motion.end_time, 60)]
+    tips = np.array([frame_poses(robot.model, q)[robot.tip_link][:3, 3] for q in positions])
+    assert (np.abs(seen(tips)) < 1.0).all()
+    farthest = tips[np.argmax(np.hypot(tips[:, 0], tips[:, 1]))] * [1.0, 1.0, 0.0]
+    wall = farthest @ farthest  # a wall that the tip touches there, across its direction: the camera is in front of it
+    assert (center + distance * direction) @ farthest < wall
 
 
 def test_topics_are_in_the_namespace_and_frames_have_the_prefix():
