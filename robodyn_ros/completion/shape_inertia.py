@@ -183,7 +183,8 @@ def facing_outwards(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
     for part in parts:
         if part.volume < 0.0 and not any(_is_around(other, part.vertices[0]) for other in parts if other is not part):
             part.invert()
-    return trimesh.util.concatenate(parts)
+    joined: trimesh.Trimesh = trimesh.util.concatenate(parts)  # type: ignore[assignment]  # of meshes, one
+    return joined
 
 
 def _is_around(body: trimesh.Trimesh, point: Array) -> bool:

@@ -80,8 +80,8 @@ class MotionCurves:
 
 
 def joint_units(model: RobotModel) -> list[str]:
-    """Return ``rad`` or ``m`` for each joint."""
-    return [joint.unit for joint in model.joints]
+    """Return ``rad`` or ``m`` for each independent joint, in the order of q."""
+    return [joint.unit for joint in model.leaders]
 
 
 def energies(robot: Robot, time: Array, q: Array, v: Array) -> Curves:

@@ -33,6 +33,8 @@ ALIKE = 0.05
 """Two runs whose positions differ by less than this share of their range lie over each other."""
 FLAT = 1e-3
 """A path is in a plane where its extent along an axis is less than this share of the greatest."""
+LEAST_SPANS = {"position": 1e-3, "error": 1.0, "effort": 1.0, "current": 0.1, "voltage": 0.1}
+"""Least span of an axis [rad or m, mrad or mm, N m or N, A, V]: less is noise, which must not fill a picture."""
 QUANTITIES = {"position": "position", "error": "error", "effort": "effort", "current": "current [A]",
               "voltage": "voltage [V]"}
 
@@ -89,6 +91,7 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
             _draw_joint(axes, motions, quantity, joint)
             if quantity == "position" and len(motions) == 2 and "error" not in columns:
                 _draw_difference(axes, motions, joint)
+            _widen(axes, LEAST_SPANS[quantity])
             axes.set_ylabel(_unit(quantity, motions[0].units[joint]), fontsize="small")
             axes.set_title(name, fontsize="small", loc="left", pad=3)  # beside the curves, never over them
             axes.tick_params(labelsize="small", labelbottom=joint == len(names) - 1)
@@ -164,6 +167,7 @@ def _draw_difference(axes: Any, motions: Sequence[MotionCurves], joint: int) -> 
     side = axes.twinx()
     time, shown = _thinned(Curves(one.time, 1e3 * difference))
     side.plot(time, shown, color="grey", linewidth=0.8)
+    _widen(side, LEAST_SPANS["error"])
     side.set_ylabel(f"difference [m{motions[0].units[joint]}]", fontsize="x-small", color="grey")
     side.tick_params(labelsize="x-small", colors="grey")
 
@@ -176,9 +180,16 @@ def _draw_tip_error(axes: Any, motions: Sequence[MotionCurves]) -> None:
             axes.plot(time, 1e3 * values[:, 0], color=color, linewidth=1.2)
     axes.set_xlabel("time [s]", fontsize="small")
     axes.set_ylabel("tip error [mm]", fontsize="small")
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(bottom=0.0, top=max(axes.get_ylim()[1], LEAST_SPANS["error"]))
     axes.tick_params(labelsize="small")
     axes.margins(x=0.0)
+
+
+def _widen(axes: Any, least: float) -> None:
+    """Give the vertical axis a least span about the middle of what it shows."""
+    low, high = axes.get_ylim()
+    if high - low < least:
+        axes.set_ylim((low + high - least) / 2.0, (low + high + least) / 2.0)
 
 
 def _draw_energies(axes: Any, motions: Sequence[MotionCurves]) -> None:

@@ -18,7 +18,7 @@ from recorded_bags import Recorder  # noqa: E402
 from recording.test_run import record  # noqa: E402
 
 from robodyn_ros.commands.command_line import main  # noqa: E402
-from robodyn_ros.plots.motion import recorded_motion  # noqa: E402
+from robodyn_ros.plots.motion import joint_units, recorded_motion  # noqa: E402
 from robodyn_ros.recording.run import Run  # noqa: E402
 from robodyn_ros.resources import robot_file  # noqa: E402
 from robodyn_ros.robot import Robot  # noqa: E402
@@ -30,6 +30,19 @@ def path(tmp_path_factory):
     with Recorder(path) as recorder:
         record(recorder)
     return path
+
+
+def test_units_are_those_of_independent_joints():
+    """A mimic joint between others has no row in plots."""
+    inertial = ("<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>")
+    links = "".join(f"<link name='{name}'>{inertial}</link>" for name in "abcd")
+    joints = [f"<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/>"
+              f"<limit lower='-1' upper='1' effort='1' velocity='1'/>{mimic}</joint>"
+              for name, kind, parent, child, mimic in (
+                  ("turn", "revolute", "a", "b", ""), ("follow", "revolute", "b", "c", "<mimic joint='turn'/>"),
+                  ("slide", "prismatic", "c", "d", ""))]
+    model = Robot.from_urdf_text(f"<robot name='r'>{links}{''.join(joints)}</robot>").model
+    assert model.joint_names == ("turn", "slide") and joint_units(model) == ["rad", "m"]
 
 
 def test_a_recording_becomes_a_motion(path):

@@ -106,6 +106,19 @@ def test_what_a_run_lacks_is_left_out():
     assert [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()] == ["position [rad]", "position [m]"]
 
 
+def test_noise_does_not_fill_an_axis():
+    """An arm that stands still: rounding noise is drawn as a flat line, larger values as they are."""
+    noise = Curves(TIME, 0.5 + 1e-6 * np.sin(50.0 * Q))
+    error = replace(noise, values=noise.values - 0.5)
+    still = replace(motion(), position=noise, desired=None, error=error, effort=noise, tip=None, desired_tip=None)
+    figure = motion_figure([still], "at rest")
+    for label, least in (("position", 1e-3), ("error", 1.0), ("effort", 1.0)):
+        low, high = axes_of(figure, label)[0].get_ylim()
+        assert high - low == pytest.approx(least) and low < (0.0 if label == "error" else 0.5) < high
+    low, high = axes_of(motion_figure([motion()], "moving"), "position")[0].get_ylim()
+    assert high - low > 0.9
+
+
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_pictures(tmp_path, ending):
     path = tmp_path / f"it.{ending}"
