@@ -690,25 +690,6 @@ def dry_friction(parameters: Any, motion: Motion, acceleration: Array, warm: Arr
     return found.x, found.multipliers
 
 
-def limited_friction(parameters: Any, motion: Motion, acceleration: Array, memory: Any) -> tuple[Array, Array]:
-    """As `dry_friction` for a law's efforts; but against the velocity within the limits of each joint.
-
-    Args:
-        parameters: As of the filter.
-        motion: Of the model.
-        acceleration: Without friction, shape (n,) [rad/s^2 or m/s^2].
-        memory: Has ``friction`` of the last tick, as `Filtering`.
-    """
-    friction, multipliers = dry_friction(parameters, motion, acceleration, memory.friction)
-    if parameters.safety_slides:
-        period, v, most = parameters.safety_period, motion.state.v, parameters.safety_coulomb
-        lower, upper = joint_bounds(parameters, motion.state)
-        after = v + period * (acceleration + motion.inverse @ friction)
-        limited = np.clip(after, v + period * lower, v + period * upper)
-        friction = np.where(limited * after < 0.0, -np.sign(limited) * most, friction)
-    return friction, multipliers
-
-
 class Rows(NamedTuple):
     """Limits lower <= A x <= upper of efforts x.
 
@@ -862,17 +843,15 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
     motion = expected_motion(dynamics, parameters, state, memory)
     within = np.clip(effort, -limits, limits)
     free = motion.inverse @ (within + motion.disturbance - motion.bias)
-    friction, held = limited_friction(parameters, motion, free, memory)
-    sliding, free = free, free + motion.inverse @ friction
+    friction, held = dry_friction(parameters, motion, free, memory.friction)
+    free = free + motion.inverse @ friction
     rows = limit_rows(dynamics, parameters, motion, free, motion.inverse, list(range(len(free))))
     found = qp.solve(motion.inverse, np.zeros(len(limits)), rows.matrix, rows.lower, rows.upper, -limits - within,
                      limits - within, yielding=rows.yielding, warm=memory.multipliers)
     change = rows.matrix @ found.x
     slack = np.maximum(np.maximum(rows.lower - change, change - rows.upper), 0.0)
     safe = within + found.x
-    sliding = sliding + motion.inverse @ found.x
-    friction, held = dry_friction(parameters, motion, sliding, held)
-    expected = sliding + motion.inverse @ (friction - motion.disturbance)
+    expected = free + motion.inverse @ (found.x - motion.disturbance)
     return safe, Filtering(None, found.multipliers, slack, np.stack([found.status]), safe - effort, motion.disturbance,
                            state.v, remembered(memory, expected), held)
 

@@ -47,7 +47,6 @@ from robodyn_ros.control.safety_filter import (
     half_space,
     joint_bounds,
     limit_names,
-    limited_friction,
     model_names,
     remembered,
 )
@@ -227,8 +226,8 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         motion = expected_motion(dynamics, parameters, state, memory)
         effort = mass_matrix @ within_limits(parameters, motion, a) + dynamics.bias(q, v) + parameters.friction * v
         free = motion.inverse @ (effort + motion.disturbance - motion.bias)
-        friction, held = limited_friction(parameters, motion, free, memory)
-        sliding, free = free, free + motion.inverse @ friction
+        friction, held = dry_friction(parameters, motion, free, memory.friction)
+        free = free + motion.inverse @ friction
         by_tasks = np.eye(len(q))  # efforts of all joints by x, under which those beside the chain move as before
         if len(chain) < len(q):
             by_tasks = mass_matrix[:, chain] @ inverse
@@ -254,9 +253,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
             lower, upper = np.minimum(limits.lower, reached), np.maximum(limits.upper, reached)  # of the next levels
         slack = np.concatenate([limits.lower - lower + upper - limits.upper, missing - by_effort @ x])
         changed = np.clip(effort + by_tasks @ x, -limit, limit)
-        sliding = sliding + motion.inverse @ (changed - effort)
-        friction, held = dry_friction(parameters, motion, sliding, held)
-        expected = sliding + motion.inverse @ (friction - motion.disturbance)
+        expected = free + motion.inverse @ (changed - effort - motion.disturbance)
         return changed, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack,
                                        motion.disturbance, v, remembered(memory, expected), held)
 
