@@ -615,7 +615,7 @@ def joint_bounds(parameters: Any, state: State) -> tuple[Array, Array]:
     return -greatest(state.q - least, -state.v), greatest(most - state.q, state.v)
 
 
-class Motion(NamedTuple):
+class ExpectedMotion(NamedTuple):
     """What the model knows of the instant at which the efforts of a tick act.
 
     Attributes:
@@ -633,7 +633,7 @@ class Motion(NamedTuple):
     bias: Array
 
 
-def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -> Motion:
+def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -> ExpectedMotion:
     """Observe what the model lacks, and predict the state over the delay of the loop.
 
     d' = K (M (v' - v'_model) - d), the momentum observer of [DeLuca] over a control period; [Alan] uses such an
@@ -662,7 +662,7 @@ def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -
         state = state._replace(q=q, v=v)
         mass_matrix = dynamics.mass_matrix(q) + np.diag(period * damping)
         inverse = np.linalg.inv(mass_matrix)
-    return Motion(state, mass_matrix, inverse, disturbance, dynamics.bias(state.q, state.v) + damping * state.v)
+    return ExpectedMotion(state, mass_matrix, inverse, disturbance, dynamics.bias(state.q, state.v) + damping * state.v)
 
 
 def remembered(memory: Any, acceleration: Array) -> Array:
@@ -670,7 +670,7 @@ def remembered(memory: Any, acceleration: Array) -> Array:
     return np.concatenate([acceleration[None], memory.acceleration[:-1]])
 
 
-def dry_friction(parameters: Any, motion: Motion, acceleration: Array, warm: Array) -> tuple[Array, Array]:
+def dry_friction(parameters: Any, motion: ExpectedMotion, acceleration: Array, warm: Array) -> tuple[Array, Array]:
     """f over the next control period as the simulated robot has it, and its multipliers.
 
     Joints that slide have all of it, against their velocity at the end of the period; those that stick what holds them,
@@ -690,7 +690,7 @@ def dry_friction(parameters: Any, motion: Motion, acceleration: Array, warm: Arr
     return found.x, found.multipliers
 
 
-class Rows(NamedTuple):
+class LimitRows(NamedTuple):
     """Limits lower <= A x <= upper of efforts x.
 
     Attributes:
@@ -706,7 +706,8 @@ class Rows(NamedTuple):
     yielding: Array
 
 
-def limit_rows(dynamics: Any, parameters: Any, motion: Motion, free: Array, response: Array, joints: list[int]) -> Rows:
+def limit_rows(dynamics: Any, parameters: Any, motion: ExpectedMotion, free: Array, response: Array, joints: list[int]
+               ) -> LimitRows:
     """Limits of some joints and of the tip, as limits of further efforts x.
 
     Args:
@@ -721,12 +722,12 @@ def limit_rows(dynamics: Any, parameters: Any, motion: Motion, free: Array, resp
     cost = braking @ (motion.mass_matrix @ braking)
     lower, upper = joint_bounds(parameters, state)
     yielding = YIELDING["joints"] * braking**2
-    rows = [Rows(response[joints], (lower - free)[joints], (upper - free)[joints], yielding[joints])]
+    rows = [LimitRows(response[joints], (lower - free)[joints], (upper - free)[joints], yielding[joints])]
     for row in tip_rows(dynamics, parameters, state, free):
         reached = row.gradient @ free
-        rows.append(Rows((row.gradient @ response)[None], np.stack([row.lower - reached]),
+        rows.append(LimitRows((row.gradient @ response)[None], np.stack([row.lower - reached]),
                          np.stack([row.upper - reached]), np.stack([row.yielding])))
-    found = Rows(*(np.concatenate(each) for each in zip(*rows, strict=True)))
+    found = LimitRows(*(np.concatenate(each) for each in zip(*rows, strict=True)))
     return found._replace(yielding=found.yielding / cost)
 
 

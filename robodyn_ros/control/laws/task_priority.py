@@ -38,8 +38,8 @@ from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task
 from robodyn_ros.control.parameters import derived, scalar
 from robodyn_ros.control.safety_filter import (
     YIELDING,
-    Motion,
-    Rows,
+    ExpectedMotion,
+    LimitRows,
     SafetyParameters,
     check_start,
     dry_friction,
@@ -64,7 +64,7 @@ _SMALLEST_NORMAL = 1e-3  # of a surface, along the axes
 
 
 def _translations(parameters: Any) -> list[int]:
-    """Rows of the Jacobian for translations, of those that are controlled."""
+    """LimitRows of the Jacobian for translations, of those that are controlled."""
     return [row for row in parameters.rows if row < 3]
 
 
@@ -161,7 +161,7 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
 
     @property
     def rows(self) -> list[int]:
-        """Rows of the Jacobian that are controlled, those of all levels."""
+        """LimitRows of the Jacobian that are controlled, those of all levels."""
         return axis_rows(self.axes.replace(";", " "), self.axes)
 
     @property
@@ -312,7 +312,7 @@ def limit_row_names(robot: Robot, parameters: TaskPriorityParameters) -> tuple[s
     return (*names, *(f"contact.friction{place}" for place in range(4 * parameters.limits_slip)))
 
 
-def within_limits(parameters: TaskPriorityParameters, motion: Motion, a: Array) -> Array:
+def within_limits(parameters: TaskPriorityParameters, motion: ExpectedMotion, a: Array) -> Array:
     """Accelerations of which the joints beside the chain have those nearest within their limits, shape (n,)."""
     others = np.setdiff1d(np.arange(len(a)), parameters.safety_tip_joints)
     result = np.array(a)
@@ -323,8 +323,8 @@ def within_limits(parameters: TaskPriorityParameters, motion: Motion, a: Array) 
     return result
 
 
-def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, motion: Motion, reference: TipReference, a: Array,
-               free: Array, response: Array, inverse: Any) -> Rows:
+def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, motion: ExpectedMotion, reference: TipReference,
+               a: Array, free: Array, response: Array, inverse: Any) -> LimitRows:
     """Limits of joints and tip as the safety filter has them, and of the force of the tip.
 
     Args:
@@ -342,13 +342,13 @@ def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, motion: Motion
     rows = [rows_of_filter(dynamics, parameters, motion, free, response, list(parameters.safety_tip_joints))]
     for force, least, most in _force_rows(dynamics, parameters, motion.state, reference, a, inverse):
         yielding = YIELDING["workspace"] / cost * parameters.contact_force**2
-        rows.append(Rows(force[None, :], *(np.stack([each]) for each in (least, most, yielding))))
-    return Rows(*(np.concatenate(each) for each in zip(*rows, strict=True)))
+        rows.append(LimitRows(force[None, :], *(np.stack([each]) for each in (least, most, yielding))))
+    return LimitRows(*(np.concatenate(each) for each in zip(*rows, strict=True)))
 
 
 def _force_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,
                 inverse: Any) -> Iterator[tuple[Array, Any, Any]]:
-    """Rows and bounds of the force f of the tip on what holds it in place: f = Lambda (J a + J' v).
+    """LimitRows and bounds of the force f of the tip on what holds it in place: f = Lambda (J a + J' v).
 
     The cone of friction is that of a pyramid within it, [DelPrete]: |t f| <= friction / sqrt(2) (-n f).
     """
