@@ -12,7 +12,6 @@ The first goes on undisturbed, the second reports who has the robot. A second co
 second hardware node until the first has left the graph.
 """
 
-import os
 import time
 
 import pytest
@@ -25,15 +24,14 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.participants import participant, sender
+from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topic_owners import AT_START
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.nodes.hardware.ownership import STATES_SILENT_AFTER
 
 NAMESPACE = "conflict"
 PATIENT = {"command_timeout": 1.0}
 """A busy machine may hold up the first controller for longer than by default; then the robot would be free."""
-JAZZY = "jazzy" in (os.environ.get("ROBODYN_DISTRO"), os.environ.get("ROS_DISTRO"))
-KNOWS_SENDERS = pytest.mark.skipif(JAZZY, reason="rclpy of Jazzy does not tell who sent a message: docs/hardware.md")
 FOREIGN = 2.75
 """Effort that no law commands to the last bit [N m]."""
 
@@ -54,11 +52,16 @@ def told(peer, node, text, level):
 
 
 def senders(peer, topic, count=50):
-    """Participants of the next messages of a topic; empty ones on Jazzy."""
-    seen = []
-    subscription = peer.node.create_subscription(
-        JointState, topic, lambda _, info: seen.append(participant(sender(info))), CONTROL_QOS)
-    peer.wait_for(lambda: len(seen) >= count, f"{count} messages on {topic}")
+    """Participants of the next messages of a topic."""
+    seen, subscription = [], unserved_subscription(peer.node, JointState, topic, CONTROL_QOS)
+
+    def take():
+        while (taken := take_serialized(subscription.handle, JointState)) is not None:
+            seen.append(participant(sender(taken[1])))
+        return len(seen) >= count
+
+    with subscription.handle:
+        peer.wait_for(take, f"{count} messages on {topic}")
     peer.node.destroy_subscription(subscription)
     return set(seen)
 
@@ -82,7 +85,6 @@ def follow(peer, names):
     assert peer.set_parameters(f"/{NAMESPACE}/hardware", {"commands_publisher": names}).successful
 
 
-@KNOWS_SENDERS
 def test_the_first_controller_keeps_the_robot_and_the_second_gets_it_by_a_persons_word_alone(peer):
     with controller("computed_torque") as first:
         bound(peer)
@@ -109,7 +111,6 @@ def test_the_first_controller_keeps_the_robot_and_the_second_gets_it_by_a_person
         peer.next_state(peer.followed.includes, "a state that follows commands")
 
 
-@KNOWS_SENDERS
 def test_of_two_commanders_at_the_start_none_is_followed_until_one_is_named():
     with hardware("start", **PATIENT) as node, Peer("start") as one, \
             RosTest("other", "start") as two:
@@ -135,7 +136,6 @@ def test_of_two_commanders_at_the_start_none_is_followed_until_one_is_named():
         node.stop()
 
 
-@KNOWS_SENDERS
 def test_a_refused_commander_that_goes_on_is_told_and_counted_and_changes_nothing(peer):
     with controller("computed_torque"), Peer(NAMESPACE) as stranger:
         bound(peer)
@@ -192,18 +192,3 @@ def test_one_of_two_simulations_publishes_the_clock():
             clock.clear()
             peer.wait_for(lambda: clock, "/clock of the second one")
             second.stop()
-
-
-@pytest.mark.skipif(not JAZZY, reason="a rival is known by its publisher here, whatever it publishes later")
-def test_joint_states_of_another_robot_keep_no_hardware_node_waiting():
-    with RosTest(namespace="another") as ros:
-        states = ros.node.create_publisher(JointState, "joint_states", CONTROL_QOS)
-        with hardware("another", **PATIENT) as node:
-            def says(text, joint):
-                states.publish(JointState(name=[joint], position=[0.0]))
-                return text in node.output()
-
-            ros.wait_for(lambda: says("of the same joints already: this node stands still", NAMES[0]), "a rival")
-            ros.wait_for(lambda: says("no other node publishes /another/joint_states of the same joints", "wheel"),
-                         "its end")
-            node.stop()

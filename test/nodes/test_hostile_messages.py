@@ -28,9 +28,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import Gravity, InverseDynamics
-from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, LATCHED_QOS
-from robodyn_ros.nodes.hardware.ownership import NEW
 
 NODES = ("hardware", "controller", "dynamics", "state_publisher")
 NAMESPACE = "hostile"
@@ -52,9 +50,6 @@ def simulation():
 def peer(simulation):
     with Peer(NAMESPACE) as peer:
         peer.wait_for(lambda: len(peer.states) > 5, "joint states")
-        if not SENDERS_ARE_TOLD:  # a new hardware node takes another publisher of joint states for the first one
-            begin = stamp(peer.states[-1])
-            peer.wait_for(lambda: stamp(peer.states[-1]) - begin > NEW, "joint states of a node that is not new")
         yield peer
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
-from test_conflicts import KNOWS_SENDERS
 from test_state_publisher import GRIPPER
 from tf2_msgs.msg import TFMessage
 
@@ -80,7 +79,6 @@ def test_messages_of_one_driver_that_are_no_states_are_not_taken_for_lost_states
         assert "stayed unanswered" not in node.output() and "held up this node" not in node.output()
 
 
-@KNOWS_SENDERS
 def test_states_of_three_drivers_are_one_state_and_a_driver_that_dies_is_named():
     dynamics = Robot.from_urdf(robot_file("planar_2r")).dynamics(False, "textbook")
     with RosProcess("controller", {"robot": "planar_2r", "controller": "gravity_compensation", "state_timeout": 1.0},
@@ -109,7 +107,6 @@ def test_states_of_three_drivers_are_one_state_and_a_driver_that_dies_is_named()
         node.stop()
 
 
-@KNOWS_SENDERS
 def test_a_second_publisher_of_the_joints_is_never_taken_for_the_arm():
     with RosProcess("controller", {"robot": "planar_2r", "controller": "gravity_compensation"}, "take") as node, \
             RosTest(namespace="take") as ros:
@@ -146,7 +143,6 @@ def test_a_second_publisher_of_the_joints_is_never_taken_for_the_arm():
         node.stop()
 
 
-@KNOWS_SENDERS
 def test_two_publishers_of_a_joint_at_the_start_are_an_error_until_one_is_named():
     with RosProcess("controller", {"robot": "planar_2r", "state_timeout": 60.0}, "claim") as node, \
             RosTest(namespace="claim") as ros, Driver("claim", "joint1") as shoulder, \

@@ -25,6 +25,7 @@ from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.node_thread import NodeThread
+from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
 from robodyn_ros.timing import to_nanoseconds
 
@@ -127,8 +128,7 @@ class ControlPath(NodeThread):
 
     def take(self) -> Any | None:
         """Return a waiting message, if any, without waiting; for the thread of the path only."""
-        taken = (self._handle.take_message(self._message_type, True) if self._every
-                 else take_newest(self._handle, self._message_type))
+        taken = (take_serialized if self._every else take_newest)(self._handle, self._message_type)
         if taken is None:
             return None
         data, self.info = taken
@@ -147,7 +147,7 @@ class ControlPath(NodeThread):
 
     def _handle_all(self, further: _Further) -> None:
         """Pass all waiting messages to the handler; malformed ones go to the diagnostics."""
-        while (taken := further.subscription.handle.take_message(further.message_type, True)) is not None:
+        while (taken := take_serialized(further.subscription.handle, further.message_type)) is not None:
             data, self.info = taken
             message = self._diagnostics.deserialize(data, further.message_type, further.topic)
             if message is not None:

@@ -19,12 +19,8 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rclpy import subscription
 from rclpy.node import Node
 from std_msgs.msg import Empty
-
-SENDERS_ARE_TOLD = "publisher_gid" in getattr(getattr(subscription, "MessageInfo", None), "__annotations__", {})
-"""Whether rclpy tells who sent a message; that of ROS 2 Jazzy does not."""
 
 _PARTICIPANT_BYTES = 12
 _LONGEST_LOOK = 2.0  # for an own publisher in the graph [s]

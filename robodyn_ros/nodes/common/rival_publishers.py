@@ -18,6 +18,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 from robodyn_ros.nodes.common.participants import describe, participant, publishers, sender
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import unserved_subscription
 
 _QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE,
@@ -94,7 +95,7 @@ class RivalPublishers:
         now = time.monotonic()
         handle = self._subscription.handle
         with handle:
-            while (taken := handle.take_message(self._message_type, True)) is not None:
+            while (taken := take_serialized(handle, self._message_type)) is not None:
                 self._note(taken[0], taken[1], now)
         self._heard = {gid: (since, count) for gid, (since, count) in self._heard.items()
                        if (gid in self._names if gid else now - since < self._silent_after)}

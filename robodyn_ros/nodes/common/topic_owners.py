@@ -30,7 +30,7 @@ from typing import NamedTuple
 from robodyn_ros.errors import InputError, shown
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.joint_states import Indices
-from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, describe, participant
+from robodyn_ros.nodes.common.participants import describe, participant
 
 AT_START = 1.0
 """Two nodes that are first heard within this time publish the same joints from the start [s]."""
@@ -110,8 +110,6 @@ def _check_names(text: str) -> None:
         if not _NODE.fullmatch(name):
             raise InputError(f"expected names of nodes with commas between them, such as '/arm_driver', received "
                              f"{shown(name)}")
-    if text.strip() and not SENDERS_ARE_TOLD:
-        raise InputError("expected no name: rclpy of this distribution of ROS 2 does not say who sent a message")
 
 
 def _split(text: str) -> list[str]:

@@ -19,6 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.taken_messages import Taken, take_serialized
 
 CONTROL_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
@@ -96,7 +97,7 @@ def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: 
         qos: Quality of service.
 
     Returns:
-        The subscription; take its messages by ``subscription.handle.take_message(message_type, False)``.
+        The subscription; take its messages by `take_newest` or `taken_messages.take_serialized`.
     """
     # In the group from the first moment: an executor on another thread may look at it before this function returns.
     return node.create_subscription(message_type, topic, _ignore_message, qos, callback_group=NoExecutor(),
@@ -157,7 +158,7 @@ class LatestMessage(Generic[Message]):
         node.destroy_subscription(self._subscription)
 
 
-def take_newest(handle: Any, message_type: type[Any]) -> tuple[bytes, dict[str, Any]] | None:
+def take_newest(handle: Any, message_type: type[Any]) -> Taken:
     """Take all waiting messages of a subscription.
 
     Args:
@@ -168,7 +169,7 @@ def take_newest(handle: Any, message_type: type[Any]) -> tuple[bytes, dict[str, 
         The newest one, serialized, and what the middleware knows of it; None: none is waiting.
     """
     newest = None
-    while (taken := handle.take_message(message_type, True)) is not None:
+    while (taken := take_serialized(handle, message_type)) is not None:
         newest = taken
     return newest
 

@@ -20,6 +20,7 @@ from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.participants import participant, sender
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import NEWEST_DEPTH, STATE_QOS, unserved_subscription
 
 TOPIC = topic_names.NEW_STARTS
@@ -73,7 +74,7 @@ class NewStarts:
 
     def _take(self) -> None:
         with self._handle:
-            while (taken := self._handle.take_message(NewStart, True)) is not None:
+            while (taken := take_serialized(self._handle, NewStart)) is not None:
                 message = self._diagnostics.deserialize(taken[0], NewStart, TOPIC)
                 try:
                     asked = None if message is None else self._read(message, participant(sender(taken[1])))

@@ -14,7 +14,7 @@ docs/hardware.md, "Two nodes on one robot", has the rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rosgraph_msgs.msg import Clock
@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros import topic_names
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, own_participant, publishers, refusal_key
+from robodyn_ros.nodes.common.participants import own_participant, publishers, refusal_key
 from robodyn_ros.nodes.common.rival_publishers import RivalPublishers
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
@@ -41,13 +41,6 @@ STATES_SILENT_AFTER = 1.0
 
 CLOCK_SILENT_AFTER = 3.0
 """Time in which another publisher of /clock that runs publishes a message [s]."""
-
-NEW = 5.0
-"""Time from the start in which a node takes another publisher that the graph shows for the first one [s].
-
-Only a node that cannot tell its own messages from those of others needs it, as it cannot compare their numbers. On a
-busy machine it takes seconds until the graph is complete, and until the other one is heard.
-"""
 
 _TWO_NODES, _TWO_CLOCKS, _REFUSED = "two hardware nodes", "two clocks", "refused commands"  # conditions
 
@@ -81,22 +74,17 @@ class HardwareOwnership:
         self._clocks = (RivalPublishers(node, own, Clock, topic_names.CLOCK, CLOCK_SILENT_AFTER) if outputs.has_clock
                         else None)
         self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
-        self._new_until = 0.0
         self._told: dict[str, str] = {}
         self._refusals = node.create_publisher(DiagnosticStatus, topic_names.REFUSED_COMMANDS, LATCHED_QOS)
         self._publish_refusals({})  # a controller that another hardware node refused is free
 
     def begin(self) -> None:
         """Yield at the start what another node, shown by the graph, may publish already; it is listened to then."""
-        self._new_until = 0.0 if SENDERS_ARE_TOLD else time.monotonic() + NEW
-        self._listen_first(self._loop.yield_robot)
-
-    def _listen_first(self, yield_robot: Callable[[str], None]) -> None:
-        """Yield what another node may publish."""
         now = time.monotonic()
         if self._states.are_shown():
             if not self._loop.yielded:
-                yield_robot(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
+                self._loop.yield_robot(f"the graph shows another publisher of {self._states.topic}; this node listens "
+                                       "to it first")
             self._states_until = now + STATES_SILENT_AFTER
         if self._clocks is not None and self._clocks.are_shown():
             self._outputs.clock_yielded = True
@@ -106,8 +94,6 @@ class HardwareOwnership:
         """Tell of refusals; look for other nodes, and for the end of those that were there."""
         self._tell_refusals()
         now = time.monotonic()
-        if now < self._new_until:  # the graph was not complete at the start
-            self._listen_first(lambda why: self._path.call(lambda: self._loop.yield_robot(why)))
         self._look_at_states(now)
         if self._clocks is not None:
             self._look_at_clocks(self._clocks, now)

@@ -216,8 +216,7 @@ def test_what_is_no_name_of_a_node_is_refused(text):
         publisher_field("joint_states_publisher", "joint states").checked(text, "parameter")
 
 
-def test_the_names_of_several_nodes_have_commas_between_them(graph, monkeypatch):
-    monkeypatch.setattr(topic_owners, "SENDERS_ARE_TOLD", True)
+def test_the_names_of_several_nodes_have_commas_between_them(graph):
     names = " /driver, gripper "
     assert publisher_field("joint_states_publisher", "joint states").checked(names, "parameter") == names
     graph.owners.name(names)
