@@ -138,15 +138,18 @@ class TopicOwners:
         silent_after: Time without a message after which an owner is silent [s].
         wait_for_present: Whether nodes that the graph shows at the start count as publishers from the start, however
             late they are heard.
+        on_refusal: Called after each refusal with its steady time [s].
 
     Attributes:
         refusals: The refused nodes that the graph still shows, by participant and name; replaced, never changed.
     """
 
     def __init__(self, topic: str, joint_names: Sequence[str], node: str, parameter: str,
-                 graph: Callable[[], Mapping[bytes, str]], silent_after: float, wait_for_present: bool = False) -> None:
+                 graph: Callable[[], Mapping[bytes, str]], silent_after: float, wait_for_present: bool = False,
+                 on_refusal: Callable[[float], None] = lambda now: None) -> None:
         self._topic, self._joint_names, self._node, self._parameter = topic, list(joint_names), node, parameter
         self._graph, self._silent_after, self._wait_for_present = graph, silent_after, wait_for_present
+        self._on_refusal = on_refusal
         self._all = range(len(self._joint_names))
         self._owners: list[Owner | None] = [None] * len(self._joint_names)
         self._nodes: dict[bytes, Owner] = {}  # owners by their publishers
@@ -176,7 +179,10 @@ class TopicOwners:
             owner.heard = now
             return True
         with self._lock:
-            return self._claim(gid, now, columns)
+            admitted = self._claim(gid, now, columns)
+        if not admitted:
+            self._on_refusal(now)
+        return admitted
 
     def follows(self, process: bytes) -> bool:
         """Return whether some joint follows a node of a participant; an unknown one may be any."""

@@ -15,7 +15,6 @@ import time
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from robodyn_ros import topic_names
-from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.participants import own_participant, publishers, refusal_key
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topic_owners import TopicOwners, publisher_field
@@ -39,6 +38,7 @@ class ControllerOwnership:
 
     Attributes:
         refused: Why the commands are refused; empty if they are not. Any thread may read or replace it.
+        accepts: :meth:`TopicOwners.admits`, for the thread of the control path.
     """
 
     def __init__(self, node: RobodynNode, events: Events, joint_names: list[str], timeout: float) -> None:
@@ -48,7 +48,9 @@ class ControllerOwnership:
         self._topic, self._report_at = node.resolve_topic_name(topic_names.JOINT_STATES), 0.0
         self._owners = TopicOwners(
             self._topic, joint_names, node.get_fully_qualified_name(), PUBLISHER.name,
-            lambda: publishers(node, [topic_names.JOINT_STATES]), timeout, wait_for_present=True)
+            lambda: publishers(node, [topic_names.JOINT_STATES]), timeout, wait_for_present=True,
+            on_refusal=self._on_refusal)
+        self.accepts = self._owners.admits
         self.follow(node.parameters[PUBLISHER.name])
         node.diagnostics.checks.append(self._look)
         node.listen(DiagnosticStatus, topic_names.REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
@@ -70,21 +72,12 @@ class ControllerOwnership:
         else:
             self._events.end(REFUSED, "the hardware takes the commands of this node")
 
-    def accepts(self, gid: bytes, now: float, joints: Indices) -> bool:
-        """Return whether the controller answers a state of some joints; for the thread of the control path.
-
-        Args:
-            gid: Publisher of the joint state.
-            now: Steady time of its arrival [s].
-            joints: Index of each joint that it names.
-        """
-        if self._owners.admits(gid, now, joints):
-            return True
+    def _on_refusal(self, now: float) -> None:
+        """Count and report a refused joint state at once: the owner may be silent for a moment only."""
         self._node.diagnostics.count("joint states of another node")
-        if now >= self._report_at:  # here, as the owner may be silent for a moment only
+        if now >= self._report_at:
             self._report_at = now + _REPORT_PERIOD
             self._report(now)
-        return False
 
     def _look(self) -> None:
         self._owners.look()
