@@ -33,7 +33,7 @@ def test_voltages_move_the_arm_as_the_law_asks():
     at_a_pace_to_record = {"lockstep_speed_limit": 1.0}
     with RosTest() as ros, Rig(ros, "planar_2r", "/volts", hardware=both | at_a_pace_to_record,
                                controller=both | {"output": "voltage", "state_publish_rate": 500.0}) as rig:
-        known = Robot.named("planar_2r").with_actuators(FILE).with_timing(0.002)
+        known = Robot.named("planar_2r").with_actuators(FILE).with_timing(1e-9 * rig.period_ns)
         for name, value in (("pd.gains.joint1.p", joint_gains(known)[0][0]),
                             ("computed_torque.gains.joint1.friction", known.model.damping[0])):
             np.testing.assert_allclose(rig.get(name), [value])
