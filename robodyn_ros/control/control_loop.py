@@ -338,6 +338,21 @@ class ControlLoop:
         self._replace_active(plugin)
         self._activate(plugin, state)
 
+    def begin_with(self, robot: Robot, active: Plugin, safe: Plugin) -> None:
+        """Replace both controllers before the first tick, because the timing of the loop is another one.
+
+        Args:
+            robot: The same robot with this timing.
+            active: The first controller.
+            safe: The controller to fall back to.
+        """
+        replaced = self.plugins()
+        self._robot, self._calming = robot, Calming(robot)
+        self.active, self._safe, self._form = active, safe, self._form_of(active)
+        self._source = self._source_for(self._in_force, np.zeros(self._n))
+        for plugin in replaced:
+            self._on_end(plugin)
+
     def prepare(self, name: str, parameters: Parameters) -> None:
         """Compile a controller for new parameters before they are put in force; may be called from any thread."""
         for plugin in self.plugins():

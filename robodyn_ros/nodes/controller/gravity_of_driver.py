@@ -10,26 +10,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus
 
-from robodyn_ros import topic_names
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.control.control_loop import ControlLoop, Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.nodes.controller.hardware_announcement import Announcement, HardwareAnnouncement
 from robodyn_ros.robot import Robot
 
 AUTO, COMMAND, DRIVER = "auto", "command", "driver"
-
-PATIENCE = 5.0
-"""Longest wait for the profile of a driver that somebody announces [s]."""
 
 PARAMETERS = (
     Field("driver", "", "Driver of the arm: a name in config/drivers/ or a YAML file like those; empty: the one that a "
@@ -45,7 +39,8 @@ class GravityOfDriver:
     """Leaves gravity out of commands where the driver adds it, and tells where it would count twice or not at all.
 
     Args:
-        node: The controller node; its executor serves the topic.
+        node: The controller node.
+        announcement: What the hardware announces.
         robot: The robot as the laws know it.
 
     Attributes:
@@ -55,56 +50,35 @@ class GravityOfDriver:
         InputError: The parameters contradict each other, or there is no such driver.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot) -> None:
+    def __init__(self, node: RobodynNode, announcement: HardwareAnnouncement, robot: Robot) -> None:
         self._node, self._gravity = node, robot.dynamics().gravity
         self._given: str = node.parameters["gravity_compensation_by"]
         name = node.parameters["driver"]
-        self._decided, self._waits_since = self._given != AUTO, 0.0
         self.by_driver = self._given == DRIVER
         self._friction_of = ""  # name of a driver that compensates friction
-        self._topic = node.resolve_topic_name(topic_names.DRIVER_PROFILE)
         if name:
             profile = DRIVERS.load(name, "parameter 'driver'")
             if self._given != AUTO and self.by_driver != profile.compensates_gravity:
                 raise InputError(f"parameter 'gravity_compensation_by': expected '{AUTO}', as the driver '{name}' "
                                  f"{_adds(profile.compensates_gravity)}, received '{self._given}'")
-            self.by_driver, self._decided = profile.compensates_gravity, True
+            self.by_driver = profile.compensates_gravity
             self._friction_of = profile.name if profile.compensates_friction else ""
         self._by_name = bool(name)
-        node.listen(DiagnosticStatus, topic_names.DRIVER_PROFILE, self._on_profile, LATCHED_QOS)
-
-    def is_known(self) -> bool:
-        """Return whether it is known who adds gravity; a joint state before that is not answered.
-
-        The hardware announces its profile before its joint states, so that a topic that is not there when a joint state
-        comes is not to be waited for.
-        """
-        if self._decided:
-            return True
-        now = time.monotonic()
-        self._waits_since = self._waits_since or now
-        if not self._node.count_publishers(self._topic):
-            self._decided = True
-        elif now - self._waits_since > PATIENCE:
-            self._decided = True
-            self._node.diagnostics.problem("unknown drivers", f"{self._topic}: its publisher said nothing for "
-                                           f"{PATIENCE:g} s; commands have gravity in them until it does")
-        return self._decided
+        announcement.handlers.append(self._on_announcement)
 
     def commanded(self, tick: Tick) -> Array:
         """Return the efforts to command at a tick, shape (n,) [N m or N]."""
         return tick.effort - self._gravity(tick.state.q) if self.by_driver else tick.effort
 
-    def _on_profile(self, message: DiagnosticStatus) -> None:
-        values = {pair.key: pair.value for pair in message.values}
+    def _on_announcement(self, announcement: Announcement) -> None:
+        values, driver = announcement.values, announcement.driver
         adds = values.get("compensates_gravity") == "true"
-        diagnostics, said = self._node.diagnostics, f"the driver of {message.name} ('{message.message}') {_adds(adds)}"
-        self._friction_of = message.message if values.get("compensates_friction") == "true" else ""
+        diagnostics, said = self._node.diagnostics, f"the driver of {announcement.node} ('{driver}') {_adds(adds)}"
+        self._friction_of = driver if values.get("compensates_friction") == "true" else ""
         if self._given == AUTO and not self._by_name:
             if adds != self.by_driver:
                 self._node.log.info("gravity", f"{said}: {'commands leave it out' if adds else 'commands have it'}")
             self.by_driver = adds
-            self._decided = True
         elif adds != self.by_driver:
             what = "gravity counts twice" if adds else "nobody compensates gravity"
             own = ("'driver'" if self._by_name else f"'gravity_compensation_by' ({self._given})")

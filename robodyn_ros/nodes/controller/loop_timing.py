@@ -6,7 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Period and delay of the control loop: declared or measured; gains derived for them, and the margin that they keep."""
+
+"""Period and delay of the control loop that default gains are for, and what is measured beside them.
+
+Gains are for the timing that was declared: by the parameters `update_rate` and `state_delay`, or else by the hardware
+node, before the first joint state is answered. From then on nothing changes them: another timing that is measured or
+announced is a condition, with the margin that the laws have in it.
+"""
 
 from __future__ import annotations
 
@@ -23,73 +29,71 @@ from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import InputError, RobodynError, shown
 from robodyn_ros.fields import Field
-from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.plugins import ControllerPlugins
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, LoopTiming, to_seconds
 
 PARAMETERS = (
-    Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: "
-          f"{round(1.0 / DEFAULT_PERIOD)}, or as few as are measured", unit="Hz", structural=True, minimum=0,
+    Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: as the "
+          f"hardware node announces, else {round(1.0 / DEFAULT_PERIOD)}", unit="Hz", structural=True, minimum=0,
           maximum=10000),
-    DELAY.renamed("state_delay", structural=True, description=f"{DELAY.description}; sensing.delay of a simulation and "
-                  "ages that are measured count too"),
+    DELAY.renamed("state_delay", default=-1, minimum=-1, structural=True, description=f"{DELAY.description}; -1: as "
+                  "the hardware node announces, else 0"),
 )
 
-SLOWER = 1.2
-"""A measured period beyond this times the one of the gains asks for other gains."""
+CHANGE = 1.2
+"""Ratio of two periods from which they count as different."""
 
 LONGER = 2
-"""A measured delay that is longer by so many periods asks for other gains; they bear one period more as they are."""
+"""A delay that is longer by so many periods counts as different; default gains bear one period more."""
 
 LOOKS = 3
-"""Number of seconds in a row for which a longer delay must be measured: a busy computer has some, too."""
+"""Number of seconds in a row for which another timing must be measured: a busy computer has some, too."""
 
 LONGEST_DELAY = 0.25
 """Ages beyond this are no delay of a loop that could be controlled, but another clock's, or a driver that lags [s]."""
 
-_FEW = 8  # periods from which a longer one is believed
-_KEPT = 4000
-_KNOWN = 32  # margins
+_MIN_PERIODS = 8  # from which a timing is measured
+_MAX_TICKS = 4000
+_MAX_MARGINS = 32
 
 
 def declared_timing(parameters: DeclaredParameters) -> LoopTiming:
-    """Return the timing that was given at start.
+    """Return the timing that the parameters declare, with defaults for what they leave open.
 
     Args:
         parameters: Of the node; `PARAMETERS` are declared.
     """
     rate, delay = parameters["update_rate"], parameters["state_delay"]
-    simulated = parameters.given.get("sensing.delay")
-    if simulated is not None and type(simulated.value) is int:
-        delay = max(delay, simulated.value)
-    return LoopTiming(1.0 / rate if rate else DEFAULT_PERIOD, delay)
+    return LoopTiming(1.0 / rate if rate else DEFAULT_PERIOD, max(delay, 0))
 
 
 class LoopTimingWatch:
-    """Measures period and delay, keeps default gains fit for them, and tells the margin of the laws in force.
-
-    Gains are only ever lowered: a loop that has become faster keeps those that it has.
+    """Keeps the timing that gains are for, measures the one that the loop has, and reports margins of the laws.
 
     Args:
         node: The controller node.
         robot: The robot, with the declared timing.
         loop: The control loop.
-        path: The control path that it runs on.
         plugins: The declared controllers.
+        begin_with: Puts controllers for a robot of another timing in force, before the first tick.
         delay_compensation: Returns the delay that is compensated [s].
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath,
-                 plugins: ControllerPlugins, delay_compensation: Callable[[], float]) -> None:
-        self._node, self._robot, self._loop, self._path, self._plugins = node, robot, loop, path, plugins
-        self._compensated = delay_compensation
-        self._ticks: deque[tuple[float, int]] = deque(maxlen=_KEPT)  # period [s], age of the command [ns]
-        self._slow = self._late = self._number = self._stamp = 0
+    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, plugins: ControllerPlugins,
+                 begin_with: Callable[[Robot], None], delay_compensation: Callable[[], float]) -> None:
+        self._node, self._robot, self._loop, self._plugins = node, robot, loop, plugins
+        self._begin_with, self._compensated = begin_with, delay_compensation
+        self._undeclared = not node.parameters["update_rate"]
+        self._announced: LoopTiming | None = None
+        self._measured: LoopTiming | None = None  # where it differs for some seconds
+        self._looks = 0  # seconds in a row that speak for a change of this
+        self._ticks: deque[tuple[int, float, int, int]] = deque(maxlen=_MAX_TICKS)
         self._looked_at: dict[str, tuple[Any, ...]] = {}
         self._factors: dict[str, float] = {}
         self._known: dict[tuple[Any, ...], float] = {}
@@ -99,30 +103,54 @@ class LoopTimingWatch:
         """Note a tick; on the thread of the control path.
 
         Args:
-            stamp: Of the state [ns]. One that comes again, as those of paused hardware, tells no timing.
+            stamp: Of the state [ns].
             period: Time since the state before [s]; 0 at a new start.
             number: Number of the state in the sequence of its publisher; 0: unknown.
             age: Time from the stamp of the state to the publication of its command, by system time [ns].
         """
-        missed, self._number = number - self._number - 1, number
-        repeated, self._stamp = stamp == self._stamp, stamp
-        if period <= 0.0 or repeated:
+        self._ticks.append((stamp, period, number, age))
+
+    def on_announcement(self, announcement: Announcement) -> None:
+        """Take the timing that the hardware announces, where nobody declared one; on the executor's thread."""
+        gains_for = self._robot.timing
+        try:
+            announced = _announced_timing(announcement)
+        except InputError as error:
+            self._node.diagnostics.problem("rejected announcements", str(error))
             return
-        if missed > 0:  # a busy computer makes no other driver
-            period /= missed + 1
-        self._ticks.append((period, age))
-        if period <= SLOWER * self._robot.timing.period:
-            self._slow = 0
+        if announced is None:
             return
-        self._slow += 1
-        if self._slow == _FEW and self._node.executor is not None:
-            self._node.executor.create_task(self._measure)
+        declared_rate, declared_delay = (self._node.parameters[field.name] for field in PARAMETERS)
+        wanted = LoopTiming(gains_for.period if declared_rate else announced.period,
+                            gains_for.delay if declared_delay >= 0 else announced.delay)
+        if announcement.in_time and wanted != gains_for and self._announced is None:
+            robot = self._robot.with_timing(*wanted)
+            try:
+                self._begin_with(robot)
+            except RobodynError as error:
+                self._node.diagnostics.problem("failed default gains", f"no gains for {wanted}, which "
+                                               f"{announcement.node} announces: {error}", error=True)
+            else:
+                self._robot, gains_for = robot, wanted
+                self._node.log.info("timing", f"default gains are for {wanted}, as {announcement.node} announces")
+        self._undeclared = False
+        self._announced = announced = announced._replace(delay=max(announced.delay, gains_for.delay))
+        if announced == gains_for:  # gains for a longer delay do well with a shorter one
+            self._node.diagnostics.clear_condition("announced timing", f"default gains are for {gains_for}, as "
+                                                   f"{announcement.node} announces")
+        else:
+            self._report("announced timing", f"{announcement.node} announces", announced)
 
     def look(self) -> None:
         """Look at the timing and at the margin of the laws; once a second, on the executor."""
+        if self._undeclared and self._loop.last is not None:
+            self._undeclared = False
+            self._node.log.warning("timing", "nobody declares the period of this control loop: default gains are for "
+                                   f"{self._robot.timing}; start this node with update_rate, the rate of the driver, "
+                                   "and with state_delay")
         self._measure()
         for role, plugin in self._in_force().items():
-            self._tell_margin(role, plugin)
+            self._report_margin(role, plugin)
 
     def values(self) -> dict[str, object]:
         """Values for the diagnostics."""
@@ -130,62 +158,83 @@ class LoopTimingWatch:
                    for role, factor in self._factors.items()}
         return {"gains are for": str(self._robot.timing), **margins}
 
+    @property
+    def _expected(self) -> LoopTiming:
+        return self._announced or self._robot.timing
+
     def _in_force(self) -> dict[str, Plugin]:
         return {"active": self._loop.active, "safe": self._loop.safe}
 
     def _measure(self) -> None:
-        ticks, self._ticks = self._ticks, deque(maxlen=_KEPT)
-        if len(ticks) < _FEW:
+        """Compare the timing of the last ticks with the expected one; report a difference that lasts, once."""
+        if len(self._ticks) < _MIN_PERIODS:
             return
-        periods, ages = np.array(list(ticks)).T
-        present, period = self._robot.timing, float(np.quantile(periods, 0.25))
-        delay = 0
+        ticks, self._ticks = self._ticks, deque(maxlen=_MAX_TICKS)
+        found, expected = self._timing_of(ticks), self._expected
+        if found is None:
+            return
+        period, delay = found
+        slower, faster = period[0] > CHANGE * expected.period, period[1] * CHANGE < expected.period
+        differs = bool(slower or faster or delay >= expected.delay + LONGER)
+        self._looks = self._looks + 1 if differs is (self._measured is None) else 0
+        if self._looks < LOOKS:
+            return
+        self._looks = 0
+        if not differs:
+            self._measured = None
+            self._node.diagnostics.clear_condition("measured timing", f"the loop has {expected} again")
+            return
+        self._measured = LoopTiming(period[0] if slower else period[1] if faster else expected.period,
+                                    max(delay, expected.delay))
+        self._report("measured timing", "the loop has", self._measured)
+
+    def _timing_of(self, ticks: deque[tuple[int, float, int, int]]) -> tuple[tuple[float, float], int] | None:
+        """Return quartiles of the period [s], and the delay [control periods]; None: too few ticks tell them.
+
+        A state that comes again with its stamp, as those of paused hardware, tells no timing. States that this node
+        missed count, as a busy computer makes no other driver.
+        """
+        stamps, periods, numbers, ages = (np.array(column) for column in zip(*ticks, strict=True))
+        missed = np.maximum(np.diff(numbers, prepend=numbers[0] - 1) - 1, 0)
+        tells = (periods > 0.0) & (np.diff(stamps, prepend=stamps[0] - 1) != 0)
+        if tells.sum() < _MIN_PERIODS:
+            return None
+        lower, upper = map(float, np.quantile((periods / (missed + 1))[tells], (0.25, 0.75)))
+        delay, ages = 0, ages[tells]
         if (np.abs(ages) < FOREIGN_CLOCK * NANOSECONDS_PER_SECOND).all():
             age = to_seconds(float(np.quantile(ages, 0.25)))
-            delay = max(0, round((age - self._compensated()) / max(period, present.period)))
-            if self._is_old(age) and delay > present.delay:
-                delay = 0
-        self._late = self._late + 1 if delay >= present.delay + LONGER else 0
-        wanted = LoopTiming(period if period > SLOWER * present.period else present.period,
-                            delay if self._late >= LOOKS else present.delay)
-        if wanted != present:
-            self._late = 0
-            self._adapt(wanted)
+            if not self._is_old(age):
+                period = min(max(self._expected.period, lower), upper)
+                delay = max(0, round((age - self._compensated()) / period))
+        return (lower, upper), delay
 
     def _is_old(self, age: float) -> bool:
-        """Whether stamps are too old for a delay [s]; a condition tells it."""
+        """Whether stamps are too old for a delay [s]; a condition reports it."""
         if age <= LONGEST_DELAY:
             self._node.diagnostics.clear_condition("old stamps", "the stamps of joint states are of this moment")
             return False
         self._node.diagnostics.raise_condition(
             "old stamps", f"the stamps of joint states are {age:.3g} s old: the clocks of two machines differ, or the "
-            "driver lags; this counts as no delay, and changes no gains: synchronise the clocks, or give state_delay")
+            "driver lags; this counts as no delay: synchronise the clocks, or give state_delay")
         return True
 
-    def _adapt(self, timing: LoopTiming) -> None:
-        """Derive default gains for a timing, and put them in force where nobody gave others."""
-        before, self._robot = self._robot.timing, self._robot.with_timing(*timing)
-        self._plugins.retime(self._robot)
-        names = {plugin.name for plugin in self._in_force().values()}
-        changed = {name: self._plugins.complete(name) for name in names}
-        for name, parameters in changed.items():
-            self._plugins.run(f"controller '{name}' cannot be compiled", self._loop.prepare, name, parameters)
+    def _report(self, condition: str, who: str, timing: LoopTiming) -> None:
+        """Report a timing that gains are not for, with the margin of the laws in it, and what to do."""
+        margins = []
+        for plugin in {plugin.name: plugin for plugin in self._in_force().values()}.values():
+            law = plugin.controller
+            if isinstance(law, Law):
+                try:
+                    margins.append(stability(plugin.name, self._factor(plugin.name, law, timing), timing))
+                except RobodynError as error:
+                    margins.append(str(error))
+        self._node.diagnostics.raise_condition(
+            condition, f"{who} {timing}, but default gains are for {self._robot.timing}, and stay so: "
+            f"{''.join(f'{margin}; ' for margin in margins)}start this node with update_rate: "
+            f"{round(1.0 / timing.period)} and state_delay: {timing.delay}")
 
-        def put_in_force() -> None:
-            for name, parameters in changed.items():
-                self._loop.configure(name, parameters)
-
-        try:
-            self._path.call(put_in_force)
-        except RobodynError as error:  # the node is about to end
-            self._node.log.warning("loop timing", str(error))
-            return
-        self._node.diagnostics.problem(
-            "changes of the loop's timing", f"the loop has {timing}, not {before}: the default gains, also of the safe "
-            f"controller '{self._loop.safe.name}', are now those for it; give update_rate and state_delay to begin so")
-
-    def _tell_margin(self, role: str, plugin: Plugin) -> None:
-        law, timing = plugin.controller, self._robot.timing
+    def _report_margin(self, role: str, plugin: Plugin) -> None:
+        law, timing = plugin.controller, self._measured or self._expected
         if not isinstance(law, Law):
             self._factors.pop(role, None)
             self._node.diagnostics.clear_condition(f"unstable {role}", f"controller '{plugin.name}' is in force")
@@ -211,9 +260,27 @@ class LoopTimingWatch:
         packed = PackedParameters(law.parameters)
         key = name, timing, packed.fixed, packed.values.tobytes()
         if key not in self._known:
-            while len(self._known) >= _KNOWN:
+            while len(self._known) >= _MAX_MARGINS:
                 del self._known[next(iter(self._known))]
             q = sampled_positions(self._robot)[:LOOKED_AT]
             self._known[key] = self._plugins.run(f"controller '{name}': its margin is unknown", stable_factor, law,
                                                  law.parameters, timing, q)
         return self._known[key]
+
+
+def _announced_timing(announcement: Announcement) -> LoopTiming | None:
+    """Return the timing in an announcement; None: it has none.
+
+    Raises:
+        InputError: It is none that a loop can have.
+    """
+    values = []
+    for field in PARAMETERS:
+        if (text := announcement.values.get(field.name)) is None:
+            return None
+        where = f"{announcement.node}: driver_profile: {field.name}"
+        try:
+            values.append(field.renamed(field.name, minimum=field.default + 1).checked(int(text), where))
+        except ValueError:
+            raise InputError(f"{where}: expected a whole number, received {shown(text)}") from None
+    return LoopTiming(1.0 / values[0], values[1])

@@ -51,6 +51,7 @@ from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PA
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.events import FALLBACK, Event, Events, dropped
 from robodyn_ros.nodes.controller.gravity_of_driver import GravityOfDriver
+from robodyn_ros.nodes.controller.hardware_announcement import HardwareAnnouncement
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.law_topics import LawTopics
@@ -142,13 +143,7 @@ class ControllerNode(RobodynNode):
             except PluginError as error:
                 self.diagnostics.problem(BROKEN, str(error))
                 self._log_traceback(error)
-        active, safe = map(self._plugins.make, (self._chosen({}), self.parameters["safe_controller"]))
-        for plugin in (active, safe):
-            try:
-                self._plugins.try_on(plugin, None)
-            except PluginError as error:  # the state is made up, and the plugin may work in the real one
-                self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
-                self._log_traceback(error)
+        active, safe = map(self._make, (self._chosen({}), self.parameters["safe_controller"]))
         self._reflecting = False
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start,
                                  lambda reason: self._supervision.on_stopped(reason), self._on_end,
@@ -166,7 +161,8 @@ class ControllerNode(RobodynNode):
                                                            self._robot.model.continuous), self._timeout,
                                           NewStarts(self, self._joints,
                                                     lambda process: self._ownership.follows(process)).reason)
-        self._gravity = GravityOfDriver(self, self._robot)
+        self._announcement = HardwareAnnouncement(self)
+        self._gravity = GravityOfDriver(self, self._announcement, self._robot)
         self.diagnostics.checks.append(self._gravity.look_for_friction(self._loop))
         self._output = command_output(self, self._robot, self._gravity)
         self._states = ControllerStatePublisher(
@@ -174,8 +170,9 @@ class ControllerNode(RobodynNode):
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
             self, self.diagnostics, JointState, topic_names.JOINT_STATES, self._cycle, serialized=True, every=True))
-        self._timing = LoopTimingWatch(self, self._robot, self._loop, self._path, self._plugins,
+        self._timing = LoopTimingWatch(self, self._robot, self._loop, self._plugins, self._begin_with,
                                        lambda: self._loop.predictor.delay)
+        self._announcement.handlers.append(self._timing.on_announcement)
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
         self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
         self.add_thread(self._watch)
@@ -194,6 +191,26 @@ class ControllerNode(RobodynNode):
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
 
+    def _make(self, name: str) -> Plugin:
+        """Make a controller of the start, and try it.
+
+        Raises:
+            RobodynError: It cannot be made.
+        """
+        plugin = self._plugins.make(name)
+        try:
+            self._plugins.try_on(plugin, None)
+        except PluginError as error:  # the state is made up, and the plugin may work in the real one
+            self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
+            self._log_traceback(error)
+        return plugin
+
+    def _begin_with(self, robot: Robot) -> None:
+        """Make all defaults and both controllers anew, for a robot of another timing, before the first tick."""
+        self._plugins.derive_defaults(robot)
+        active, safe = map(self._make, (self._loop.active.name, self._loop.safe.name))
+        self._path.call(lambda: self._loop.begin_with(robot, active, safe))
+
     # On the control path's thread.
 
     def _cycle(self, path: ControlPath) -> None:
@@ -202,7 +219,7 @@ class ControllerNode(RobodynNode):
         measured, info = self._newest(data, now) if data is not None else (None, {})
         rejections = Rejections(self._states_in.rejected, self._states_in.rejection)
         self._stalls.arrive(now, info, rejections)
-        if measured is not None and self._gravity.is_known():
+        if measured is not None and (self._announcement.closed or self._announcement.is_known()):
             self._on_joint_state(measured, now, received, info)
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")

@@ -174,8 +174,8 @@ class ControllerPlugins:
         """
         return run_bounded(what, self._parameters[SWAP_TIMEOUT.name], self._is_stopped, function, *arguments)
 
-    def retime(self, robot: Robot) -> None:
-        """Derive all defaults for another timing of the loop; values that were given, or changed since, stay.
+    def derive_defaults(self, robot: Robot) -> None:
+        """Derive all defaults for a robot of another timing, before the first tick; values that were given stay.
 
         Args:
             robot: The robot with this timing.
@@ -186,10 +186,6 @@ class ControllerPlugins:
         self._robot = robot
         for name, known in list(self._declared.items()):
             self._declare(name, known.plugin_class, self._kept(known))
-
-    def complete(self, name: str) -> PluginParameters:
-        """The parameters of a declared plugin, with those that follow from them."""
-        return self.run(f"controller '{name}': its parameters fail", self._declared[name].values.for_robot, self._robot)
 
     def unclaimed(self) -> list[str]:
         """Return a warning for each value given at start to a parameter that no plugin known so far has."""

@@ -91,7 +91,9 @@ def effort_report(plant: SimulatedRobot) -> Callable[[SimulatedRobot], Array] | 
 
 
 class DriverAnnouncement:
-    """Tells commanders what the driver adds to their commands; to be made before the publisher of joint states.
+    """Announces the timing of the loop, and what the driver adds to commands.
+
+    To be made before the publisher of joint states.
 
     A node that hears a joint state has then discovered this topic, too.
 
@@ -103,10 +105,17 @@ class DriverAnnouncement:
         self._name = node.get_fully_qualified_name()
         self._publisher = node.create_publisher(DiagnosticStatus, topic_names.DRIVER_PROFILE, LATCHED_QOS)
 
-    def publish(self, profile: DriverProfile) -> None:
-        """Publish the profile of the driver."""
+    def publish(self, profile: DriverProfile, update_rate: int, sensing_delay: int) -> None:
+        """Publish the profile of the driver, and the timing of its control loop.
+
+        Args:
+            profile: Of the driver.
+            update_rate: Control periods per second [Hz].
+            sensing_delay: Delay of the measurements [control periods].
+        """
         values = {"compensates_gravity": profile.compensates_gravity,
-                  "compensates_friction": profile.compensates_friction, "effort": profile.effort}
+                  "compensates_friction": profile.compensates_friction, "effort": profile.effort,
+                  "update_rate": update_rate, "state_delay": sensing_delay + profile.delay}
         self._publisher.publish(DiagnosticStatus(
             name=self._name, message=profile.name,
             values=[KeyValue(key=key, value=str(value).lower()) for key, value in values.items()]))

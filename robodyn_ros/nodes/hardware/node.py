@@ -59,7 +59,7 @@ from robodyn_ros.nodes.hardware.plant_values import PlantValues
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
-from robodyn_ros.simulation.engine import PlantInForce
+from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
@@ -86,13 +86,12 @@ class HardwareNode(RobodynNode):
         self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
-        simulated, announcement = PlantInForce(plant), DriverAnnouncement(self)
+        simulated, self._announcement = PlantInForce(plant), DriverAnnouncement(self)
         outputs = StateOutputs(self, simulated, self._period_ns,
                                0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"],
                                parameters["frame_prefix"] + robot.model.base_link)
 
-        if plant.model.driver is not None:
-            announcement.publish(plant.model.driver.profile)
+        self._announce(plant, parameters.__getitem__)
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
@@ -155,6 +154,11 @@ class HardwareNode(RobodynNode):
                                                  robot.model.position_upper, strict=True))
         return np.array([self.parameters[name] for name in names])
 
+    def _announce(self, plant: SimulatedRobot, value: Callable[[str], Any]) -> None:
+        """Announce driver and timing; arguments as for :func:`live_settings`."""
+        if plant.model.driver is not None:
+            self._announcement.publish(plant.model.driver.profile, value("update_rate"), sensing(value).delay)
+
     def _sensors(self, value: Callable[[str], Any]) -> Sensors | None:
         """Make the sensors, None for exact ones; arguments as for :func:`live_settings`."""
         how = sensing(value)
@@ -181,6 +185,8 @@ class HardwareNode(RobodynNode):
             if force_torque is not None:
                 force_torque.payload = payload(value)
         self._loop.settings = live_settings(value, sensors)
+        if sensed:
+            self._announce(self._loop.plant, value)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:

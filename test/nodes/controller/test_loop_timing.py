@@ -6,9 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The controller node derives gains for the period and the delay of its loop, and tells the margin."""
+"""The controller node keeps the gains for the declared timing of its loop, and reports another timing and margins."""
 
 import itertools
+import re
+import time
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -16,11 +19,15 @@ import pytest
 from controller_rig import Rig, trajectory
 from rcl_interfaces.srv import GetParameters
 from ros_process import RosProcess
+from sensor_msgs.msg import JointState
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.control.age_monitor import FOREIGN_CLOCK
 from robodyn_ros.control.default_gains import joint_gains
+from robodyn_ros.nodes.common.messages import set_stamp
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.loop_timing import LOOKS, LoopTimingWatch
 from robodyn_ros.resources import robot_file
 from robodyn_ros.timing import to_nanoseconds
@@ -48,71 +55,199 @@ def test_a_declared_period_and_delay_count_from_the_start(ros):
         _, values = rig.status(lambda status, values: "stable gains of the safe controller, over its own" in values)
         assert values["gains are for"] == "a period of 10 ms and a delay of 2 periods"
         assert float(values["stable gains of the active controller, over its own"]) >= 2.0
-        assert "the loop has" not in rig.nodes["controller"].output()
+        assert "default gains are for" not in rig.nodes["controller"].output()
 
 
-def test_the_delay_of_a_simulation_counts_where_all_nodes_are_given_it(ros, tmp_path):
-    file = tmp_path / "simulation.yaml"
-    file.write_text("/**: {ros__parameters: {sensing: {delay: 3}}}")
-    command = ("-m", "robodyn_ros", "controller", "--ros-args", "--params-file", str(file))
-    with RosProcess("controller", {"robot": "arm6"}, "simulated", command=command):
-        expected = joint_gains(ARM6.with_timing(0.002, 3))[1]
-        np.testing.assert_allclose(gains(ros, "/simulated", "damping", "d"), expected)
-
-
-def test_a_longer_period_is_measured_and_given_gains_stay(ros):
-    """The arm under pd_gravity rests again, also after its gains for 500 Hz let it swing for a moment."""
-    controller = {"update_rate": UNDECLARED, "controller": "pd_gravity", "safe_controller": "pd_gravity",
-                  "damping.gains.elbow_joint.d": 0.5}
-    with Rig(ros, "arm6", "/measured", hardware={"update_rate": 50}, controller=controller) as rig:
-        rig.nodes["controller"].wait_for_output("the loop has a period of 20 ms and a delay of 0 periods, not a "
-                                                "period of 2 ms")
-        expected = joint_gains(ARM6.with_timing(0.02))
-        np.testing.assert_allclose(gains(ros, rig.namespace, "pd_gravity", "d"), expected[1])
+def test_what_the_hardware_announces_counts_until_the_first_state(ros):
+    """From the first command on, where nothing was declared; a later announcement is reported and changes nothing."""
+    controller = {"update_rate": UNDECLARED, "controller": "pd_gravity", "damping.gains.elbow_joint.d": 0.5}
+    with Rig(ros, "arm6", "/announced", hardware={"update_rate": 50, "sensing.delay": 1}, controller=controller) as rig:
+        p, d = joint_gains(ARM6.with_timing(0.02, 1))
+        np.testing.assert_allclose(gains(ros, rig.namespace, "pd_gravity", "p"), p)
         damping = gains(ros, rig.namespace, "damping", "d")
         assert damping[2] == 0.5
-        np.testing.assert_allclose(damping[3:], expected[1][3:])
+        np.testing.assert_allclose(damping[3:], d[3:])
+        state = rig.next()
+        away = np.array(state.feedback.positions) - state.reference.positions
+        drawn = state.command - ARM6.dynamics().gravity(state.feedback.positions)
+        np.testing.assert_allclose(drawn, -p * away - d * state.feedback.velocities, atol=1e-6)
         rig.next("rest", lambda state: np.abs(state.feedback.velocities).max() < 0.01)
-        rig.nodes["controller"].wait_for_output("controller 'pd_gravity' is stable with a period of 20 ms")
+
+        def delay(periods):
+            assert ros.set_parameters(f"{rig.namespace}/hardware", {"sensing.delay": periods}).successful
+
+        delay(4)
+        status, _ = rig.status(lambda status, values: "/announced/hardware announces" in status.message)
+        assert re.search("announces a period of 20 ms and a delay of 4 periods, but default gains are for a period of "
+                         "20 ms and a delay of 1 period, and stay so: controller 'pd_gravity' .*; controller 'damping' "
+                         ".*; start this node with update_rate: 50 and state_delay: 4", status.message)
+        np.testing.assert_allclose(gains(ros, rig.namespace, "pd_gravity", "p"), p)
+        delay(0)
+        rig.status(lambda status, values: "announces" not in status.message)
+        np.testing.assert_allclose(gains(ros, rig.namespace, "pd_gravity", "p"), p)
 
 
-@pytest.mark.parametrize(("age", "delay"), [(0.0061, 3), (0.0021, 0), (1e6, 0), (0.3, 0), (59.0, 0)])
-def test_a_longer_delay_is_measured_for_some_seconds_before_it_counts(age, delay):
-    """The nodes are stand-ins: on a busy computer, no driver keeps its delay. A period is borne."""
-    node, loop, plugins, count = MagicMock(), MagicMock(), MagicMock(), itertools.count(1)
-    watch = LoopTimingWatch(node, ARM6.with_timing(0.002), loop, MagicMock(), plugins, lambda: 0.0)
+class ForeignDriver:
+    """Publishes joint states of arm6 as a driver does, and records the commands."""
+
+    def __init__(self, ros, namespace):
+        self._ros, self._stamp = ros, time.time_ns()
+        self._commands = ros.record(JointState, f"{namespace}/joint_commands", CONTROL_QOS)
+        self._publisher = ros.publisher(JointState, f"{namespace}/joint_states", CONTROL_QOS)
+
+    def drive(self, seconds, period, age=0.0, lag=0.0, burst=1):
+        """Publish states in bursts, with stamps of a clock that is older by an age and goes after by a lag [s]."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for number in range(burst):
+                self._stamp = max(self._stamp + 1, time.time_ns() - to_nanoseconds(age - number * period))
+                self.publish()
+            self._ros.spin(burst * period + lag)
+
+    def publish(self, velocity=0.0):
+        message = JointState(name=list(ARM6.joint_names), position=[0.1] * 6, velocity=[velocity] * 6)
+        set_stamp(message.header.stamp, self._stamp)
+        self._publisher.publish(message)
+
+    def damping(self):
+        """The gains in force, by the command that answers a velocity."""
+        def answer():
+            self._stamp = max(self._stamp + 2_000_000, time.time_ns())
+            self.publish(0.01)
+            return next((command for command in reversed(self._commands) if command.effort[0] != 0.0), None)
+
+        self._commands.clear()
+        return -np.array(self._ros.wait_for(answer, "an answer").effort) / 0.01
+
+
+def test_whatever_states_come_no_gains_change(ros):
+    """Of a foreign driver: in time, slow, fast, late, in bursts, with pauses, and beside a node that stood still."""
+    expected = joint_gains(ARM6)
+    with RosProcess("controller", {"robot": "arm6", "controller": "damping"}, "foreign") as node:
+        driver = ForeignDriver(ros, "/foreign")
+        driver.drive(0.5, 0.002)
+        node.wait_for_output("nobody declares the period of this control loop: default gains are for a period of 2 ms "
+                             "and a delay of 0 periods; start this node with update_rate")
+        with node.stopped():
+            driver.drive(0.6, 0.002)
+        driver.drive(LOOKS + 1.5, 0.02)
+        driver.drive(1.5, 0.001)
+        for late in ({"age": 0.012}, {"age": 30.0}, {"age": -3600.0}, {"burst": 10}, {"lag": 0.3}):
+            driver.drive(1.5, 0.002, **late)
+        found = driver.damping()
+        for law, field, values in (("damping", "d", expected[1]), ("pd", "p", expected[0]), ("pd", "d", expected[1])):
+            np.testing.assert_allclose(gains(ros, "/foreign", law, field), values)
+        np.testing.assert_allclose(found, expected[1], rtol=1e-6)
+        told = re.findall("the loop has a period of (.*) ms and .*, but default gains are for a period of 2 ms and a "
+                          "delay of 0 periods, and stay so: controller 'damping' .*; start this node with update_rate: "
+                          "([0-9]+) and state_delay: ([0-9]+)", node.output())
+        assert told and 15.0 < float(told[0][0]) < 60.0, node.output()
+        node.stop()
+
+
+class Watched:
+    """A watch of a loop that is declared for 2 ms without delay; the nodes are stand-ins without laws."""
+
+    def __init__(self, **given):
+        self.node, self.began = MagicMock(), []
+        self.node.parameters = {"update_rate": 0, "state_delay": -1, **given}
+        plugin = SimpleNamespace(name="pd", controller=None)
+        loop = SimpleNamespace(last=None, active=plugin, safe=plugin)
+        self.robot = ARM6.with_timing(0.002)
+        self.watch = LoopTimingWatch(self.node, self.robot, loop, MagicMock(), self.began.append, lambda: 0.0)
+        self._numbers = itertools.count(1)
+
+    def second(self, period=0.002, age=0.0, missed=0, stamp=None, ticks=100):
+        """A second of ticks, some of whose states were not answered."""
+        for number in itertools.islice(self._numbers, ticks):
+            number *= missed + 1
+            self.watch.note(stamp or number * to_nanoseconds(period), period, number, to_nanoseconds(age))
+        self.watch.look()
+
+    def reported(self, condition="measured timing"):
+        calls = self.node.diagnostics.raise_condition.call_args_list
+        return [call.args[1] for call in calls if call.args[0] == condition]
+
+    def cleared(self):
+        return [call.args[0] for call in self.node.diagnostics.clear_condition.call_args_list]
+
+
+@pytest.mark.parametrize(("ticks", "measured"), [
+    ({}, None), ({"period": 0.0023}, None), ({"period": 0.0026}, "2.6 ms and a delay of 0"),
+    ({"period": 0.02}, "20 ms and a delay of 0"), ({"period": 0.001}, "1 ms and a delay of 0"),
+    ({"period": 0.2, "ticks": 5}, "200 ms and a delay of 0"), ({"period": 0.01, "missed": 4}, None),
+    ({"age": 0.0061}, "2 ms and a delay of 3"), ({"age": 0.0021}, None), ({"age": 1e6}, None), ({"age": 0.3}, None),
+    ({"age": 59.0}, None), ({"age": -59.0}, None), ({"age": 1.0, "stamp": 1}, None)])
+def test_another_timing_is_reported_once_after_some_seconds(ticks, measured):
+    watched = Watched()
+    for _ in range(LOOKS - 1):
+        watched.second(**ticks)
+    assert not watched.reported()
+    for _ in range(4 * LOOKS):
+        watched.second(**ticks)
+    texts = watched.reported()
+    assert len(texts) == (measured is not None) and not watched.began
+    if measured:
+        assert texts[0].startswith(f"the loop has a period of {measured} periods, but default gains are for a period "
+                                   "of 2 ms and a delay of 0 periods, and stay so: ")
+        rate = round(1.0 / ticks.get("period", 0.002))
+        assert texts[0].endswith(f"start this node with update_rate: {rate} and state_delay: {measured[-1]}")
+    told = watched.reported("old stamps")
+    assert any("the clocks of two machines differ" in text for text in told) == (
+        0.25 < ticks.get("age", 0.0) < FOREIGN_CLOCK and "stamp" not in ticks)
     for _ in range(LOOKS):
-        plugins.retime.assert_not_called()
-        for number in itertools.islice(count, 100):
-            watch.note(number * to_nanoseconds(0.002), 0.002, number, to_nanoseconds(age))
-        watch.look()
-    assert [call.args[0].timing for call in plugins.retime.call_args_list] == ([(0.002, delay)] if delay else [])
-    assert node.diagnostics.problem.called == bool(delay)
-    told = [call.args[1] for call in node.diagnostics.raise_condition.call_args_list]
-    assert any("the clocks of two machines differ" in text for text in told) == (0.25 < age < FOREIGN_CLOCK)
+        watched.second()
+    assert ("measured timing" in watched.cleared()) == (measured is not None)
 
 
-def test_a_state_that_paused_hardware_repeats_tells_no_delay():
-    """The nodes are stand-ins."""
-    plugins, count = MagicMock(), itertools.count(1)
-    watch = LoopTimingWatch(MagicMock(), ARM6.with_timing(0.002), MagicMock(), MagicMock(), plugins, lambda: 0.0)
-    for second in range(10 * LOOKS):
-        for number in itertools.islice(count, 20):
-            watch.note(1, 0.002, number, to_nanoseconds(0.02 + 0.01 * second))
-        watch.look()
-    plugins.retime.assert_not_called()
+def test_a_busy_second_is_not_reported():
+    watched = Watched()
+    for _ in range(5):
+        for late in (True, True, False):
+            watched.second(**({"period": 0.01, "age": 0.01} if late else {}))
+    assert not watched.reported() and not watched.began
 
 
-def test_a_pause_lowers_no_gains(ros):
-    """In real time; the last state comes again and again, older and older."""
-    with Rig(ros, "arm6", "/pause", hardware={"update_rate": 500, "time_mode": "real_time"}) as rig:
-        rig.next()
-        before = gains(ros, rig.namespace, "pd", "p")
-        assert main(["pause", "--namespace", rig.namespace]) == 0
-        ages = iter(range(LOOKS + 2))
-        rig.status(lambda status, values: next(ages, None) is None)  # one a second
-        np.testing.assert_array_equal(gains(ros, rig.namespace, "pd", "p"), before)
-        assert "the loop has" not in rig.nodes["controller"].output()
+@pytest.mark.parametrize(("given", "announced", "begins_with", "reported"), [
+    ({}, (500, 0), None, False), ({}, (100, 2), (0.01, 2), False), ({"update_rate": 500}, (100, 2), (0.002, 2), True),
+    ({"update_rate": 500, "state_delay": 0}, (500, 0), None, False),
+    ({"update_rate": 500, "state_delay": 0}, (500, 3), None, True), ({"state_delay": 0}, (100, 0), (0.01, 0), False)])
+def test_parameters_come_before_announcements(given, announced, begins_with, reported):
+    watched = Watched(**given)
+    values = dict(zip(("update_rate", "state_delay"), map(str, announced), strict=True))
+    announcement = Announcement("/arm/hardware", "generic", values, in_time=True)
+    watched.watch.on_announcement(announcement)
+    assert [robot.timing for robot in watched.began] == ([begins_with] if begins_with else [])
+    assert len(watched.reported("announced timing")) == reported
+    late = announcement._replace(values={"update_rate": "50", "state_delay": "1"}, in_time=False)
+    watched.watch.on_announcement(late)
+    assert len(watched.began) == bool(begins_with)
+    assert "/arm/hardware announces a period of 20 ms" in watched.reported("announced timing")[-1]
+
+
+@pytest.mark.parametrize(("values", "words"), [
+    ({}, ""), ({"update_rate": "500"}, ""), ({"update_rate": "0", "state_delay": "0"}, "update_rate: expected"),
+    ({"update_rate": "fast", "state_delay": "0"}, "expected a whole number, received 'fast'"),
+    ({"update_rate": "500", "state_delay": "-1"}, "state_delay: expected"),
+    ({"update_rate": "500", "state_delay": "9" * 5000}, "state_delay: expected")])
+def test_announcements_without_a_timing_or_with_a_bad_one_change_nothing(values, words):
+    watched = Watched()
+    watched.watch.on_announcement(Announcement("/arm/hardware", "generic", values, in_time=True))
+    assert not watched.began
+    told = [call.args[1] for call in watched.node.diagnostics.problem.call_args_list]
+    assert len(told) == bool(words) and all(words in text for text in told)
+
+
+def test_the_margin_is_that_in_the_timing_that_is_measured(ros):
+    """Of gains for 2 ms at 20 ms; the condition names it."""
+    controller = {"update_rate": 500, "state_delay": 0, "controller": "damping"}
+    with Rig(ros, "arm6", "/margin", hardware={"update_rate": 50}, controller=controller) as rig:
+        status, values = rig.status(lambda status, values: "announces a period of 20 ms" in status.message)
+        assert re.search("but default gains are for a period of 2 ms and a delay of 0 periods, and stay so: controller "
+                         r"'damping' oscillates in some postures with a period of 20 ms .* to be 0\.\d+ times",
+                         status.message)
+        assert float(values["stable gains of the active controller, over its own"]) < 1.0
+        np.testing.assert_allclose(gains(ros, rig.namespace, "damping", "d"), joint_gains(ARM6)[1])
 
 
 def test_gains_beyond_the_bound_are_warned_of(ros):
@@ -128,11 +263,11 @@ def test_gains_beyond_the_bound_are_warned_of(ros):
 
 
 @pytest.mark.parametrize("safe", ["pd_gravity", "damping"])
-def test_a_stop_calms_an_arm_whose_delay_nobody_told(ros, safe, capsys):
+def test_a_stop_calms_an_arm_whose_delay_was_declared_too_short(ros, safe, capsys):
     """Three periods at 500 Hz: what such an arm did on after ~/stop."""
     hardware = {"update_rate": 500, "sensing.delay": 3, "lockstep_speed_limit": 2.0}
-    controller = {"controller": "pd_gravity", "safe_controller": safe}
-    with Rig(ros, "arm6", f"/untold_{safe}", hardware=hardware, controller=controller) as rig:
+    controller = {"controller": "pd_gravity", "safe_controller": safe, "state_delay": 0}
+    with Rig(ros, "arm6", f"/short_{safe}", hardware=hardware, controller=controller) as rig:
         start = rig.next()
         away = np.array(start.feedback.positions) + 0.3
         rig.publisher.publish(trajectory([0.3], [away], names=start.joint_names))
