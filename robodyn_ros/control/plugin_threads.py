@@ -26,10 +26,16 @@ from typing import Any, TypeVar
 
 from robodyn_ros.control.plugin_errors import detached, place_of, plugin_error
 from robodyn_ros.errors import PluginError, RobodynError
-from robodyn_ros.patience import waiting_time_of, with_patience
+from robodyn_ros.patience import scheduling_of
 
 LOOK_PERIOD = 0.05
 """Time between two looks at a thread [s]."""
+
+ACTIVE = 0.1
+"""Part of a look in which a thread has to compute, or to wait for a processor, to count as not blocked."""
+
+LATE_SHARE = 0.25
+"""Part of a look that counts for a blocked thread where the look came late, as on a busy computer."""
 
 _HELD_SECONDS = 1.0
 """Time for which a plugin that left force is held, so that its end never falls to another thread [s]."""
@@ -47,13 +53,41 @@ class _Taken(BaseException):
     """Raised in the thread that leaves another behind."""
 
 
+class ThreadWatch:
+    """Counts for how long a thread has computed or been blocked; its waits for a processor do not count.
+
+    A thread computes by the clock of its own processor time. It is blocked where it neither computes nor waits for a
+    processor from one look to the next: it sleeps, or waits for a lock or a device. One that waits for Python's lock
+    takes turns and computes a little, or keeps those that look from coming in time.
+
+    Args:
+        thread: The thread, which runs.
+    """
+
+    def __init__(self, thread: threading.Thread) -> None:
+        self._task = thread.native_id or 0
+        self._counted, self._seen, self._at = 0.0, scheduling_of(self._task), time.monotonic()
+
+    def look(self) -> float:
+        """Return the time that counts so far [s]; to be called every `LOOK_PERIOD`."""
+        before, self._seen = self._seen, scheduling_of(self._task)
+        begin, self._at = self._at, time.monotonic()
+        computed, waited = self._seen.computed - before.computed, self._seen.waited - before.waited
+        if computed + waited < ACTIVE * LOOK_PERIOD:
+            in_time = self._at - begin < 2.0 * LOOK_PERIOD
+            self._counted += LOOK_PERIOD if in_time else LATE_SHARE * LOOK_PERIOD
+        else:
+            self._counted += computed
+        return self._counted
+
+
 def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], function: Callable[..., _Result],
                 *arguments: Any) -> _Result:
     """Run code of a plugin on a thread of its own, and wait for it.
 
     Args:
         what: What it does, for messages, such as ``controller 'spring' cannot be imported``.
-        seconds: Longest time [s]; see `with_patience`.
+        seconds: Longest time [s], by a `ThreadWatch`.
         is_stopped: Whether to wait no longer.
         function: The code.
         *arguments: Its arguments.
@@ -73,13 +107,13 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
 
     thread = threading.Thread(target=run, name=what, daemon=True)
     modules = dict(sys.modules)
-    begin = time.monotonic()
     thread.start()
+    watch = ThreadWatch(thread)
     while thread.is_alive():
         thread.join(LOOK_PERIOD)
         if not thread.is_alive():
             break
-        late = time.monotonic() - begin > with_patience(seconds, waiting_time(thread))
+        late = watch.look() > seconds
         if late or is_stopped():
             place = standing(thread)
             leave_behind(thread)
@@ -89,11 +123,6 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
     for failure in failures:
         raise failure
     return results[0]
-
-
-def waiting_time(thread: threading.Thread) -> float:
-    """For how long a thread has wanted to run while others had the processor, as far as Linux tells [s]."""
-    return waiting_time_of(f"self/task/{thread.native_id}")
 
 
 def standing(thread: threading.Thread) -> str:

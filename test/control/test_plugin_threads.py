@@ -13,21 +13,24 @@ import sys
 import threading
 import time
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
 from robodyn_ros import InputError, PluginError
 from robodyn_ros.control import plugin_threads
 from robodyn_ros.control.plugin_threads import (
+    LATE_SHARE,
+    LOOK_PERIOD,
     Abandoned,
+    ThreadWatch,
     end,
     leave_behind,
     run_bounded,
     some_left_behind,
-    waiting_time,
-    with_patience,
 )
 from robodyn_ros.control.registry import load_controller
+from robodyn_ros.patience import Scheduling, scheduling_of, with_patience
 
 DEADLINE = 60.0
 PLUGIN = """
@@ -102,12 +105,61 @@ def test_a_result_comes_at_once():
     assert run(lambda a, b: a + b, 1, 2) == 3
 
 
-def test_time_without_the_processor_is_told():
-    thread = threading.Thread(target=threading.Event().wait, args=(0.5,))
-    assert waiting_time(thread) == 0.0
+@pytest.mark.parametrize(("computed", "waited", "passed", "counted"), [
+    (0.05, 0.0, 0.05, 0.05),    # it computes
+    (0.02, 0.03, 0.05, 0.02),   # it waits for a processor in between
+    (0.001, 0.4, 0.4, 0.001),   # others have the processors
+    (0.01, 0.0, 0.05, 0.01),    # it takes turns with others that want Python's lock
+    (0.0, 0.0, 0.05, 0.05),     # it sleeps, or waits for a lock or a device
+    (0.002, 0.001, 0.06, 0.05),   # it asks again and again
+    (0.0, 0.0, 0.2, 0.0125),    # so does who looks: the process was stopped, or another thread keeps Python's lock
+    (0.2, 0.0, 0.2, 0.2),       # it keeps Python's lock itself
+])
+def test_a_thread_counts_what_it_computes_and_where_it_is_blocked(monkeypatch, computed, waited, passed, counted):
+    clock = [100.0]
+    seen = [Scheduling(1.0, 2.0)]
+    monkeypatch.setattr(plugin_threads, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(plugin_threads, "scheduling_of", lambda task: seen[0])
+    watch = ThreadWatch(threading.current_thread())
+    for look in range(1, 4):
+        clock[0] += passed
+        seen[0] = Scheduling(1.0 + look * computed, 2.0 + look * waited)
+        assert watch.look() == pytest.approx(look * counted)
+
+
+def looked_at(function, looks):
+    """What counts of a thread after some looks, and what it computed [s]."""
+    thread = threading.Thread(target=function, daemon=True)
     thread.start()
-    assert 0.0 <= waiting_time(thread) < DEADLINE
+    watch = ThreadWatch(thread)
+    for _ in range(looks):
+        time.sleep(LOOK_PERIOD)
+        counted = watch.look()
+    return counted, scheduling_of(thread.native_id).computed
+
+
+def test_a_thread_that_sleeps_or_computes_counts_whatever_the_machine_does():
+    release = threading.Event()
+
+    def compute():
+        while not release.is_set():
+            pass
+
+    counted, computed = looked_at(release.wait, 10)
+    assert 10 * LATE_SHARE * LOOK_PERIOD <= counted <= 10 * LOOK_PERIOD and computed < 0.01
+    counted, computed = looked_at(compute, 10)
+    release.set()
+    assert 0.0 < counted <= computed + 3 * LOOK_PERIOD
+
+
+def test_a_thread_that_has_ended_is_none_of_the_scheduler():
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
     thread.join()
+    wait_for(lambda: scheduling_of(thread.native_id) == (0.0, 0.0))
+
+
+def test_waits_for_processes_are_longer_on_a_busy_machine():
     assert [with_patience(2.0, waited) for waited in (0.0, 1.5, 100.0)] == [2.0, 3.5, 8.0]
 
 

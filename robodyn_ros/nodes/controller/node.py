@@ -27,7 +27,7 @@ from robodyn_ros import topic_names
 from robodyn_ros.common_fields import FILTER, LAW_IGNORES, filtered_name, ignored_parts
 from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
-from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
+from robodyn_ros.control.plugin_threads import LOOK_PERIOD, ThreadWatch, end, standing
 from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.control.state_prediction import DELAY_COMPENSATION
 from robodyn_ros.control.supervisor import PARAMETERS as SUPERVISOR_PARAMETERS
@@ -67,7 +67,6 @@ from robodyn_ros.nodes.controller.tip_motions import TipMotions
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.nodes.controller.wrench_sensor import PARAMETERS as SENSOR_PARAMETERS
 from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
-from robodyn_ros.patience import with_patience
 from robodyn_ros.robot import Robot
 
 PARAMETERS = (
@@ -84,11 +83,11 @@ PARAMETERS = (
     Field("safe_controller", "damping", "Controller plugin that takes over from one that fails", structural=True),
     Field("state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states; 0: none",
           unit="Hz", minimum=0.0, maximum=10000.0),
-    Field("max_overruns", 20, "Number of overruns (joint states came while the law was still at work) after which the "
-          "controller is dropped for the safe one; each is forgiven after ten ticks in time; 0: never", minimum=0,
-          maximum=1_000_000),
-    Field("law_timeout", 0.25, "Time after which a controller that does not return is left behind, and dropped for "
-          "the safe one", unit="s", minimum=0.1, maximum=60.0),
+    Field("max_overruns", 20, "Number of overruns (joint states came while the law computed, or was blocked) after "
+          "which the controller is dropped for the safe one; each is forgiven after ten ticks in time; 0: never",
+          minimum=0, maximum=1_000_000),
+    Field("law_timeout", 0.25, "Time of computing, or of being blocked, after which a controller that does not return "
+          "is left behind, and dropped for the safe one", unit="s", minimum=0.1, maximum=60.0),
     Field("state_timeout", 0.5, "Gap between joint states after which their return is a new start", unit="s",
           structural=True, minimum=0.001, maximum=3600.0),
     PUBLISHER,
@@ -174,7 +173,7 @@ class ControllerNode(RobodynNode):
                                        lambda: self._loop.predictor.delay)
         self._announcement.handlers.append(self._timing.on_announcement)
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
-        self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
+        self._watched: tuple[object, ThreadWatch] | None = None  # a call, and its thread since a look
         self.add_thread(self._watch)
         self._ownership = ControllerOwnership(self, self._events, self._joints.names, self._timeout)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
@@ -328,19 +327,14 @@ class ControllerNode(RobodynNode):
     # On a thread that watches that of the control path.
 
     def _watch_law(self) -> None:
-        """Go on without the control path's thread if it does not return from a controller.
-
-        Looks are counted instead of time: while the computer holds this process up, there are none.
-        """
+        """Go on without the control path's thread if it does not return from a controller."""
         self._watch.sleep(LOOK_PERIOD)
         call, thread = self._loop.call, self._path.thread
-        before, looks, waited = self._watched
-        if call is None or call is not before:
-            self._watched = (call, 0, 0.0 if call is None else waiting_time(thread))
+        if call is None or self._watched is None or call is not self._watched[0]:
+            self._watched = None if call is None else (call, ThreadWatch(thread))
             return
-        self._watched = (call, looks + 1, waited)
         timeout: float = self.parameters["law_timeout"]
-        if (looks + 1) * LOOK_PERIOD < with_patience(timeout, waiting_time(thread) - waited):
+        if self._watched[1].look() < timeout:
             return
         place = standing(thread)
         if (replace := self._loop.take_over(call)) is not None:

@@ -5,16 +5,17 @@
 # applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
-"""Joint states that stay unanswered: who took the time, what is told of it, and whether the law is dropped for it.
+"""Joint states that stay unanswered: who took the time, what is reported, and whether the law is dropped for it.
 
 A thread that waits whenever a joint state comes answers every one. If some stay unanswered, either the law took the
-time, or the thread was not running: the computer was busy, or the process was stopped. The scheduler's own figures
-(``/proc/thread-self/schedstat`` of Linux) tell one from the other, and a probe that sleeps beside this thread measures
-hold-ups by the computer: it is blamed only for those.
+time, or the thread was not running: the computer was busy, or the process was stopped. The law takes the processor time
+of the thread during its tick. A law that is blocked (it sleeps, or waits for a device) takes none: it is found by the
+ticks of a second, most of which are blocked, while a probe that sleeps beside this thread was not held up.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -23,7 +24,6 @@ import numpy as np
 
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
-from robodyn_ros.patience import waiting_time_of
 from robodyn_ros.timing import to_seconds
 
 FORGIVEN_AFTER = 10
@@ -48,7 +48,7 @@ class Delay(NamedTuple):
     """Why joint states stayed unanswered.
 
     Attributes:
-        law: Time that the law took [s]; 0 if it is not known.
+        law: Processor time that the law took [s].
         held_up: Time for which the thread was held up [s].
         period: Time between two joint states [s].
         unanswered: Number of joint states that stayed unanswered.
@@ -99,12 +99,12 @@ class Stalls:
         self._diagnostics, self._probe, self._law, self._drop = diagnostics, probe, law, drop
         self.max_overruns, self.overruns = 0, 0.0
         self.answered_at, self._published, self._rejections = 0.0, 0, Rejections()
-        self._times: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # begin and end of each tick
-        self._begin = self._end = 0.0
+        self._times: deque[tuple[float, float, float]] = deque(maxlen=_KEPT)  # begin, end, processor time of each tick
+        self._begin = self._end = self._cpu_begin = self._cpu = 0.0
+        self._period = 0.0  # of the joint states, if some stayed unanswered since the last diagnostics
+        self._blocked: tuple[int, float, float] | None = None  # ticks of a law that was blocked, time blocked, period
         self._stamp = self._sequence = 0
         self._overrun_at = 0  # sequence number
-        self._watching = False  # whether the waiting time of each tick is read: only after an overrun, since it is slow
-        self._waited: float | None = None  # for a processor, during the last tick [s]; None: not measured
         self._gap, self._gap_at = "", -RECENT  # why the last gap was, and when it ended
         self._hold_up, self._held_up_at = "", -RECENT
         self._slow_law, self._overran = "", False  # reported as too slow; whether it was since the last diagnostics
@@ -134,7 +134,7 @@ class Stalls:
             count = rejections.number - self._rejections.number
             self._gap = f"{count} joint states were rejected within {gap:.3g} s, the last one: {rejections.last}"
         elif last_tick >= SHARE * gap:
-            self._gap = f"the law took {last_tick:.3g} s"
+            self._gap = f"the last tick took {last_tick:.3g} s, in which the law computed for {self._cpu:.3g} s"
         elif published and self._published and to_seconds(published - self._published) < SHARE * gap:
             self._gap = f"a joint state came {gap:.3g} s after the one that was published shortly before it"
         elif unanswered:
@@ -154,20 +154,17 @@ class Stalls:
         unanswered, delay = self._unanswered(sequence), None
         if unanswered and stamp > self._stamp:  # a repeated state needs no other answer
             delay = self._blame(now, stamp, sequence, unanswered)
-        elif self._watching and sequence > self._overrun_at + FORGIVEN_AFTER:
-            self._watching, self._waited = False, None
         self._begin, self._stamp, self._sequence = now, stamp, sequence
-        if self._watching:
-            self._waited = _waiting_time()
         if delay is not None:
             self._tell(delay, now)
+        if self._blocked is not None:
+            self._count_blocked(*self._blocked)
+        self._cpu_begin = time.thread_time()
 
     def end(self, now: float) -> None:
         """End a tick at a steady time [s], before its command is published."""
-        self._end = now
-        self._times.append((self._begin, now))
-        if self._waited is not None:
-            self._waited = _waiting_time() - self._waited
+        self._end, self._cpu = now, time.thread_time() - self._cpu_begin
+        self._times.append((self._begin, now, self._cpu))
 
     def answered(self, now: float, info: Mapping[str, Any], rejections: Rejections) -> None:
         """Note that a joint state is answered; arguments as for :meth:`arrive`."""
@@ -175,7 +172,8 @@ class Stalls:
 
     def forget(self) -> None:
         """Forget overruns, because another law is in force."""
-        self.overruns, self._watching, self._waited = 0.0, False, None
+        self.overruns, self._blocked, self._cpu = 0.0, None, 0.0
+        self._times.clear()
 
     # What comes of it.
 
@@ -194,7 +192,7 @@ class Stalls:
         times, self._times = self._times, deque(maxlen=_KEPT)
         if len(times) < 2:
             return {}
-        begin, end = np.array(list(times)).T
+        begin, end, _ = np.array(list(times)).T
         execution, rate = 1e6 * (end - begin), 1.0 / np.maximum(np.diff(begin), 1e-9)
         return {f"{name}: {label}": round(float(function(values)), 3)
                 for name, values in (("execution time [us]", execution), ("periodicity [Hz]", rate))
@@ -206,20 +204,15 @@ class Stalls:
         # After a new start of the publisher the numbers tell nothing.
         return max(0, sequence - self._sequence - 1) if self._sequence else 0
 
-    def _blame(self, now: float, stamp: int, sequence: int, unanswered: int) -> Delay | None:
-        """Return why joint states stayed unanswered; None: the first overrun of a row, of which it is not known."""
-        period = to_seconds(stamp - self._stamp) / (unanswered + 1)
-        since, took = now - self._begin, self._end - self._begin
-        law = took - (self._waited or 0.0)
-        delay, measured = Delay(law, since - law, period, unanswered), self._watching
+    def _blame(self, now: float, stamp: int, sequence: int, unanswered: int) -> Delay:
+        """Return why joint states stayed unanswered."""
+        self._period = period = to_seconds(stamp - self._stamp) / (unanswered + 1)
+        delay = Delay(self._cpu, now - self._begin - self._cpu, period, unanswered)
         if not delay.law_in_time:
             in_time = sequence - unanswered - 1 - self._overrun_at
             self.overruns = max(0.0, self.overruns - max(0, in_time) / FORGIVEN_AFTER) + 1.0
-            self._overrun_at, self._watching = sequence, True
-        if measured:
-            return delay
-        # The waiting time of a row's first overrun was not read: it counts, but the law is not blamed for it.
-        return None if delay.of_law else delay._replace(law=0.0)
+            self._overrun_at = sequence
+        return delay
 
     def _tell(self, delay: Delay, now: float) -> None:
         if not delay.of_law:
@@ -230,10 +223,18 @@ class Stalls:
                 self._diagnostics.count("short hold-ups by the computer")
             else:
                 self._diagnostics.count("unanswered joint states", delay.unanswered)
-        if delay.law_in_time:
-            return
-        law, text = self._law(), f"the law takes {1e3 * delay.law:.3g} ms of {1e3 * delay.period:.3g} ms"
-        self._diagnostics.count("overruns")
+        if not delay.law_in_time:
+            self._tell_slow(f"the law takes {1e3 * delay.law:.3g} ms of {1e3 * delay.period:.3g} ms", 1)
+
+    def _count_blocked(self, ticks: int, blocked: float, period: float) -> None:
+        """Count overruns of a law that is blocked for some time [s] in most of its ticks."""
+        self._blocked = None
+        self.overruns += ticks
+        self._tell_slow(f"the law is blocked for {1e3 * blocked:.3g} ms of {1e3 * period:.3g} ms", ticks)
+
+    def _tell_slow(self, text: str, overruns: int) -> None:
+        law = self._law()
+        self._diagnostics.count("overruns", overruns)
         self._overran = True
         if self.max_overruns and self.overruns >= self.max_overruns:
             self.forget()
@@ -249,7 +250,14 @@ class Stalls:
         self._hold_up, self._held_up_at = text, now
 
     def _look_for_overruns(self) -> None:
-        """End the report of a slow law when it was in time for a second, or is no longer in force."""
+        """Look for a law that is blocked; end the report of a slow law when it was in time for a second."""
+        period, self._period = self._period, 0.0
+        times = list(self._times) if period else []
+        if times and not self._probe.held_up(times[0][0], time.monotonic()):
+            begin, end, cpu = np.array(times).T
+            blocked = end - begin - cpu
+            if (typical := float(np.median(blocked))) >= period:
+                self._blocked = int((blocked >= period).sum()), typical, period
         if not self._overran and self._slow_law:
             self._diagnostics.clear_condition("slow", f"controller '{self._law()}' is in time")
             self._slow_law = ""
@@ -258,8 +266,3 @@ class Stalls:
 
 def _held_up(seconds: float) -> str:
     return f"the computer held up this node for {seconds:.3g} s (busy, or the process was stopped)"
-
-
-def _waiting_time() -> float:
-    """Return for how long this thread has been ready but got no processor, in all [s]; 0 where it is not known."""
-    return waiting_time_of("thread-self")

@@ -68,9 +68,8 @@ def test_what_the_hardware_announces_counts_until_the_first_state(ros):
         assert damping[2] == 0.5
         np.testing.assert_allclose(damping[3:], d[3:])
         state = rig.next()
-        away = np.array(state.feedback.positions) - state.reference.positions
-        drawn = state.command - ARM6.dynamics().gravity(state.feedback.positions)
-        np.testing.assert_allclose(drawn, -p * away - d * state.feedback.velocities, atol=1e-6)
+        drawn = state.output - ARM6.dynamics().gravity(state.feedback.positions)
+        np.testing.assert_allclose(drawn, p * state.error.positions + d * state.error.velocities, atol=1e-6)
         rig.next("rest", lambda state: np.abs(state.feedback.velocities).max() < 0.01)
 
         def delay(periods):
