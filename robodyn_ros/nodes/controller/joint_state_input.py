@@ -34,14 +34,7 @@ VELOCITY_FILTER = Field("velocity_filter", 0.0, "Time constant of the low-pass f
 CONSTANT_AFTER = 3
 """So many changes of positions with the same stamp tell that a driver leaves it constant."""
 
-
-class _Repeated(NamedTuple):
-    """A stamp, the positions that came with it last, how often they changed, and when it came first [ns]."""
-
-    stamp: int
-    q: Array
-    changes: int
-    since: int
+_NO_STAMP = -1, np.zeros(0), 0, 0.0  # before the first joint state
 
 
 class MeasuredState(NamedTuple):
@@ -71,26 +64,35 @@ class ConstantStamps:
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
-        self._last: dict[bytes, _Repeated] = {}  # by the joints of a driver
+        # By the joints of a driver: a stamp, the positions that came with it last, how often they changed, and the
+        # steady time at which it came first [s].
+        self._last: dict[bytes, tuple[int, Array, int, float]] = {}
 
-    def stamp(self, state: NamedState) -> int:
-        """Return the stamp of a joint state, or that of its arrival, counted from the constant one [ns]."""
-        last = self._last.get(key := state.joints.tobytes())
-        if last is None or last.stamp != state.stamp:
-            if last is not None and last.changes >= CONSTANT_AFTER:
+    def stamp(self, state: NamedState, now: float) -> int:
+        """Return the stamp of a joint state, or that of its arrival, counted from the constant one [ns].
+
+        Args:
+            state: The joint state.
+            now: Steady time of its arrival [s].
+        """
+        key = b"" if state.complete else state.joints.tobytes()
+        stamp, q, changes, since = self._last.get(key, _NO_STAMP)
+        if stamp != state.stamp:
+            if changes >= CONSTANT_AFTER:
                 self._diagnostics.clear_condition("stamps", "the stamps of joint states change")
-            self._last[key] = _Repeated(state.stamp, state.q, 0, to_nanoseconds(time.monotonic()))
+            self._last[key] = state.stamp, state.q, 0, now
             return state.stamp
-        if last.changes < CONSTANT_AFTER:
-            if np.array_equal(last.q, state.q):
-                return state.stamp
-            self._last[key] = last = last._replace(q=state.q, changes=last.changes + 1)
-            if last.changes < CONSTANT_AFTER:
-                return state.stamp
+        if changes < CONSTANT_AFTER:
+            if np.array_equal(q, state.q):
+                return stamp
+            changes += 1
+            self._last[key] = stamp, state.q, changes, since
+            if changes < CONSTANT_AFTER:
+                return stamp
             self._diagnostics.raise_condition(
-                "stamps", f"{TOPIC}: header.stamp stays {to_seconds(state.stamp):g} s while the joints move: the times "
+                "stamps", f"{TOPIC}: header.stamp stays {to_seconds(stamp):g} s while the joints move: the times "
                 "of arrival count instead; have the driver fill it in")
-        return state.stamp + to_nanoseconds(time.monotonic()) - last.since
+        return stamp + to_nanoseconds(now) - to_nanoseconds(since)
 
 
 class JointStateInput:
@@ -108,6 +110,8 @@ class JointStateInput:
         new_start: Returns why no commanded motion leads to a message of a stamp [ns] and joints; empty if one does.
 
     Attributes:
+        accepts: Returns whether the state of some joints may come from a publisher, with the arguments of
+            :meth:`ControllerOwnership.accepts`; the caller sets it.
         estimated: Whether a velocity of the last state comes from positions.
         merged: Whether the last state comes from several messages.
         rejected: Number of messages that were rejected.
@@ -121,35 +125,40 @@ class JointStateInput:
         self._joints, self._diagnostics, self._estimate = joints, diagnostics, estimate
         self._reader = JointStateReader(joints, diagnostics)
         self._q, self._v, self._stamps = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
-        self._fresh, self._new_start = np.zeros(n, bool), ""
+        self._fresh, self._waits, self._new_start = np.zeros(n, bool), False, ""  # waits: whether any joint is fresh
         self._asked_anew = new_start
+        self.accepts: Callable[[bytes, float, Indices], bool] = lambda gid, now, joints: True
         self.estimated = self.merged = False
         self.rejected, self.rejection = 0, ""
         self._constant = ConstantStamps(diagnostics)
 
-    def read(self, data: bytes, accepts: Callable[[Indices], bool] = lambda joints: True) -> MeasuredState | None:
+    def read(self, data: bytes, gid: bytes = b"", now: float | None = None) -> MeasuredState | None:
         """Read a message; for one thread at a time.
 
         Args:
             data: The message.
-            accepts: Returns whether the state of these joints may come from its publisher; called for messages that
-                name any.
+            gid: Its publisher; empty: unknown.
+            now: Steady time of its arrival [s]; None: the present.
 
         Returns:
             The joint state; None: the message names no joint of the robot or not all that are missing yet, its
             publisher is not accepted, or it is bad, which is reported.
         """
+        if now is None:
+            now = time.monotonic()
         try:
             state = self._reader.read(data)
-            if state is None or not accepts(state.joints):
+            if state is None or not self.accepts(gid, now, state.joints):
                 return None
             new_start = self._asked_anew(state.stamp, state.joints)
-            state = state._replace(stamp=self._constant.stamp(state))
-            if state.complete:
-                self._fresh[:] = self.merged = False
+            stamp = self._constant.stamp(state, now)
+            if not state.complete:
+                return self._merge(state._replace(stamp=stamp), new_start, now)
+            if self._waits:
+                self._fresh[:] = self._waits = False
                 self._new_start = ""
-                return self._complete(state.stamp, state.stamp, state.q, state.v, new_start)
-            return self._merge(state, new_start)
+            self.merged = False
+            return self._complete(stamp, stamp, state.q, state.v, new_start)
         except MessageError as error:
             self._diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
             self.rejected, self.rejection = self.rejected + 1, str(error)
@@ -165,15 +174,15 @@ class JointStateInput:
         fresh = self._fresh.tolist()
         return [name for name, new in zip(self._joints.names, fresh, strict=True) if not new] if any(fresh) else []
 
-    def _merge(self, state: NamedState, new_start: str) -> MeasuredState | None:
+    def _merge(self, state: NamedState, new_start: str, now: float) -> MeasuredState | None:
         """Return the state of all joints once it is complete.
 
         Raises:
             MessageError: It has not become complete in time.
         """
-        joints, now = state.joints, time.monotonic()
-        if not self._fresh.any():
-            self._since = now
+        joints = state.joints
+        if not self._waits:
+            self._since, self._waits = now, True
         self._q[joints], self._stamps[joints], self._fresh[joints] = state.q, state.stamp, True
         self._v[joints] = np.nan if state.v is None else state.v
         self._new_start = self._new_start or new_start
@@ -184,13 +193,16 @@ class JointStateInput:
                                    "joint of the robot must be named, by one node or by several")
             return None
         new_start, self._new_start = self._new_start, ""
-        self._fresh[:] = False
+        self._fresh[:] = self._waits = False
         self.merged = True
         return self._complete(int(self._stamps.min()), self._stamps.copy(), self._q.copy(), self._v.copy(), new_start)
 
     def _complete(self, stamp: int, stamps: int | NDArray[np.int64], q: Array, v: Array | None,
                   new_start: str) -> MeasuredState:
         """Fill in velocities that are missing, and check the others."""
+        if v is not None and hypot(*v.tolist()) <= VELOCITY.maximum:  # false for NaN
+            self.estimated = False
+            return MeasuredState(stamp, q, v, new_start)
         self.estimated = v is None or bool(np.isnan(v).any())
         if v is None or self.estimated:
             estimate = self._estimate.update(stamps, q)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from rclpy.parameter import Parameter as RosParameter
@@ -60,7 +59,7 @@ from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_t
 from robodyn_ros.nodes.controller.new_starts import NewStarts
 from robodyn_ros.nodes.controller.ownership import PUBLISHER, ControllerOwnership
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
-from robodyn_ros.nodes.controller.stalls import Rejections, Stalls
+from robodyn_ros.nodes.controller.stalls import TOLD_GAP, Rejections, Stalls
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
 from robodyn_ros.nodes.controller.supervision import Supervision
 from robodyn_ros.nodes.controller.tip_motions import TipMotions
@@ -176,6 +175,7 @@ class ControllerNode(RobodynNode):
         self._watched: tuple[object, ThreadWatch] | None = None  # a call, and its thread since a look
         self.add_thread(self._watch)
         self._ownership = ControllerOwnership(self, self._events, self._joints.names, self._timeout)
+        self._states_in.accepts = self._ownership.accepts
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._supervision = Supervision(self, self._loop, self._path, self._events)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
@@ -217,7 +217,8 @@ class ControllerNode(RobodynNode):
         now, received = time.monotonic(), time.time_ns()
         measured, info = self._newest(data, now) if data is not None else (None, {})
         rejections = Rejections(self._states_in.rejected, self._states_in.rejection)
-        self._stalls.arrive(now, info, rejections)
+        if now - self._stalls.answered_at >= TOLD_GAP:
+            self._stalls.arrive(now, info, rejections)
         if measured is not None and (self._announcement.closed or self._announcement.is_known()):
             self._on_joint_state(measured, now, received, info)
             if self._silent:
@@ -250,25 +251,33 @@ class ControllerNode(RobodynNode):
             The newest state of the robot, or None; and what the middleware knows of its message, with the number of the
             state instead of that of the message, 0 for a state of several messages.
         """
-        newest: MeasuredState | None = None
-        found: dict[str, Any] = {}
-        waiting: Any = data
-        for _ in range(NEWEST_DEPTH):
-            info, gid = self._path.info, sender(self._path.info)
-            measured = self._states_in.read(waiting, partial(self._ownership.accepts, gid, now))
-            if measured is not None:
-                if gid != self._answered:
-                    self._answered, self._others = gid, 0
-                number = (info.get("publication_sequence_number") or 0) - self._others
-                if newest is not None and newest.new_start and not measured.new_start:
-                    measured = measured._replace(new_start=newest.new_start)
-                newest = measured
-                found = {**info, "publication_sequence_number": 0 if self._states_in.merged else number}
-            elif gid and gid == self._answered:
-                self._others += 1
-            if (waiting := self._path.take()) is None:
+        path, newest = self._path, self._read(data, now)
+        found = path.info
+        for _ in range(1, NEWEST_DEPTH):
+            if (waiting := path.take()) is None:
                 break
-        return newest, found
+            measured = self._read(waiting, now)
+            if measured is None:
+                continue
+            if newest is not None and newest.new_start and not measured.new_start:
+                measured = measured._replace(new_start=newest.new_start)
+            newest, found = measured, path.info
+        return newest, found if newest is not None else {}
+
+    def _read(self, data: bytes, now: float) -> MeasuredState | None:
+        """Read one message, and correct its number; arguments as for :meth:`_newest`."""
+        info = self._path.info
+        gid = sender(info)
+        measured = self._states_in.read(data, gid, now)
+        if measured is None:
+            if gid and gid == self._answered:
+                self._others += 1
+            return None
+        if gid != self._answered:
+            self._answered, self._others = gid, 0
+        number = info.get("publication_sequence_number") or 0
+        info["publication_sequence_number"] = 0 if self._states_in.merged else number - self._others
+        return measured
 
     def _on_joint_state(self, measured: MeasuredState, now: float, received: int, info: Mapping[str, Any]) -> None:
         """Answer a joint state.
