@@ -96,7 +96,7 @@ class Plant(SimulatedRobot):
                                                         world=world, driver=driver)
         self.step = step
         self.joint_names = robot.joint_names
-        self.steps = 0
+        self.steps, self._n = 0, robot.n
         self._dynamics = (robot if model.model is robot.model else Robot(model.model)).dynamics()
         self._wrenches: dict[str, Array] = {}
         self._wrench_kernels: dict[str, Callable[..., Array]] = {}
@@ -275,7 +275,7 @@ class Plant(SimulatedRobot):
         except ValueError:
             raise InputError(f"plant: effort: expected {self.model.n} numbers, "
                              f"received {shown(drive.effort)}") from None
-        if drive.voltage is not None:
+        if drive.voltage is not None and not (self._kind and self._kind.under_efforts):
             self._command.voltage[:] = drive.voltage
         if self._wrenches or self._adaptive is not None:
             for _ in range(steps):
@@ -352,23 +352,23 @@ class Plant(SimulatedRobot):
             self._choose_program()
             numbers, health, speed = self._take(steps, more)
         if not (math.isfinite(health) and speed <= self._greatest):
-            self._diverged(numbers, float(speed))
+            self._diverged(numbers, speed)
         self._set_numbers(numbers)
         self.steps += steps
         if self._turning > self._resolved:
             self._turning = float(turning(self.model, self.v))
             self._choose_program()
 
-    def _take(self, steps: int, more: Mapping[str, Any]) -> tuple[Array, Any, Any]:
+    def _take(self, steps: int, more: Mapping[str, Any]) -> tuple[Array, float, float]:
         """Take steps: numbers of the state, a number that is finite if these are, and the sum of angular speeds."""
         if self._bound is None:
             return self._interpret(steps, **more)
         for name, value in more.items():
             self._bound[name] = value
         self._bound.run(steps)
-        return self._bound_numbers.copy(), self._health, self._bound_turning
+        return self._bound_numbers.copy(), self._health.item(), self._bound_turning.item()
 
-    def _interpret(self, steps: int, **more: Any) -> tuple[Array, Any, Any]:
+    def _interpret(self, steps: int, **more: Any) -> tuple[Array, float, float]:
         """As :meth:`_take`, on floats."""
         under_efforts = self._kind is not None and self._kind.under_efforts
         command = {"command.effort": self._command.effort} if under_efforts else {"command": self._command}
@@ -377,7 +377,8 @@ class Plant(SimulatedRobot):
         except InputError:  # the book's motors take finite numbers only
             return np.full_like(self._numbers, np.nan), np.nan, np.nan
         self._report, self._forces = result["report"], result["solution.contact_force"]
-        return to_numbers(self._form, result["state"], "state"), result["health"], result["turning"]
+        return (to_numbers(self._form, result["state"], "state"), float(result["health"]),
+                float(result["turning"]))
 
     def _restore(self) -> None:
         """Return to the last good state."""
@@ -412,7 +413,7 @@ class Plant(SimulatedRobot):
             array[...] = 0.0
 
     def _set_numbers(self, numbers: Array) -> None:
-        n = self.robot.n
+        n = self._n
         self._numbers, self.q, self.v = numbers, numbers[:n], numbers[n : 2 * n]
 
     def _take_over(self, drive: Drive) -> None:
