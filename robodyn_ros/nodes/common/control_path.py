@@ -71,6 +71,7 @@ class ControlPath(NodeThread):
         self._node, self._serialized = node, serialized
         self._message_type, self._topic, self._every = message_type, topic, every
         self._subscription = unserved_subscription(node, message_type, topic, qos)
+        self._used: list[Any] = []
         self._further: list[_Further] = []
         self._heard: list[_Further] = []  # those that had publishers at the last look
         self._next_look = 0.0
@@ -92,6 +93,13 @@ class ControlPath(NodeThread):
         subscription = unserved_subscription(self._node, message_type, topic, qos)
         self._further.append(_Further(subscription, message_type, topic, handler))
         self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
+
+    def use(self, handle: Any) -> None:
+        """Keep the handle of a publisher or subscription as long as the path's thread runs; before the path starts.
+
+        The thread may then call the handle itself; rclpy's publisher and subscription enter and leave it at each call.
+        """
+        self._used.append(handle)
 
     def wait(self, timeout: float | None = None) -> Any | None:
         """Wait for the next message of any topic; for the thread of the path only.
@@ -171,7 +179,7 @@ class ControlPath(NodeThread):
 
     def _run(self) -> None:
         with ExitStack() as used:
-            for entity in (self._handle, self._wake, self._wait_set,
+            for entity in (self._handle, self._wake, self._wait_set, *self._used,
                            *(further.subscription.handle for further in self._further)):
                 used.enter_context(entity)
             super()._run()

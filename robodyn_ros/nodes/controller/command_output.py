@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -46,7 +46,13 @@ PARAMETERS = (
 
 
 class CommandOutput(Protocol):
-    """Publishes the commands of ticks."""
+    """Publishes the commands of ticks.
+
+    Attributes:
+        handles: Of publishers, for `ControlPath.use`.
+    """
+
+    handles: Sequence[Any]
 
     def publish(self, stamp: int, tick: Tick) -> None:
         """Publish the command of a tick.
@@ -115,12 +121,14 @@ class JointEfforts:
         self._effort, self._wire = effort, JointWire(names, ["effort"])
         self._clock = node.get_clock() if own_clock else None
         self._publisher = node.create_publisher(JointState, topic_names.JOINT_COMMANDS, CONTROL_QOS)
+        self.handles = (self._publisher.handle,)
+        self._publish: Callable[[bytes], None] = self._publisher.handle.publish_raw
 
     def publish(self, stamp: int, tick: Tick) -> None:
         """As in :class:`CommandOutput`."""
         if self._clock is not None:
             stamp = self._clock.now().nanoseconds
-        self._publisher.publish(self._wire.encode(stamp, self._effort(tick)))
+        self._publish(self._wire.encode(stamp, self._effort(tick)))
 
 
 class EffortGroup:
@@ -131,6 +139,8 @@ class EffortGroup:
         columns: Index in the robot's order of each element of a command.
         effort: As in :class:`JointEfforts`.
     """
+
+    handles = ()
 
     def __init__(self, node: RobodynNode, columns: list[int], effort: Callable[[Tick], Array]) -> None:
         self._effort, self._columns = effort, columns

@@ -45,12 +45,15 @@ class NewStarts:
         node: The controller node.
         joints: The robot's joints.
         follows: Returns whether joint states of a participant are answered; messages of others wait.
+
+    Attributes:
+        handle: Of the subscription, which the control path uses.
     """
 
     def __init__(self, node: RobodynNode, joints: JointOrder,
                  follows: Callable[[bytes], bool] = lambda process: True) -> None:
         self._joints, self._diagnostics, self._follows = joints, node.diagnostics, follows
-        self._handle = unserved_subscription(node, NewStart, TOPIC, STATE_QOS).handle
+        self.handle = unserved_subscription(node, NewStart, TOPIC, STATE_QOS).handle
         self._waiting: deque[_Asked] = deque(maxlen=NEWEST_DEPTH)
         self._done: deque[_Asked] = deque(maxlen=len(joints))  # a paused simulation repeats its last ones
 
@@ -73,16 +76,15 @@ class NewStarts:
         return f"the hardware says: {reached[-1].reason}" if reached else ""
 
     def _take(self) -> None:
-        with self._handle:
-            while (taken := take_serialized(self._handle, NewStart)) is not None:
-                message = self._diagnostics.deserialize(taken[0], NewStart, TOPIC)
-                try:
-                    asked = None if message is None else self._read(message, participant(sender(taken[1])))
-                except MessageError as error:
-                    self._diagnostics.problem(f"rejected new starts: {error.reason}", str(error))
-                    continue
-                if asked is not None and asked.joints and asked not in self._done:
-                    self._waiting.append(asked)
+        while (taken := take_serialized(self.handle, NewStart)) is not None:
+            message = self._diagnostics.deserialize(taken[0], NewStart, TOPIC)
+            try:
+                asked = None if message is None else self._read(message, participant(sender(taken[1])))
+            except MessageError as error:
+                self._diagnostics.problem(f"rejected new starts: {error.reason}", str(error))
+                continue
+            if asked is not None and asked.joints and asked not in self._done:
+                self._waiting.append(asked)
 
     def _read(self, message: NewStart, process: bytes) -> _Asked:
         columns = self._joints.columns(message.name, TOPIC, others=True)

@@ -152,13 +152,14 @@ class ControllerNode(RobodynNode):
         self._stalls.max_overruns = self.parameters["max_overruns"]
         self._saturated, self._silent = 0, True
         self._answered, self._others = b"", 0  # publisher of the last state, and its messages that were none
+        self._rejections = Rejections()
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
+        new_starts = NewStarts(self, self._joints, lambda process: self._ownership.follows(process))
         self._states_in = JointStateInput(self._joints, self.diagnostics,
                                           VelocityEstimate(self.parameters["velocity_filter"], self._timeout,
                                                            self._robot.model.continuous), self._timeout,
-                                          NewStarts(self, self._joints,
-                                                    lambda process: self._ownership.follows(process)).reason)
+                                          new_starts.reason)
         self._announcement = HardwareAnnouncement(self)
         self._gravity = GravityOfDriver(self, self._announcement, self._robot)
         self.diagnostics.checks.append(self._gravity.look_for_friction(self._loop))
@@ -168,6 +169,8 @@ class ControllerNode(RobodynNode):
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
             self, self.diagnostics, JointState, topic_names.JOINT_STATES, self._cycle, serialized=True, every=True))
+        for handle in (new_starts.handle, *self._output.handles):
+            self._path.use(handle)
         self._timing = LoopTimingWatch(self, self._robot, self._loop, self._plugins, self._begin_with,
                                        lambda: self._loop.predictor.delay)
         self._announcement.handlers.append(self._timing.on_announcement)
@@ -216,7 +219,9 @@ class ControllerNode(RobodynNode):
         data = path.wait(self._timeout)
         now, received = time.monotonic(), time.time_ns()
         measured, info = self._newest(data, now) if data is not None else (None, {})
-        rejections = Rejections(self._states_in.rejected, self._states_in.rejection)
+        if self._states_in.rejected != self._rejections.number:
+            self._rejections = Rejections(self._states_in.rejected, self._states_in.rejection)
+        rejections = self._rejections
         if now - self._stalls.answered_at >= TOLD_GAP:
             self._stalls.arrive(now, info, rejections)
         if measured is not None and (self._announcement.closed or self._announcement.is_known()):

@@ -34,6 +34,8 @@ class VoltageOutput:
         InputError: It has no actuators, or a joint has no motor.
     """
 
+    handles = ()
+
     def __init__(self, node: Node, robot: Robot) -> None:
         if robot.actuators is None:
             raise InputError("parameter 'output': voltage needs the motors' data: set the parameter 'actuators'")

@@ -109,6 +109,7 @@ class HardwareNode(RobodynNode):
         self.diagnostics.values = PlantValues(self._loop)
         self._path = ControlPath(self, self.diagnostics, JointState, topic_names.JOINT_COMMANDS, self._loop.cycle,
                                  COMMAND_QOS, serialized=True, every=True)
+        self._path.use(outputs.handle)
         self._path.listen(Float64MultiArray, topic_names.own(topic_names.COMMANDS),
                           lambda message: self._loop.on_array(message, sender(self._path.info)), COMMAND_QOS)
         if plant.model.actuators.is_motor.any():

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from math import inf
 
 from rclpy.node import Node
@@ -21,7 +22,7 @@ from robodyn_interfaces.msg import ActuatorStates, NewStart
 from robodyn_ros import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire
-from robodyn_ros.nodes.common.messages import read_stamp, set_stamp, to_field
+from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
 from robodyn_ros.nodes.hardware.arm_driver import effort_report
 from robodyn_ros.simulation.engine import PlantInForce
@@ -45,6 +46,7 @@ class StateOutputs:
         frame: tf frame of the base link, for displays that need a frame in joint states.
 
     Attributes:
+        handle: Of the publisher of joint states, which the control path uses.
         clock_yielded: Whether /clock is left to another node; any thread may replace it.
     """
 
@@ -52,6 +54,8 @@ class StateOutputs:
                  frame: str = "") -> None:
         self._simulated, self._period_ns = simulated, period_ns
         self._joint_states = node.create_publisher(JointState, topic_names.JOINT_STATES, CONTROL_QOS)
+        self.handle = self._joint_states.handle
+        self._publish_state: Callable[[bytes], None] = self.handle.publish_raw
         self._motor_states = node.create_publisher(JointState, topic_names.MOTOR_STATES, CONTROL_QOS)
         self._next_look, self._motors_heard = 0.0, False
         self._new_starts = node.create_publisher(NewStart, topic_names.NEW_STARTS, CONTROL_QOS)
@@ -69,7 +73,7 @@ class StateOutputs:
         self._motor_wire, self._wire = JointWire(names, FIELDS, frame), JointWire(names, fields, frame)
         self._new_start = NewStart(name=names)
         self._actuators, self._now = ActuatorStates(name=names), Clock()
-        self._state = b""  # the last one published
+        self._state, self._stamp, self._why_new = b"", 0, ""  # the last one published, and why it is a new start
 
     @property
     def has_clock(self) -> bool:
@@ -91,16 +95,16 @@ class StateOutputs:
             velocity: Joint velocities likewise, shape (n,) [rad/s or m/s].
             new_start: Why no commanded motion leads to this state; empty if one does.
         """
-        set_stamp(self._now.clock, stamp)
-        now = time.monotonic()
-        self._publish_motors(stamp, now)  # before the joint state, which a controller answers
+        self._stamp, now = stamp, time.monotonic()
+        if now >= self._next_look or self._motors_heard:
+            self._publish_motors(stamp, now)  # before the joint state, which a controller answers
         effort = () if self._effort is None else (self._effort(self._simulated.plant),)
         self._state = self._wire.encode(stamp, position, velocity, *effort)
-        self._new_start.reason = new_start
+        self._why_new = new_start
         self._publish_joint_state()
         if self._clock is not None and tick >= self._next_clock and not self.clock_yielded:
             self._next_clock = tick + self._clock_periods
-            self._clock.publish(self._now)
+            self._clock.publish(self._clock_message())
         if tick >= self._next_actuators:
             # Keeps the rate on average, also where its period is no whole number of control periods.
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
@@ -121,12 +125,12 @@ class StateOutputs:
         if now < self._repeat_at:
             return False
         self._repeat_at = now + REPEAT_SECONDS
-        self._publish_motors(read_stamp(self._now.clock), now)
+        self._publish_motors(self._stamp, now)
         self._publish_joint_state()
         if self._display_states.due(now):
             self._display_states.publish(self._state)
         if self._clock is not None and not self.clock_yielded:
-            self._clock.publish(self._now)
+            self._clock.publish(self._clock_message())
         if self._next_actuators < inf:
             self._publish_actuators()
         return True
@@ -141,10 +145,15 @@ class StateOutputs:
 
     def _publish_joint_state(self) -> None:
         """Publish the last state; before it, that it is a new start, so that a controller knows it when it answers."""
-        if self._new_start.reason:
-            self._new_start.header.stamp = self._now.clock
+        if self._why_new:
+            self._new_start.reason = self._why_new
+            set_stamp(self._new_start.header.stamp, self._stamp)
             self._new_starts.publish(self._new_start)
-        self._joint_states.publish(self._state)
+        self._publish_state(self._state)
+
+    def _clock_message(self) -> Clock:
+        set_stamp(self._now.clock, self._stamp)
+        return self._now
 
     def _publish_actuators(self) -> None:
         if self._actuator_states.get_subscription_count():
@@ -152,7 +161,7 @@ class StateOutputs:
 
     def _actuator_message(self) -> ActuatorStates:
         message = self._actuators
-        message.header.stamp = self._now.clock
+        set_stamp(message.header.stamp, self._stamp)
         for name, values in self._simulated.plant.actuator_state._asdict().items():
             setattr(message, name, values.tolist() if values.dtype == bool else to_field(values))
         return message

@@ -40,6 +40,10 @@ class Publisher(list):
     def get_subscription_count(self):
         return self.listeners
 
+    @property
+    def handle(self):
+        return SimpleNamespace(publish_raw=self.publish)
+
 
 class Node(dict):
 
