@@ -199,6 +199,7 @@ class ControlLoop:
         self._safe = safe
         self._on_failure = on_failure
         self._on_start, self._on_stop, self._on_end, self._on_wait = on_start, on_stop, on_end, on_wait
+        self._known: tuple[Plugin | None, bool, bool] = (None, False, False)  # whether it follows any, and is a `Law`
         self._calls: list[tuple[Plugin, State]] = []  # the call of a controller that is under way, if any
         self._n = robot.n
         if state_form(type(safe.controller), robot.n).shapes:
@@ -249,7 +250,7 @@ class ControlLoop:
             self.clock.advance(period, self._source.under_way() and self.moving())
         if self.supervisor.is_conspicuous(v) and not self.stopped:
             self._supervise(state)
-        if self._in_force is self._safe and (self.stopped or not self.moving()):
+        if (self.active is self._safe or self.stopped or self.waiting) and (self.stopped or not self.moving()):
             if text := self._calming.watch(state):
                 self._calm(f"the safe controller '{self._safe.name}'{UNSTABLE}{text}")
         if not self.predictor.delay:
@@ -571,7 +572,10 @@ class ControlLoop:
         """Answer a state, of which the controller sees a prediction or the state itself."""
         plugin, time = self._in_force, self.clock.time(state.time)
         controller = plugin.controller
-        reference = None if _follows(plugin) is None else self._reference(time)
+        if plugin is not self._known[0]:
+            self._known = plugin, _follows(plugin) is not None, type(controller).update is Law.update
+        _, follows, is_law = self._known
+        reference = self._reference(time) if follows else None
         if self._turning and reference is not None:
             reference = self._nearest(reference, state.q)
         calls = self._calls
@@ -580,7 +584,7 @@ class ControlLoop:
             effort: ArrayLike
             if self._calming.level:
                 effort = self._damped(plugin, state)
-            elif type(controller).update is Law.update:  # as `answer`, without a call
+            elif is_law:  # as `answer`, without a call
                 effort = controller.update(seen, reference)
             else:
                 effort = answer(controller, seen, reference)

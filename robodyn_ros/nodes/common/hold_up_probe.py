@@ -34,7 +34,7 @@ class HoldUpProbe:
     """A thread that sleeps; any thread may ask what it measured."""
 
     def __init__(self) -> None:
-        self._stop = threading.Event()
+        self._stopped = False
         self._found: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # end and length of each hold-up
         self._look = time.monotonic(), time.process_time()
         self._thread = threading.Thread(target=self._run, name="hold-up probe", daemon=True)
@@ -45,7 +45,7 @@ class HoldUpProbe:
 
     def stop(self) -> None:
         """End the thread; further calls do nothing."""
-        self._stop.set()
+        self._stopped = True
         if self._thread.is_alive():
             self._thread.join()
 
@@ -65,7 +65,8 @@ class HoldUpProbe:
     def _run(self) -> None:
         waited, looks = waiting_time_of(_OWN), 0
         self._look = time.monotonic(), time.process_time()
-        while not self._stop.wait(SLEEP):
+        while not self._stopped:
+            time.sleep(SLEEP)  # an event's wait would take several times as long, much of it with Python's lock
             begin, computed = self._look
             now = time.monotonic(), time.process_time()
             late, looks = now[0] - begin - SLEEP, looks + 1

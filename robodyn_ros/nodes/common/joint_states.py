@@ -49,6 +49,7 @@ class NamedState(NamedTuple):
         v: Joint velocities, shape (m,) [rad/s or m/s]; NaN where one is missing; None without any.
         effort: Joint efforts likewise [N m or N].
         complete: Whether it names every joint, in the robot's order.
+        good_velocities: Whether all velocities are known to be there and in range.
     """
 
     stamp: int
@@ -57,6 +58,7 @@ class NamedState(NamedTuple):
     v: Array | None
     effort: Array | None
     complete: bool
+    good_velocities: bool = False
 
 
 class _Form(NamedTuple):
@@ -110,7 +112,7 @@ class JointStateReader:
         known = self._wire.decode_within(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
         if known is not None:
             stamp, (q, v, effort) = known
-            return NamedState(stamp, self._all, q, v, effort, True)
+            return NamedState(stamp, self._all, q, v, effort, True, True)
         for form in self._forms:
             if (numbers := form.wire.decode(data)) is not None:
                 if not len(form.joints):

@@ -158,6 +158,9 @@ class JointStateInput:
                 self._fresh[:] = self._waits = False
                 self._new_start = ""
             self.merged = False
+            if state.good_velocities and state.v is not None:
+                self.estimated = False
+                return MeasuredState(stamp, state.q, state.v, new_start)
             return self._complete(stamp, stamp, state.q, state.v, new_start)
         except MessageError as error:
             self._diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
@@ -200,9 +203,6 @@ class JointStateInput:
     def _complete(self, stamp: int, stamps: int | NDArray[np.int64], q: Array, v: Array | None,
                   new_start: str) -> MeasuredState:
         """Fill in velocities that are missing, and check the others."""
-        if v is not None and hypot(*v.tolist()) <= VELOCITY.maximum:  # false for NaN
-            self.estimated = False
-            return MeasuredState(stamp, q, v, new_start)
         self.estimated = v is None or bool(np.isnan(v).any())
         if v is None or self.estimated:
             estimate = self._estimate.update(stamps, q)
