@@ -56,6 +56,8 @@ Written by `make bench`, on: {machine}.
 Each row times robodyn_ros ("ours") and a peer alternately in one run, so that other load on the machine affects both.
 The ratio is our time divided by the peer's: the median over the repetitions, with its quartiles. Before the timing, a
 check makes sure that both compute the same numbers. Times depend on the machine and its load; compare the ratios.
+`python -m bench --check` compares a quick set of these rows, in two minutes, with recorded ratios
+(bench/recorded_ratios.json) and prints what is worse by a quarter.
 Peers: {peers}.
 """
 
@@ -82,7 +84,16 @@ def main() -> None:
     parser.add_argument("only", nargs="*", metavar="row",
                         help=f"one of {', '.join(SECTIONS)}; "
                         "without rows, all run and the report is written")
-    only = parser.parse_args().only
+    parser.add_argument("--check", action="store_true", help="compare a quick set of rows with recorded ratios")
+    parser.add_argument("--record", action="store_true", help="with --check: record the ratios found")
+    given = parser.parse_args()
+    only = given.only
+    if given.check:
+        if only:
+            parser.error("--check has rows of its own: leave out the others")
+        return importlib.import_module("bench.check").main(given.record)
+    if given.record:
+        parser.error("--record goes with --check")
     if unknown := set(only) - set(SECTIONS):
         parser.error(f"no row {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
     about = machine()

@@ -76,7 +76,7 @@ def rows() -> Iterator[list[str]]:
     """One row: both rates and their ratio."""
     times = run()
     rates = Comparison(1.0 / times.ours, 1.0 / times.peer)
-    yield [f"{np.median(rates.ours):.0f}", f"{np.median(rates.peer):.0f}", *ratio_cells(rates, 0.8, least=True)]
+    yield [f"{np.median(rates.ours):.0f}", f"{np.median(rates.peer):.0f}", *ratio_cells(rates, 0.95, least=True)]
 
 
 def limits() -> str:
