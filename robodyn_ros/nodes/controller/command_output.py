@@ -46,13 +46,11 @@ PARAMETERS = (
 
 
 class CommandOutput(Protocol):
-    """Publishes the commands of ticks.
+    """Publishes the commands of ticks."""
 
-    Attributes:
-        handles: Of publishers, for `ControlPath.use`.
-    """
-
-    handles: Sequence[Any]
+    @property
+    def handles(self) -> Sequence[Any]:
+        """Handles of publishers, for `ControlPath.use`."""
 
     def publish(self, stamp: int, tick: Tick) -> None:
         """Publish the command of a tick.
