@@ -55,7 +55,7 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mapping[str, str] | None = None) -> Path:
-    """Expand a xacro file, and return the file of its URDF, with absolute paths of the meshes that can be found.
+    """Expand a xacro file, and return the file of its URDF, with paths of meshes that nodes can find.
 
     ``$(find NAME)`` and ``package://NAME`` are searched beside the file (see `packages_beside`), in ROS_PACKAGE_PATH,
     and among the ROS packages of a sourced workspace.
@@ -84,7 +84,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
         document = xacro.process_file(str(path), mappings=dict(arguments))
         _check_arguments(path, arguments, [path, *map(Path, xacro.all_includes[before:])])
         for mesh in document.getElementsByTagName("mesh"):
-            _set_absolute(mesh, packages, path.parent)
+            _set_absolute(mesh, packages, path.parent, beside)
         text = document.toprettyxml(indent="  ")
     except InputError:
         raise
@@ -236,10 +236,17 @@ def _check_arguments(path: Path, arguments: Mapping[str, str], files: list[Path]
                              f"{', '.join(sorted(declared)) or 'none'}")
 
 
-def _set_absolute(mesh: Any, packages: Any, folder: Path) -> None:
-    """Replace the package or relative path of a mesh by an absolute path; leave a package that is not found."""
+def _set_absolute(mesh: Any, packages: Any, folder: Path, beside: Mapping[str, str]) -> None:
+    """Replace a relative path of a mesh by an absolute one.
+
+    The path in a package stays, which RViz on another machine can resolve, unless the package can only be found now: in
+    none of the folders that `mesh_folder` and the environment lead to.
+    """
     name = mesh.getAttribute("filename")
     if found := _PACKAGE.match(name):
+        prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+        if found[1] in beside or any(Path(prefix, "share", found[1]).is_dir() for prefix in prefixes if prefix):
+            return
         with contextlib.suppress(packages.PackageNotFoundError):
             mesh.setAttribute("filename", f"file://{packages.get_path(found[1])}{name[found.end():]}")
     elif "://" not in name and not Path(name).is_absolute():
@@ -271,6 +278,15 @@ def kept_urdf(name: str, text: bytes, kind: str = "xacro", source: str = "") -> 
     if source:
         path.with_suffix(_SOURCE).write_text(source, encoding="utf-8")
     return path
+
+
+def mesh_folder(path: Path) -> Path:
+    """Return the folder to which a URDF file's relative names count, and around which packages are searched.
+
+    Args:
+        path: The file; for one that `kept_urdf` made of another file, the other file's folder is returned.
+    """
+    return Path(split_arguments(source_of(path))[0]).parent
 
 
 def source_of(path: Path) -> str:

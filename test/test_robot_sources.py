@@ -17,7 +17,8 @@ from robodyn_ros import DescriptionError, DescriptionWarning, InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.simulation_setup import set_up
 from robodyn_ros.resources import robot_file
-from robodyn_ros.robot_sources import package_robot
+from robodyn_ros.robot_sources import mesh_folder, package_robot
+from robodyn_ros.view.mesh_files import find_mesh
 
 XACRO = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
 LINK = f"""<robot {XACRO}><xacro:macro name="body" params="name mass">
@@ -63,12 +64,16 @@ def test_a_xacro_file_is_expanded_with_its_arguments(arm):
     assert set_up(f"{arm} long:=true").robot_file == robot_file(f"{arm} long:=true")
 
 
-def test_the_same_text_has_the_same_file_and_meshes_have_absolute_paths(arm):
+def test_the_same_text_has_the_same_file_and_meshes_keep_their_packages(arm):
     file = robot_file(arm)
     assert file == robot_file(f"{arm} long:=false") != robot_file(f"{arm} long:=true")
     assert file.name.startswith("my arm-") and len(list(file.parent.glob("*.urdf"))) == 2
     text = file.read_text()
-    assert f'"file://{arm.parents[1]}/meshes/body.stl"' in text
+    mesh, name = arm.parents[1] / "meshes" / "body.stl", "package://my_arm/meshes/body.stl"
+    assert f'"{name}"' in text  # RViz on another machine can resolve it, and here it is found by the file's own folder
+    mesh.parent.mkdir(exist_ok=True)
+    mesh.touch()
+    assert find_mesh(name, mesh_folder(file)) == mesh and mesh_folder(arm) == arm.parent
     assert '"package://elsewhere/body.stl"' in text  # not found, and needed by views alone
 
 

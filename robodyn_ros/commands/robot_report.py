@@ -29,6 +29,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import DescriptionError
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot_sources import mesh_folder
 
 _MOST_TIPS = 12
 
@@ -55,7 +56,7 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
              f"base link {model.base_link}, tip link {model.tip_link}", *other_tips(model), "",
              *tree(document), *estimated(document), "", *joint_table(model, gravity), *coupled_motors(model), "",
              *dh_table(model)]
-    boxes = link_boxes(model, document, file.parent)
+    boxes = link_boxes(model, document, mesh_folder(file))
     return lines, find_doubts(document, messages, model, boxes, gravity, reach(model))
 
 

@@ -34,6 +34,7 @@ from robodyn_ros.description.model import NO_INERTIA, Array, Inertia
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import DescriptionWarning, InputError, list_names, suggest
+from robodyn_ros.robot_sources import mesh_folder
 from robodyn_ros.view.mesh_files import MeshReader, find_mesh
 
 DENSITIES = (50.0, 20_000.0)
@@ -125,10 +126,10 @@ def complete_urdf(path: Path, rule: CompletionRule, *, absolute_meshes: bool = F
     """
     document, report = read_document(path)
     with contextlib.closing(MeshReader()) as reader:
-        completion = _Completion(document, report, rule, path.parent, reader)
+        completion = _Completion(document, report, rule, mesh_folder(path), reader)
         completion.run()
     if absolute_meshes:
-        set_absolute_meshes(document.root, path.parent)
+        set_absolute_meshes(document.root, mesh_folder(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DescriptionWarning)
         model = load_urdf_text(document_text(document.root))
@@ -328,8 +329,8 @@ def rigid_bodies(document: Document) -> dict[str, str]:
 
 
 def set_absolute_meshes(root: etree._Element, folder: Path) -> None:
-    """Replace the paths of meshes that are found by absolute ones."""
-    for mesh in root.iter("mesh"):
+    """Replace the relative paths of meshes that are found by absolute ones; those in packages stay."""
+    for mesh in root.xpath(".//mesh[not(starts-with(@filename, 'package://'))]"):
         with contextlib.suppress(OSError, ValueError):  # those that are not found stay
             mesh.set("filename", f"file://{find_mesh(mesh.get('filename', ''), folder).resolve()}")
 

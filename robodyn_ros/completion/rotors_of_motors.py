@@ -18,6 +18,7 @@ from robodyn_ros.completion.completed_urdf import document_text, set_absolute_me
 from robodyn_ros.description.document import read_document
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import DescriptionWarning
+from robodyn_ros.robot_sources import mesh_folder
 
 
 def urdf_with_rotors(path: Path, settings: HardwareSettings) -> tuple[str, tuple[str, ...]]:
@@ -48,5 +49,5 @@ def urdf_with_rotors(path: Path, settings: HardwareSettings) -> tuple[str, tuple
             set_armature(document.joints[joint], rotors[joint])
             unit = "kg" if document.joints[joint].get("type") == "prismatic" else "kg m^2"
             lines.append(f"joint {joint} moves the rotor of its motor, {rotors[joint]:.4g} {unit}")
-    set_absolute_meshes(document.root, path.parent)
+    set_absolute_meshes(document.root, mesh_folder(path))
     return document_text(document.root), tuple(lines)

@@ -29,6 +29,7 @@ from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.view.graph_view import GraphView
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot_sources import mesh_folder
 from robodyn_ros.view.server import address, start_server, stop_server
 
 PARAMETERS = (
@@ -60,7 +61,7 @@ class ViewNode(RobodynNode):
         self.parameters.declare(PARAMETERS)
         self._server = start_server(self.parameters["host"], self.parameters["port"], "robodyn",
                                     lambda kind, text: self.diagnostics.problem(f"refused {kind}", text))
-        self._folder = Path(self.parameters["robot_file"]).parent if self.parameters["robot_file"] else None
+        self._folder = mesh_folder(Path(self.parameters["robot_file"])) if self.parameters["robot_file"] else None
         self._description = ""
         self._view: GraphView | None = None
         subscription = self.listen(String, topic_names.ROBOT_DESCRIPTION, self._on_description, LATCHED_QOS)
