@@ -217,7 +217,7 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
         Transition of (q - q_0, v), shape (S, 2n, 2n), and response to efforts, shape (S, 2n, n).
     """
     batch = robot.dynamics().batch
-    inverse = np.asarray(np.linalg.inv(batch.mass_matrix(q)), dtype=np.float64)
+    inverse: Array = np.linalg.inv(batch.mass_matrix(q))
     return _sampled(inverse, differences(batch.gravity, q), robot.model.damping, period)
 
 
