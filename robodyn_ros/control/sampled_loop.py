@@ -27,7 +27,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.parameters import Parameters
@@ -128,7 +127,7 @@ def _growth(transition: Array, response: Array, gain: Array, delay: int) -> floa
     return float(np.log(_magnitudes(np.linalg.eigvals(_closed_loop(transition, response, gain, delay)), True).max()))
 
 
-def _magnitudes(z: NDArray[Any], oscillating: Any) -> Array:
+def _magnitudes(z: Array, oscillating: Any) -> Array:
     """Magnitudes of eigenvalues, next to 0 for positive real numbers where oscillations alone count."""
     return np.where(oscillating & (np.abs(z.imag) <= 1e-9) & (z.real >= 0.0), 1e-300, np.abs(z))
 
@@ -217,8 +216,7 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
         Transition of (q - q_0, v), shape (S, 2n, 2n), and response to efforts, shape (S, 2n, n).
     """
     batch = robot.dynamics().batch
-    inverse: Array = np.linalg.inv(batch.mass_matrix(q))
-    return _sampled(inverse, differences(batch.gravity, q), robot.model.damping, period)
+    return _sampled(np.linalg.inv(batch.mass_matrix(q)), differences(batch.gravity, q), robot.model.damping, period)
 
 
 def _sampled(inverse: Array, slope: Array, damping: Array, period: float) -> tuple[Array, Array]:

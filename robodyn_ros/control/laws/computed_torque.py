@@ -25,8 +25,8 @@ from robodyn_ros.robot import Robot
 
 @lru_cache(maxsize=8)
 def _gains(robot: Robot) -> tuple[Array, Array]:
-    p, d = (np.full(robot.n, slowed(value, order, 40.0)(robot)) for value, order in ((400.0, 2), (40.0, 1)))
-    return held(robot, p, d, by_mass=True)
+    wanted = (np.full(robot.n, slowed(value, order, 40.0)(robot)) for value, order in ((400.0, 2), (40.0, 1)))
+    return held(robot, *wanted, by_mass=True)
 
 
 def stiffness(robot: Robot) -> Array:
