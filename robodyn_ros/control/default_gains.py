@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.sampled_loop import Postures, differences, holding_gains, most_damping
+from robodyn_ros.control.sampled_loop import most_damping
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import LoopTiming
@@ -40,17 +40,11 @@ TASK_FREQUENCY = 150.0
 MARGIN = 0.4
 """Share of the stable damping that default gains use."""
 
-LOAD_SHARE = 0.5
-"""Payload with which gains hold, too: a share of what the efforts hold in all configurations, or of the arm's mass."""
-
-GRAVITY_MARGIN = 1.2
-"""Factor on gravity in the check of gains, for configurations that it does not look at."""
-
 _STIFFNESS_SHARE = 0.3  # of the stable ratio K / D, 1 / (delay + 1/2) per period, with one more period of delay
 _IMMOBILE = 1e-12
 """Acceleration of a tip link per force, that of 1e12 kg, below which it is rounding [1/kg or 1/(kg m^2)]."""
 
-_SAMPLES, _CHECKED = 64, 32
+_SAMPLES = 64
 
 
 def damping_rate(timing: LoopTiming) -> Any:
@@ -120,7 +114,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     Wanted is `NATURAL_FREQUENCY` at the largest inertia of a joint, M_ii with the other joints held, or as much
     stiffness as `SATURATION_ERROR` allows, damped critically. The smallest inertia of a joint, 1 / (M^-1)_ii with the
     other joints free, limits its damping to `damping_rate`, and its stiffness by `LEAST_DAMPING_RATIO`. The fastest
-    motion of the coupled joints slows all joints down alike, to the same rate. The stiffness is then limited by
+    motion of the coupled joints slows all joints down alike, to the same rate. Last, the stiffness is limited by
     `stiffness_rate`. Both inertias are extremes over random configurations within the limits.
 
     Returns:
@@ -138,55 +132,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     coupled = np.linalg.eigvals(inverses * damping).real.max()  # of M^-1 D [1/s]
     share = min(1.0, fastest / coupled) if coupled > 0 else 1.0
     damping *= share
-    return held(robot, np.minimum(share**2 * stiffness, stiffness_rate(robot.timing) * damping), damping)
-
-
-def held(robot: Robot, p: Array, d: Array, by_mass: bool = False) -> tuple[Array, Array]:
-    """Gains that hold the robot in the loop of its timing, with late compensation of gravity and with a payload.
-
-    Compensation that comes late drives a motion, against which the damping of its joints may be too small.
-
-    Args:
-        robot: The robot.
-        p: Gains of the positions, shape (n,).
-        d: Gains of the velocities, shape (n,).
-        by_mass: Whether the law multiplies with M and compensates viscous friction; otherwise the gains are those of
-            joints.
-
-    Returns:
-        Both gains, changed as little as makes all motions decay in sampled configurations, or grow least.
-    """
-    postures, masses = _postures(robot)
-    if by_mass:
-        late = np.broadcast_to(np.diag(-robot.model.damping), masses.shape)
-        postures = postures._replace(compensated=np.concatenate(
-            [postures.compensated[:, :, : robot.n], late], axis=2))
-    through = masses if by_mass else np.broadcast_to(np.eye(robot.n), masses.shape)
-    p, d = holding_gains(robot.timing, postures, through, p, d)
-    return read_only(p), read_only(d)
-
-
-@lru_cache(maxsize=8)
-def _postures(robot: Robot) -> tuple[Postures, Array]:
-    """Sampled configurations without and with a payload, and the law's mass matrices in them."""
-    q, batch, gravity = sampled_positions(robot)[:_CHECKED], robot.dynamics().batch, robot.model.gravity
-    masses = sampled_mass_matrices(robot)[:_CHECKED]
-    slope = GRAVITY_MARGIN * differences(batch.gravity, q)
-
-    def lever(q: Array) -> Array:  # gravity efforts of a point mass at the tip, per mass
-        return -np.einsum("sij,i->sj", batch.jacobian(q)[:, :3], gravity)
-
-    room = np.maximum(robot.model.effort_limit - np.abs(batch.gravity(q)), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        borne = np.nanmin(np.where(np.abs(lever(q)) > _IMMOBILE, room / np.abs(lever(q)), np.inf))
-    load = LOAD_SHARE * min(float(borne), sum(joint.inertia.mass for joint in robot.model.joints))
-    translations = batch.jacobian(q)[:, :3]
-    loaded = masses + load * np.swapaxes(translations, 1, 2) @ translations
-    heavier = slope + load * differences(lever, q)
-    compensated = np.concatenate([-slope, np.zeros_like(slope)], axis=2)
-    return Postures(np.linalg.inv(np.concatenate([masses, loaded])), np.concatenate([slope, heavier]),
-                    robot.model.damping, np.concatenate([compensated] * 2),
-                    np.repeat((False, True), len(q))), np.concatenate([masses] * 2)
+    return read_only(np.minimum(share**2 * stiffness, stiffness_rate(robot.timing) * damping)), read_only(damping)
 
 
 def stiffness(robot: Robot) -> Array:

@@ -24,7 +24,7 @@ positive m, k and d. A robot is stable if T lambda_max(M^-1 D) and the greatest 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -47,13 +47,6 @@ FACTORS = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 
 LOOKED_AT = 16
 """Number of configurations in which programs look at a law."""
 
-SEARCHED_DELAY = 4
-"""Greatest delay for which gains are searched for: the search takes the third power of it [control periods]."""
-
-_SEARCH_STEPS = 20
-_LARGEST_STEP = 0.5  # of a logarithm of a gain, in one step of the search
-_DECAY = 1e-3  # to which a step brings the fastest growing motion [log |z| per period]
-_ROUNDING = 1e-7  # of log |z|, for motions that neither grow nor decay
 _STEP = 1e-5  # of positions and velocities in finite differences [rad, m, rad/s or m/s]
 
 
@@ -124,22 +117,8 @@ def _growth(transition: Array, response: Array, gain: Array, delay: int) -> floa
     Returns:
         The greatest log |z| over eigenvalues z that are no positive real numbers.
     """
-    return float(np.log(_magnitudes(np.linalg.eigvals(_closed_loop(transition, response, gain, delay)), True).max()))
-
-
-def _magnitudes(z: Array, oscillating: Any) -> Array:
-    """Magnitudes of eigenvalues, next to 0 for positive real numbers where oscillations alone count."""
-    return np.where(oscillating & (np.abs(z.imag) <= 1e-9) & (z.real >= 0.0), 1e-300, np.abs(z))
-
-
-def _closed_loop(transition: Array, response: Array, gain: Array, delay: int) -> Array:
-    """Matrix of one period of the state and the efforts on their way, the last first; arguments as for `_growth`.
-
-    Returns:
-        Shape (S, (2 + delay) n, (2 + delay) n).
-    """
     samples, n, m = len(gain), gain.shape[1], transition.shape[1]
-    loop = np.zeros((samples, m + delay * n, m + delay * n))
+    loop = np.zeros((samples, m + delay * n, m + delay * n))  # the state, and the efforts on their way, the last first
     loop[:, :m, :m] = transition
     if delay:
         loop[:, :m, -n:] = response
@@ -147,66 +126,9 @@ def _closed_loop(transition: Array, response: Array, gain: Array, delay: int) ->
         loop[:, m + n :, m : -n] = np.eye((delay - 1) * n)
     else:
         loop[:, :m, :m] -= response @ gain
-    return loop
-
-
-class Postures(NamedTuple):
-    """A robot at rest in configurations, and what a law does there whatever its gains are.
-
-    Attributes:
-        inverse: Inverse mass matrices of the robot, shape (S, n, n).
-        slope: Derivatives of its gravity efforts by the positions, shape (S, n, n).
-        damping: Its viscous friction, shape (n,).
-        compensated: Part of the law's feedback that its gains do not change, -d tau / d(q, v), shape (S, n, 2n).
-        loaded: Whether the robot carries a payload that the law does not know, shape (S,); it may sag or fall under it.
-    """
-
-    inverse: Array
-    slope: Array
-    damping: Array
-    compensated: Array
-    loaded: Array
-
-
-def holding_gains(timing: LoopTiming, postures: Postures, through: Array, p: Array, d: Array) -> tuple[Array, Array]:
-    """Search for gains of tau = through (-p q - d v) - compensated (q, v) under which no motion grows in any posture.
-
-    From the given gains, each step changes all logarithms of gains as little as lets the fastest growing motion decay,
-    to first order: dz/dg = -(left eigenvector, part of the efforts) (through) (right eigenvector, part of the state).
-
-    Args:
-        timing: Of the loop.
-        postures: The robot.
-        through: Shape (S, n, n).
-        p: Gains of the positions to begin with, shape (n,).
-        d: Gains of the velocities, shape (n,).
-
-    Returns:
-        Both gains: those that were given if they hold, or if the delay is above `SEARCHED_DELAY`. If none are found
-        that hold, those under which motions grow least.
-    """
-    n, steps = len(p), _SEARCH_STEPS if timing.delay <= SEARCHED_DELAY else 0
-    best, least = (p, d), np.inf
-    transition, response = _sampled(postures.inverse, postures.slope, postures.damping, timing.period)
-    for _ in range(steps):
-        gain = postures.compensated + np.concatenate([through * p, through * d], axis=2)
-        loop = _closed_loop(transition, response, gain, timing.delay)
-        growth = np.log(_magnitudes(np.linalg.eigvals(loop), postures.loaded[:, None]).max(axis=1))
-        if growth.max() < least:
-            best, least = (p, d), float(growth.max())
-        if least < _ROUNDING:
-            break
-        worst = int(growth.argmax())
-        z, right = np.linalg.eig(loop[worst])
-        fastest = int(_magnitudes(z, postures.loaded[worst]).argmax())
-        left = np.linalg.lstsq(right.T, np.eye(len(z))[fastest], rcond=None)[0]  # a row of the inverse
-        on_efforts = left[2 * n : 3 * n] if timing.delay else left[: 2 * n] @ response[worst]
-        slopes = -np.concatenate([p, d]) * np.tile(on_efforts @ through[worst], 2) * right[: 2 * n, fastest]
-        slopes = np.real(slopes / z[fastest])  # of log |z| by the logarithms of the gains
-        step = -slopes * (growth[worst] + _DECAY) / max(float(slopes @ slopes), 1e-300)
-        factors = np.exp(step * min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300)))
-        p, d = p * factors[:n], d * factors[n:]
-    return best
+    z = np.linalg.eigvals(loop).ravel()
+    z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)]
+    return float(np.log(np.abs(z).max(initial=1e-300)))
 
 
 def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]:
@@ -215,17 +137,13 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
     Returns:
         Transition of (q - q_0, v), shape (S, 2n, 2n), and response to efforts, shape (S, 2n, n).
     """
-    batch = robot.dynamics().batch
-    return _sampled(np.linalg.inv(batch.mass_matrix(q)), differences(batch.gravity, q), robot.model.damping, period)
-
-
-def _sampled(inverse: Array, slope: Array, damping: Array, period: float) -> tuple[Array, Array]:
-    """As `_sampled_robot`, of the arrays of `Postures`."""
-    samples, n, _ = inverse.shape
+    n, samples = robot.n, len(q)
+    inverse = np.linalg.inv(robot.dynamics().batch.mass_matrix(q))
+    slope = _differences(robot.dynamics().batch.gravity, q)
     continuous = np.zeros((samples, 3 * n, 3 * n))
     continuous[:, :n, n : 2 * n] = np.eye(n)
     continuous[:, n : 2 * n, :n] = -inverse @ slope
-    continuous[:, n : 2 * n, n : 2 * n] = -inverse * damping
+    continuous[:, n : 2 * n, n : 2 * n] = -inverse * robot.model.damping
     continuous[:, n : 2 * n, 2 * n :] = inverse
     sampled = matrix_exponential(period * continuous)
     return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
@@ -245,7 +163,7 @@ def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q:
     return np.stack(columns, axis=1)
 
 
-def differences(function: Callable[[Array], Array], q: Array) -> Array:
+def _differences(function: Callable[[Array], Array], q: Array) -> Array:
     """Derivatives of a batch function by its argument, shape (S, n, n)."""
     steps = np.eye(q.shape[1]) * _STEP
     return np.stack([(function(q + step) - function(q - step)) / (2.0 * _STEP) for step in steps], axis=2)

@@ -8,18 +8,14 @@
 
 """Gains from a robot's inertias."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from random_robots import urdf_robots
-from scipy.linalg import expm
 from shipped import QUICK, few
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.compare import perform
-from robodyn_ros.control.controller import JointReference, State
 from robodyn_ros.control.default_gains import (
     NATURAL_FREQUENCY,
     SATURATION_ERROR,
@@ -37,7 +33,6 @@ from robodyn_ros.control.sampled_loop import stable_factor
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.excursion import excursion
-from robodyn_ros.simulation.model_perturbations import with_payload
 from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
 from robodyn_ros.timing import LoopTiming
 
@@ -113,67 +108,6 @@ def test_all_poles_of_laws_that_compute_accelerations_slow_down_alike(law, own):
     for name, (value, order) in own.items():
         np.testing.assert_allclose(getattr(fast, name), value)
         np.testing.assert_allclose(getattr(slow, name), value * (20.0 / own["d"][0]) ** order, err_msg=name)
-
-
-HELD = {"arm6": [(0.01, 3), (0.02, 1), (0.02, 2)], "arm7": [(0.005, 3), (0.01, 2), (0.02, 1)]}
-"""Timings at which late compensation of gravity lets motions grow under the gains of some law, without a search."""
-
-
-@pytest.mark.parametrize("name", HELD)
-def test_they_hold_the_whole_arm_under_late_compensation_of_gravity(name):
-    """In configurations that were not looked at, empty and with a payload of half of what the efforts hold there."""
-    robot = Robot.from_urdf(robot_file(name))
-    low, high = np.maximum(robot.model.position_lower, -np.pi), np.minimum(robot.model.position_upper, np.pi)
-    q, loaded = np.random.default_rng(11).uniform(low, high, (8, robot.n)), with_half_load(robot)
-    for law, timing in itertools.product(("pd_gravity", "joint_impedance", "computed_torque"), HELD[name]):
-        controller = make_controller(law, robot.with_timing(*timing))
-        assert radius(robot, controller, *timing, q) < 1.0 + 1e-6, (law, timing)
-        assert radius(loaded, controller, *timing, q, falls=True) < 1.0 + 1e-6, (law, timing)
-
-
-def with_half_load(robot):
-    """The robot with half of what its efforts hold at the tip in sampled configurations, at most half of its mass."""
-    full, q = Robot(with_payload(robot.model, 1.0)), sampled_positions(robot)[:32]
-    gravity = robot.dynamics().batch.gravity(q)
-    lever = np.abs(full.dynamics().batch.gravity(q) - gravity)
-    borne = ((robot.model.effort_limit - np.abs(gravity))[lever > 1e-9] / lever[lever > 1e-9]).min()
-    mass = min(borne, sum(joint.inertia.mass for joint in robot.model.joints))
-    return Robot(with_payload(robot.model, 0.5 * max(0.0, mass)))
-
-
-def radius(robot, law, period, delay, q, falls=False):
-    """Spectral radius of the sampled loop; with a load that the law does not know, of its oscillations."""
-    greatest, n = 0.0, robot.n
-    answer = law.answering(law.parameters, State(0.0, period, q[0], np.zeros(n)))
-    for each in q:
-        reference = JointReference(each, np.zeros(n), np.zeros(n))
-
-        def effort(x, reference=reference):
-            return answer(State(0.0, period, x[:n], x[n:]), reference)
-
-        def acceleration(x, tau):
-            dynamics = robot.dynamics()
-            return dynamics.forward_dynamics(x[:n], x[n:], tau - robot.model.damping * x[n:])
-
-        rest, hold = np.concatenate([each, np.zeros(n)]), robot.dynamics().gravity(each)
-        steps = 1e-5 * np.eye(2 * n)
-        feedback = np.stack([(effort(rest + s) - effort(rest - s)) / 2e-5 for s in steps], axis=1)
-        state = np.stack([(acceleration(rest + s, hold) - acceleration(rest - s, hold)) / 2e-5 for s in steps], axis=1)
-        pushed = np.stack([(acceleration(rest, hold + s) - acceleration(rest, hold - s)) / 2e-5
-                           for s in 1e-5 * np.eye(n)], axis=1)
-        a = np.block([[np.zeros((n, n)), np.eye(n), np.zeros((n, n))], [state, pushed], [np.zeros((n, 3 * n))]])
-        step = expm(period * a)
-        loop = np.zeros(((2 + delay) * n,) * 2)
-        loop[: 2 * n, : 2 * n] = step[: 2 * n, : 2 * n]
-        if delay:
-            loop[: 2 * n, -n:], loop[2 * n : 3 * n, : 2 * n] = step[: 2 * n, 2 * n :], feedback
-            loop[3 * n :, 2 * n : -n] = np.eye((delay - 1) * n)
-        else:
-            loop += step[: 2 * n, 2 * n :] @ feedback
-        z = np.linalg.eigvals(loop)
-        z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)] if falls else z
-        greatest = max(greatest, np.abs(z).max())
-    return greatest
 
 
 @pytest.mark.parametrize("law", ["pd", "pd_gravity", "pid", "computed_torque"])

@@ -21,14 +21,7 @@ from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.laws.pid import PIDMemory
 from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.sampled_loop import (
-    FACTORS,
-    Postures,
-    differences,
-    holding_gains,
-    most_damping,
-    stable_factor,
-)
+from robodyn_ros.control.sampled_loop import FACTORS, most_damping, stable_factor
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.timing import LoopTiming
@@ -124,44 +117,3 @@ def test_a_long_delay_is_looked_at_with_longer_periods():
     assert stable_factor(law, law.parameters, LoopTiming(0.001, 100), q) > 1.0
     law = PD(robot)
     assert stable_factor(law, law.parameters, LoopTiming(0.001, 100), q) < 1.0
-
-
-@pytest.mark.parametrize("delay", (0, 1, 3))
-def test_gains_that_late_compensation_of_gravity_drives_are_made_to_hold(delay):
-    """A link that stands on its joint, inertia 1: z - 1 = ... of the sampled pendulum, with eigenvalues by hand."""
-    rate, period = 4.0, 0.05 / (delay + 1)
-    one = np.ones((1, 1, 1))
-    slope = -rate**2 * one
-    postures = Postures(one, slope, np.zeros(1), np.concatenate([-slope, 0.0 * one], axis=2), np.zeros(1, bool))
-
-    def radius(p, d):
-        """Of the discrete loop: exact solution of a = w^2 q + u over a period, and a line of delayed efforts."""
-        c, s = np.cosh(rate * period), np.sinh(rate * period)
-        step = np.array([[c, s / rate], [rate * s, c]])
-        push = np.array([(c - 1.0) / rate**2, s / rate])
-        feedback = np.array([p + rate**2, d])
-        loop = np.zeros((2 + delay, 2 + delay))
-        loop[:2, :2] = step if delay else step - np.outer(push, feedback)
-        if delay:
-            loop[:2, -1], loop[2, :2] = push, -feedback
-            loop[3:, 2:-1] = np.eye(delay - 1)
-        return np.abs(np.linalg.eigvals(loop)).max()
-
-    weak = 0.2 * rate**2 * (delay + 0.5) * period
-    assert radius(1.0, weak) > 1.0
-    p, d = holding_gains(LoopTiming(period, delay), postures, one, np.ones(1), np.array([weak]))
-    assert radius(p[0], d[0]) < 1.0 and 0.2 < p[0] < 5.0 and d[0] < 20.0 * weak
-    kept = holding_gains(LoopTiming(period, delay), postures, one, p, d)
-    assert kept[0] is p and kept[1] is d, "gains that hold stay"
-
-
-def test_gains_of_loops_that_nothing_holds_let_motions_grow_least():
-    robot = Robot.from_urdf(robot_file("arm6"))
-    q, batch = sampled_positions(robot)[:8], robot.dynamics().batch
-    masses, slope = batch.mass_matrix(q), differences(batch.gravity, q)
-    postures = Postures(np.linalg.inv(masses), slope, robot.model.damping,
-                        np.concatenate([-slope, np.zeros_like(slope)], axis=2), np.zeros(8, bool))
-    p, d = joint_gains(robot.with_timing(0.05, 5))
-    through = np.broadcast_to(np.eye(robot.n), masses.shape)
-    assert all(np.isfinite(gains).all() and (gains > 0.0).all()
-               for gains in holding_gains(LoopTiming(0.05, 3), postures, through, p, d))

@@ -11,32 +11,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-
-import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import held, slowed, viscous_friction
+from robodyn_ros.control.default_gains import slowed, viscous_friction
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.robot import Robot
-
-
-@lru_cache(maxsize=8)
-def _gains(robot: Robot) -> tuple[Array, Array]:
-    wanted = (np.full(robot.n, slowed(value, order, 40.0)(robot)) for value, order in ((400.0, 2), (40.0, 1)))
-    return held(robot, *wanted, by_mass=True)
-
-
-def stiffness(robot: Robot) -> Array:
-    """400, or what the period and the delay allow."""
-    return _gains(robot)[0]
-
-
-def damping(robot: Robot) -> Array:
-    """40, or what the period and the delay allow."""
-    return _gains(robot)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +30,10 @@ class ComputedTorqueParameters(Parameters):
     """
 
     p: Array = per_joint(
-        stiffness, unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p"
+        slowed(400.0, 2, 40.0), unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p"
     )
     d: Array = per_joint(
-        damping, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v"
+        slowed(40.0, 1, 40.0), unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v"
     )
     friction: Array = per_joint(
         viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
@@ -21,19 +20,14 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 
-@lru_cache(maxsize=8)
-def _soft_gains(robot: Robot) -> tuple[Array, Array]:
-    return default_gains.held(robot, 0.25 * default_gains.stiffness(robot), 0.5 * default_gains.damping(robot))
-
-
 def soft_stiffness(robot: Robot) -> Array:
-    """A quarter of the stiffness of `PD`, shape (n,) [N m/rad or N/m]; see `default_gains.held`."""
-    return _soft_gains(robot)[0]
+    """A quarter of the stiffness of `PD`, shape (n,) [N m/rad or N/m]."""
+    return 0.25 * default_gains.stiffness(robot)
 
 
 def soft_damping(robot: Robot) -> Array:
-    """Half of the damping of `PD`, for the same damping ratio, shape (n,) [N m s/rad or N s/m]; see `held`."""
-    return _soft_gains(robot)[1]
+    """Half of the damping of `PD`, for the same damping ratio, shape (n,) [N m s/rad or N s/m]."""
+    return 0.5 * default_gains.damping(robot)
 
 
 @dataclass(frozen=True, eq=False)
