@@ -245,11 +245,11 @@ class Field:
 
     def read(self, word: str, where: str) -> Any:
         """Return the value of a word of a command line; arguments and errors as for `checked`."""
-        value: Any = {"true": True, "false": False}.get(word, word) if self.value_type is bool else word
         if self.numeric:
-            with suppress(InputError):  # of brackets, which are no numbers
-                value = yaml_value(word, where)
-        return self.checked(value, where)
+            return self.checked(_number(word), where)
+        if self.value_type is bool:
+            return self.checked({"true": True, "false": False}.get(word, word), where)
+        return self.checked(self.value_type(word), where)
 
     def _fits_list(self, value: Any) -> bool:
         if not isinstance(value, list) or (self.length is not None and len(value) != self.length):
@@ -330,6 +330,16 @@ def section(kind: type[T], where: str, values: Any) -> T:
 
 
 def _from_yaml(where: str, field: Field, value: Any) -> Any:
+    if field.numeric:
+        value = list(map(_number, value)) if isinstance(value, list) else _number(value)
     if field.value_type is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     return field.checked(value, where)
+
+
+def _number(value: Any) -> Any:
+    """The number of a text, such as 2e-3, which PyYAML reads as a text; other texts and values as they are."""
+    with suppress(InputError):  # of brackets, which are no numbers
+        found = yaml_value(value, "") if isinstance(value, str) else value
+        return found if isinstance(found, int | float) else value
+    return value

@@ -121,7 +121,7 @@ def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win
     with simulate("--robot", "scara", "--ros-args", "-p", "update_rate:=250") as process, RosTest() as ros:
         names = {node: set(ros.call(ListParameters, f"/{node}/list_parameters").result.names) for node in NODES}
         assert set(given) <= set.union(*names.values())
-        process.wait_for_output("4 joints, real_time, 250 Hz")
+        process.wait_for_output("4 joints, lockstep, 250 Hz")
         process.stop(signal.SIGTERM)
 
 

@@ -80,7 +80,6 @@ def test_voltage_needs_motors(tmp_path, monkeypatch, capsys):
         package("pd", "planar_2r", actuators=ideal)
     monkeypatch.chdir(tmp_path)
     for words, message in ((["--function", "gravity", "--to", "ros2_control"], "--to ros2_control has no effect"),
-                           (["--function", "gravity", "--actuators", "hardware_dc_motors"], "without --plant or a law"),
                            (["--plant", "--delay", "2"], "--delay has no effect without a law"),
                            (["--plant", "--period", "0.001"], "--period has no effect without a law"),
                            (["pd", "--to", "ros2_control", "--precision", "float"], "--precision float has no effect"),

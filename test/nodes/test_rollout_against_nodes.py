@@ -67,7 +67,9 @@ def test_joint_states_are_those_of_the_rollout(ros, law, touches, differs, tmp_p
     goals = ros.node.create_publisher(JointTrajectoryMessage, f"{namespace}/controller/joint_trajectory", 1)
     settings = {"robot": "arm6", "time_mode": "lockstep", "lockstep_speed_limit": 1.0,
                 "world": str(file) if touches else ""} | (OTHER_PLANT if differs else {})
-    with (RosProcess("controller", {"robot": "arm6", "controller": law}, namespace) as controller,
+    # The rollout's gains are for no delay; the hardware announces that of its sensors.
+    given = {"robot": "arm6", "controller": law, "state_delay": 0}
+    with (RosProcess("controller", given, namespace) as controller,
           RosProcess("hardware", settings, namespace) as hardware):
         ros.wait_for(lambda: goals.get_subscription_count() and states, "the nodes", 120.0)
         ros.wait_for(lambda: stamp(states[-1]) > PERIOD, "commands that move the time on")

@@ -174,7 +174,7 @@ def test_rollouts_and_varied_quantities():
     assert_array_equal(plant.q, whole.q[100])
     ratios = np.array([found.motors.gear.ratio, 1.1 * found.motors.gear.ratio])
     score = rollout_scores(ROBOT, "computed_torque", {"gear.ratio": ratios}, trajectory, plant=coupled)
-    again = rollout(ROBOT, "computed_torque", trajectory, plant=PlantModel.from_description(
+    again = rollout(ROBOT.with_actuators(found), "computed_torque", trajectory, plant=PlantModel.from_description(
         ROBOT.model, actuators=actuators(matrix=1.1 * MATRIX, motor_friction=0.02, gear_efficiency=0.9)))
     assert_allclose(score.rms_error[1], again.score.rms_error, rtol=1e-6)
 

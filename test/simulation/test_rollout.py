@@ -127,8 +127,8 @@ def test_with_motors_and_limits():
     trajectory = motion(robot, amplitude=0.8)
     result = rollout(robot, "pd", trajectory,
                      plant=PlantModel.from_description(robot.model, actuators=actuators))
-    _, (q, _, effort, _) = tick_by_tick(robot, make_controller("pd", robot), trajectory, len(result.time), 0.002, 0.001,
-                                        actuators=actuators)
+    law = make_controller("pd", robot.with_actuators(actuators))
+    _, (q, _, effort, _) = tick_by_tick(robot, law, trajectory, len(result.time), 0.002, 0.001, actuators=actuators)
     np.testing.assert_allclose(result.q, q, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(result.effort, effort, rtol=1e-9, atol=1e-9)
     assert (np.abs(result.effort) <= 15.0).all()

@@ -96,7 +96,7 @@ def test_a_later_value_counts_whatever_its_type(text, value):
     name = text.partition(":=")[0]
     values = GivenParameters.from_arguments(["--ros-args", "--params-file", SHIPPED, "-p", text]).for_node("/hardware")
     assert values[name] == (value, COMMAND_LINE)
-    assert values["time_mode"] == ("real_time", SHIPPED)
+    assert values["time_mode"] == ("lockstep", SHIPPED)
 
 
 def test_values_of_the_command_line_that_do_not_count_are_known(tmp_path):

@@ -40,6 +40,12 @@ class Topic(nullcontext):
         return (self.waiting.popleft(), {}) if self.waiting else None
 
 
+@pytest.fixture(autouse=True)
+def taken(monkeypatch):
+    """Messages come from `Topic` instead of a middleware."""
+    monkeypatch.setattr(new_starts, "take_serialized", lambda topic, kind: topic.take_message(kind, True))
+
+
 @pytest.fixture
 def topic(monkeypatch):
     topic = Topic()

@@ -555,7 +555,7 @@ def test_a_controller_that_runs_uncompiled_says_so_once(rig):
         assert values["uncompiled"].startswith(f"{name}: Branching.law: ") and "branch" in values["uncompiled"]
         assert "plugins_for_test.py, line" in values["uncompiled"]
         reason = rig.next("the uncompiled one", lambda state: state.controller == name).uncompiled_reason
-        assert values["uncompiled"] == f"{name}: {reason}"
+        assert reason.endswith(values["uncompiled"].removeprefix(f"{name}: "))
         rig.set(controller="computed_torque")
         assert rig.next("the compiled one", lambda state: state.controller == "computed_torque").uncompiled_reason == ""
     lines = [line for line in rig.nodes["controller"].output().splitlines() if f"'{name}' runs uncompiled" in line]

@@ -32,9 +32,8 @@ def file(tmp_path):
 
 
 def test_it_is_put_in_force_by_a_parameter(file):
-    settings = {"policy.file": str(file), "update_rate": 500}  # slower hardware: parameters are declared anew
+    settings = {"policy.file": str(file), "update_rate": 500}  # the hardware is slower
     with RosTest() as ros, Rig(ros, "planar_2r", "/policy", controller=settings) as rig:
-        rig.nodes["controller"].wait_for_output("the loop has a period of 5 ms")
         rig.hold_at("computed_torque", [0.3, -0.9])
         rig.set(controller="policy")
         swapped = rig.next("the policy", lambda state: state.controller == "policy")
