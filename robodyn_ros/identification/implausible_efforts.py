@@ -53,7 +53,8 @@ def impossible(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
         motion: Motion and efforts.
     """
     joints, found = model.effort_model.robot.joint_names, []
-    negative = _negative_friction(model, motion)
+    varies = np.ptp(motion.effort, axis=0) > 0.0  # a constant effort was hardly measured, and is reported as one
+    negative = _negative_friction(model, motion) & varies
     for j in np.flatnonzero(negative.any(axis=0)):
         found.append(f"the friction of joint '{joints[j]}' would be negative by more than {_SIGNIFICANT:g} standard "
                      "deviations")
@@ -61,7 +62,7 @@ def impossible(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
     if work < -_MATERIAL * exchanged:
         found.append(f"the drives would gain {-work:.3g} J from friction, of {exchanged:.3g} J that they exchange")
     least = _residuals(model, motion)
-    for j in np.flatnonzero((model.noise > _WORSE * least)
+    for j in np.flatnonzero(varies & (model.noise > _WORSE * least)
                             & (model.noise > LARGE_RESIDUAL * np.abs(motion.effort).max(axis=0))):
         found.append(f"no positive masses explain the efforts of joint '{joints[j]}': they leave an RMS of "
                      f"{model.noise[j]:.3g}, and parameters of any sign {least[j]:.3g}")

@@ -21,7 +21,7 @@ from robodyn_ros.resources import robot_file
 RATE = 100.0
 TIME = np.arange(800) / RATE
 Q = np.stack([0.5 * np.sin(3.0 * TIME), 0.4 * np.cos(2.0 * TIME)], axis=1)
-TAU = np.stack([20.0 * np.cos(3.0 * TIME), 5.0 * np.sin(2.0 * TIME)], axis=1)
+TAU = np.stack([20.0 * np.cos(3.0 * TIME), -5.0 * np.sin(2.0 * TIME)], axis=1)
 MOTORS = np.array([[50.0, 0.0], [30.0, -40.0]])
 COLUMNS = ["--positions", "q_1", "q_2", "--efforts", "tau_*"]
 
