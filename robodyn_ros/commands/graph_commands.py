@@ -118,7 +118,9 @@ def run_params(options: Namespace) -> int:
     with ros_required():
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
     with _join("params", options) as client:
-        entries = GraphParameters(client, options.node).containing(options.names)
+        parameters = GraphParameters(client, options.node)
+        entries = parameters.containing(options.names)
+    _warn_of_silent(parameters.silent)
     node = ""
     for entry in entries:
         if entry.node != node:
@@ -137,7 +139,9 @@ def run_get(options: Namespace) -> int:
     with ros_required():
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
     with _join("get", options) as client:
-        entries = GraphParameters(client, options.node).entries(options.names)
+        parameters = GraphParameters(client, options.node)
+        entries = parameters.entries(options.names)
+    _warn_of_silent(parameters.silent)
     for entry in entries:
         print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
     return 0
@@ -157,9 +161,19 @@ def run_set(options: Namespace) -> int:
     with ros_required():
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
     with _join("set", options) as client:
-        for entry in GraphParameters(client, options.node).set(values):
-            print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
+        parameters = GraphParameters(client, options.node)
+        entries = parameters.set(values)
+    _warn_of_silent(parameters.silent)
+    for entry in entries:
+        print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
     return 0
+
+
+def _warn_of_silent(nodes: Sequence[str]) -> None:
+    """Print a warning for each node that gave no answer."""
+    for node in nodes:
+        print(f"robodyn: warning: node '{node}' gave no answer (is its computer busy?): its parameters are left out",
+              file=sys.stderr)
 
 
 def run_move(options: Namespace) -> int:

@@ -310,7 +310,7 @@ class GraphClient:
 
         try:
             future: Any = self.wait_for(answered, f"answer of node '{node}'", seconds)
-            self._refuse_namesakes(self.node.resolve_service_name(node))
+            self.refuse_namesakes(self.node.resolve_service_name(node))
             return future.result()
         finally:
             for future in futures:
@@ -329,7 +329,7 @@ class GraphClient:
         if full_name in self._checked:
             return
         self.wait_until_known()
-        self._refuse_namesakes(full_name)
+        self.refuse_namesakes(full_name)
         self._checked.add(full_name)
 
     def meet(self, node: str) -> None:
@@ -384,8 +384,15 @@ class GraphClient:
         named = {bytes(shown.endpoint_gid[:PREFIX_LENGTH]) for shown in publishers if shown.node_name != UNNAMED}
         return 0 < participants_here(self._domain()) <= len(named)
 
-    def _refuse_namesakes(self, full_name: str) -> None:
-        """Raise if the graph shows several nodes of one name."""
+    def refuse_namesakes(self, full_name: str) -> None:
+        """Check that the graph shows at most one node of a name.
+
+        Args:
+            full_name: Full name of the node.
+
+        Raises:
+            RobodynError: There are several.
+        """
         count = sum(f"{namespace.rstrip('/')}/{name}" == full_name
                     for name, namespace in self.node.get_node_names_and_namespaces())
         if count > 1:

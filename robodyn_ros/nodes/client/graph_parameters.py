@@ -63,6 +63,10 @@ class GraphParameters:
         node: Only this node; empty: all nodes of the client's namespace. Namespaces below it are other graphs.
         seconds: Longest wait for each node and answer [s].
 
+    Attributes:
+        nodes: Full names of the nodes.
+        silent: Those of them that gave no answer, such as a recorder on a busy computer; their parameters are missing.
+
     Raises:
         RobodynError: There are no nodes within that time.
     """
@@ -70,7 +74,8 @@ class GraphParameters:
     def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0) -> None:
         self._client, self._seconds = client, seconds
         self._listed: dict[str, list[str]] = {}
-        self._all = not node
+        self._named, self._all = bool(node), not node
+        self.silent: list[str] = []
         self.nodes = [node] if node else self._find_nodes()
 
     def entries(self, names: Sequence[str] = ()) -> list[Entry]:
@@ -82,7 +87,7 @@ class GraphParameters:
 
         Raises:
             InputError: No node has a parameter or group of this name.
-            RobodynError: A node does not answer.
+            RobodynError: The node that was named does not answer, or none does.
         """
         found: list[Entry] = []
         for node in self.nodes:
@@ -108,7 +113,7 @@ class GraphParameters:
 
         Raises:
             InputError: Nothing has this name, and no name and no description contains it.
-            RobodynError: A node does not answer.
+            RobodynError: The node that was named does not answer, or none does.
         """
         every, found = self.entries(), dict[tuple[str, str], Entry]()
         for word in words:
@@ -130,7 +135,7 @@ class GraphParameters:
 
         Raises:
             InputError: A name is unknown or belongs to several nodes, or a value is of another kind.
-            RobodynError: A node refuses, with its reason, or does not answer.
+            RobodynError: A node refuses, with its reason, or does not answer, unless it is one of `silent`.
         """
         values = {name: value for given, value in values.items() for name in self._meant(given)}
         owners = {name: self._owner(name) for name in values}
@@ -174,11 +179,20 @@ class GraphParameters:
 
     def _unknown(self, name: str) -> InputError:
         known = [known for node in self.nodes for known in self._names(node)]
-        return InputError(f"no parameter '{name}' in {', '.join(self.nodes)}: {suggest(name, known)}")
+        answering = ", ".join(node for node in self.nodes if node not in self.silent)
+        silent = f" ({', '.join(self.silent)} gave no answer)" if self.silent else ""
+        return InputError(f"no parameter '{name}' in {answering}{silent}: {suggest(name, known)}")
 
     def _names(self, node: str) -> list[str]:
         if node not in self._listed:
-            self._listed[node] = sorted(self._call(ListParameters, node, "list_parameters").result.names)
+            try:
+                self._listed[node] = sorted(self._call(ListParameters, node, "list_parameters").result.names)
+            except RobodynError:
+                self._client.refuse_namesakes(node)
+                if self._named or len(self.silent) + 1 == len(self.nodes):
+                    raise
+                self.silent.append(node)
+                self._listed[node] = []
         return self._listed[node]
 
     def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
