@@ -356,8 +356,8 @@ def make_law(name: str, robot: Robot) -> Any:
         PluginError: Default gains do not fit the robot.
     """
     found = load_controller(name)
-    springs = {"joint_stiffness": np.full(robot.n, 1e4)} if found.for_elastic_joints else {}
-    return make_controller(name, robot, found.Parameters(**springs) if springs else None)
+    springs = {"joint_stiffness": np.full(robot.n, 1e4), "joint_damping": np.full(robot.n, 1.0)}
+    return make_controller(name, robot, found.Parameters(**springs) if found.for_elastic_joints else None)
 
 
 def rows() -> Iterator[list[str]]:

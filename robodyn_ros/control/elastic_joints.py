@@ -6,30 +6,34 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What laws of elastic joints know of them, and whether a joint under such a law comes to rest when it is sampled."""
+"""What laws of elastic joints know of them, and the check that an arm comes to rest under their gains when sampled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control.default_gains import largest_inertia
+from robodyn_ros.control.default_gains import largest_inertia, sampled_positions
+from robodyn_ros.control.elastic_arm import ElasticArm, MotorFeedback, rounded
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, Unit, per_joint
-from robodyn_ros.control.sampled_loop import matrix_exponential
+from robodyn_ros.control.sampled_loop import LEAST_GROWTH, LOOKED_AT, differences
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import LoopTiming
 
 RIGID = 1e9
 """Stiffness from which on a joint counts as rigid [N m/rad or N/m]."""
 
-_AT_REST = 1.0 + 1e-8  # spectral radius of a joint that comes to rest, up to rounding
+_SHARES = (0.9, 0.75, 0.55, 0.4, 0.25, 0.15, 0.08, 0.04, 0.02, 0.01)
+"""Shares of gains that a message looks at; it goes on between two of them."""
+
+_USUAL_DAMPING = 0.01  # damping ratio of motors on springs of steel
 _ASSUMED_INERTIA = 0.1  # of motors of which nothing is known [kg m^2 or kg]
 
 
@@ -53,6 +57,26 @@ def inertia_of_links(robot: Robot) -> Array:
     """Largest inertia of each link, its motor left out where it is behind a spring; shape (n,) [kg m^2 or kg]."""
     behind = np.ones(robot.n, dtype=bool) if robot.springs is None else robot.springs.is_elastic
     return largest_inertia(robot) - np.where(behind, robot.model.armature, 0.0)
+
+
+class Postures(NamedTuple):
+    """An arm in sampled postures.
+
+    Attributes:
+        inertia: Mass matrices as dynamics have them, with `armature`, shape (S, n, n).
+        gravity: Derivatives of the gravity efforts by the positions, symmetric, shape (S, n, n).
+    """
+
+    inertia: Array
+    gravity: Array
+
+
+@lru_cache(maxsize=8)
+def sampled_postures(robot: Robot) -> Postures:
+    """Return the arm in the postures of `sampled_positions`."""
+    q, batch = sampled_positions(robot), robot.dynamics().batch
+    slopes = differences(batch.gravity, q)
+    return Postures(batch.mass_matrix(q), 0.5 * (slopes + np.swapaxes(slopes, 1, 2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,84 +108,190 @@ class ElasticJoints(Parameters):
                             np.where(self.is_rigid, 0.0, self.motor_inertia),
                             np.where(self.is_rigid, 0.0, self.joint_damping))
 
+    gains: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Names of the gains, in groups that become weaker together where they are too high."""
+
+    def feedback(self, robot: Robot, postures: Postures) -> MotorFeedback:
+        """Return the feedback of the law about postures, affine in the gains.
+
+        Args:
+            robot: The robot.
+            postures: S of them; matrices of the feedback have shape (n, n) or (S, n, n).
+        """
+        raise NotImplementedError
+
+    def least_gains(self, robot: Robot) -> Mapping[str, Array]:
+        """Return lower bounds of gains, shape (n,) each; 0 of those that are left out."""
+        return {}
+
+    def fault(self, robot: Robot) -> str:
+        """Return what the robot does under these gains if it does not come to rest, "" if it does."""
+        growth = self.arm(robot).growth(self.feedback(robot, _looked_at(robot)))
+        if growth <= LEAST_GROWTH:
+            return ""
+        factor = np.exp(robot.timing.period * growth)
+        return (f"it swings on its springs: in some postures by a factor of {factor:.4g} from one control period to "
+                "the next")
+
+    def arm(self, robot: Robot) -> ElasticArm:
+        """Return the arm on these springs in the loop of the robot's timing."""
+        springs = self.springs
+        return _arm(robot, *(tuple(values.tolist()) for values in springs))
+
+    def without_derived(self, robot: Robot) -> Self:
+        """As in `Parameters`; default gains are the nearest to those that the robot suggests with which it rests."""
+        complete = super().without_derived(robot)
+        defaults = tuple(name for group in self.gains for name in group if callable(getattr(self, name)))
+        if not defaults or complete.is_rigid.all():
+            return complete
+        values = tuple(tuple(getattr(complete, name).tolist()) for name in self.declarations())
+        found = _nearest(robot, type(self), defaults, values)  # type: ignore[arg-type]  # classes are hashable
+        return complete if found is None else replace(complete, **found)
+
     def for_robot(self, robot: Robot) -> Self:
         """As in `Parameters`.
 
         Raises:
-            InputError: As there, or all joints are rigid.
+            InputError: As there, all joints are rigid, or the arm does not come to rest; the message has gains with
+                which it does.
         """
         complete = super().for_robot(robot)
         if complete.is_rigid.all():
             raise InputError(f"joint_stiffness: expected elastic joints, received '{robot.name}', all of whose joints "
                              "are rigid as far as is known; give the file that has their springs (--actuators, or the "
                              "parameter actuators of the node controller), or joint_stiffness")
+        complete.check_springs(robot)
+        fault = complete.fault(robot)
+        if fault:
+            raise InputError(complete.advice(robot, fault))
         return complete
 
+    def check_springs(self, robot: Robot) -> None:
+        """Check what gains cannot change.
 
-class MotorFeedback(NamedTuple):
-    """Efforts of the motors for positions and velocities of motors and links; each matrix has shape (n, n).
+        Raises:
+            InputError: No gains of the law hold the arm on these springs, or the parameters contradict each other.
+        """
 
-    Attributes:
-        motor_q: For the positions of the motors [N m/rad or N/m].
-        link_q: For those of the links.
-        motor_v: For the velocities of the motors [N m s/rad or N s/m].
-        link_v: For those of the links.
-    """
+    def advice(self, robot: Robot, fault: str) -> str:
+        """Return a message with gains with which the arm comes to rest.
 
-    motor_q: Array
-    link_q: Array
-    motor_v: Array
-    link_v: Array
+        Args:
+            robot: The robot.
+            fault: Of these gains.
+        """
+        for group in self.gains:
+            found = self.weaker(robot, group)
+            if found is not None:
+                most = " and ".join(f"a {name} below {values_text(getattr(found, name))}" for name in group)
+                return (f"{' and '.join(group)}: expected {most}, with which '{robot.name}' comes to rest with "
+                        f"{robot.timing}; received {self.text(group)}, with which {fault}")
+        names = [name for group in self.gains for name in group]
+        goal = f"gains with which '{robot.name}' comes to rest with {robot.timing}"
+        end = f"; received {self.text(names)}, with which {fault}"
+        found = self.nearest(robot, names)
+        if found is not None:
+            return f"{' and '.join(names)}: expected {goal}, such as {found.text(names)}{end}"
+        usual = 2.0 * _USUAL_DAMPING * np.sqrt(self.joint_stiffness * self.motor_inertia)
+        damped = replace(self, joint_damping=rounded(np.where(self.is_rigid, self.joint_damping,
+                                                              np.maximum(self.joint_damping, usual))))
+        found = damped.nearest(robot, names)
+        if found is not None:
+            return (f"joint_damping: expected springs with damping, as real ones have it, such as "
+                    f"{found.text(['joint_damping', *names])}; without, there are no {goal}; received "
+                    f"{self.text(['joint_damping'])}")
+        for share in (0.5, 0.25, 0.125):
+            faster = robot.with_timing(share * robot.timing.period, robot.timing.delay)
+            found = self.nearest(faster, names)
+            if found is not None:
+                return (f"{' and '.join(names)}: expected a period of at most {faster.timing.period:g} s, with "
+                        f"{found.text(names)}: there are no {goal}{end}")
+        return f"{' and '.join(names)}: found no {goal}; shorten the period and the delay, or use stiffer springs{end}"
+
+    def weaker(self, robot: Robot, group: Sequence[str]) -> ElasticJoints | None:
+        """Return the greatest share of a group of gains with which the arm comes to rest; None: no share does it."""
+        least = {name: own.range.minimum for name, own in self.declarations().items()}
+
+        def shared(share: float) -> ElasticJoints:
+            return replace(self, **{name: np.maximum(rounded(share * getattr(self, name)), least[name])
+                                    for name in group})
+
+        def rests(share: float) -> bool:
+            return not shared(share).fault(robot)
+
+        low = next((share for share in _SHARES if rests(share)), 0.0)
+        if not low:
+            return None
+        high = ((1.0, *_SHARES))[_SHARES.index(low)]
+        for _ in range(8):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if rests(middle) else (low, middle)
+        return shared(low)
+
+    def nearest(self, robot: Robot, names: Sequence[str]) -> ElasticJoints | None:
+        """Return the nearest gains with which the arm comes to rest, see `ElasticArm.holding_gains`.
+
+        The search begins with these gains, then with those that the robot suggests, then with the share of the latter
+        with which motions grow least.
+
+        Args:
+            robot: The robot.
+            names: Of the gains that may change.
+        """
+        n, postures, least = robot.n, _looked_at(robot), self.least_gains(robot)
+        suggested = super(ElasticJoints, type(self)()).without_derived(robot)
+
+        def changed(gains: Array) -> ElasticJoints:
+            return replace(self, **dict(zip(names, gains.reshape(-1, n), strict=True)))
+
+        arm, lowest = self.arm(robot), np.concatenate([least.get(name, np.zeros(n)) for name in names])
+        own, others = (np.concatenate([getattr(one, name) for name in names]) for one in (self, suggested))
+
+        def law(gains: Array) -> MotorFeedback:
+            return changed(gains).feedback(robot, postures)
+
+        found = arm.holding_gains(law, own, lowest)
+        if found is None:
+            found = arm.holding_gains(law, others, lowest)
+        if found is None:
+            shares = [np.maximum(share * others, lowest) for share in _SHARES]
+            found = arm.holding_gains(law, min(shares, key=lambda gains: arm.growth(law(gains))), lowest)
+        return None if found is None else changed(found)
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return parameters as text for messages."""
+        return " and ".join(f"{name}: {values_text(getattr(self, name))}" for name in names)
 
 
-def comes_to_rest(timing: LoopTiming, links: Array, joints: JointSprings, feedback: MotorFeedback) -> bool:
-    """Whether elastic joints come to rest under feedback; arguments as `sampled_radius`."""
-    return sampled_radius(timing, links, joints, feedback) <= _AT_REST
+def values_text(values: Array) -> str:
+    """Return values of joints as text, one number if they are all the same."""
+    texts = [f"{value:.4g}" for value in values]
+    return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
 
 
-def sampled_radius(timing: LoopTiming, links: Array, joints: JointSprings, feedback: MotorFeedback) -> float:
-    """Return the spectral radius of elastic joints under feedback, from one control period to the next.
+def _looked_at(robot: Robot) -> Postures:
+    return Postures(*(matrices[:LOOKED_AT] for matrices in sampled_postures(robot)))
 
-        M q'' = T,    B theta'' = u - T,    T = K (theta - q) + D (theta' - q')    [Spong], without gravity
 
-    with u held over a period. Motor and link of a rigid joint are one.
+@lru_cache(maxsize=8)
+def _arm(robot: Robot, stiffness: tuple[float, ...], motor_inertia: tuple[float, ...], damping: tuple[float, ...]
+         ) -> ElasticArm:
+    springs, (inertia, gravity) = JointSprings(*map(np.array, (stiffness, motor_inertia, damping))), _looked_at(robot)
+    links = inertia - np.diag(np.where(springs.is_elastic, robot.model.armature, 0.0))
+    return ElasticArm.from_matrices(robot.timing.period, robot.timing.delay, springs, links, gravity)
+
+
+@lru_cache(maxsize=8)
+def _nearest(robot: Robot, kind: type[ElasticJoints], names: tuple[str, ...], values: tuple[tuple[float, ...], ...]
+             ) -> Mapping[str, Array] | None:
+    """Return gains with which an arm comes to rest, nearest to those of `values`, if these need a change.
 
     Args:
-        timing: Of the loop.
-        links: M, mass matrix of the links, shape (n, n).
-        joints: K, which is infinite for a rigid joint, B and D.
-        feedback: Of the law.
+        robot: The robot.
+        kind: Class of the parameters.
+        names: Of the gains that may change.
+        values: Of all parameters.
     """
-    n, elastic = len(links), np.flatnonzero(joints.is_elastic)
-    size = n + len(elastic)  # positions of the links, then those of the motors of elastic joints
-    bends, of_motors, of_links = np.zeros((len(elastic), size)), np.eye(n, size), np.eye(n, size)
-    bends[:, n:], bends[np.arange(len(elastic)), elastic] = np.eye(len(elastic)), -1.0
-    of_motors[elastic] += bends
-    inertia = np.zeros((size, size))
-    inertia[:n, :n], inertia[n:, n:] = links, np.diag(joints.motor_inertia[elastic])
-    motion = np.zeros((2 * size + n, 2 * size + n))  # of positions, velocities and u
-    motion[:size, size:2 * size] = np.eye(size)
-    for columns, values in ((slice(0, size), joints.stiffness), (slice(size, 2 * size), joints.damping)):
-        motion[size:2 * size, columns] -= np.linalg.solve(inertia, bends.T @ (values[elastic, None] * bends))
-    motion[size:2 * size, 2 * size:] = np.linalg.solve(inertia, of_motors.T)
-    sampled = matrix_exponential((timing.period * motion)[None])[0]
-    gain = np.hstack([feedback.motor_q @ of_motors + feedback.link_q @ of_links,
-                      feedback.motor_v @ of_motors + feedback.link_v @ of_links])
-    states, response = 2 * size, sampled[:2 * size, 2 * size:]
-    loop = np.zeros((states + timing.delay * n, states + timing.delay * n))  # with efforts on their way, the last first
-    loop[:states, :states] = sampled[:states, :states]
-    if timing.delay:
-        loop[:states, -n:], loop[states:states + n, :states] = response, gain
-        loop[states + n:, states:-n] = np.eye((timing.delay - 1) * n)
-    else:
-        loop += response @ gain
-    return float(np.abs(np.linalg.eigvals(loop)).max())
-
-
-def greatest_share(stable: Callable[[float], bool]) -> float:
-    """Return the greatest share, from 0 to 1, of gains or the like at which `stable` holds."""
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
+    given = kind(**dict(zip(kind.declarations(), map(np.array, values), strict=True)))
+    found = given.nearest(robot, names) if given.fault(robot) else None
+    return None if found is None else {name: getattr(found, name) for name in names}

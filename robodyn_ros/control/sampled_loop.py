@@ -139,7 +139,7 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
     """
     n, samples = robot.n, len(q)
     inverse = np.linalg.inv(robot.dynamics().batch.mass_matrix(q))
-    slope = _differences(robot.dynamics().batch.gravity, q)
+    slope = differences(robot.dynamics().batch.gravity, q)
     continuous = np.zeros((samples, 3 * n, 3 * n))
     continuous[:, :n, n : 2 * n] = np.eye(n)
     continuous[:, n : 2 * n, :n] = -inverse @ slope
@@ -163,7 +163,7 @@ def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q:
     return np.stack(columns, axis=1)
 
 
-def _differences(function: Callable[[Array], Array], q: Array) -> Array:
+def differences(function: Callable[[Array], Array], q: Array) -> Array:
     """Derivatives of a batch function by its argument, shape (S, n, n)."""
     steps = np.eye(q.shape[1]) * _STEP
     return np.stack([(function(q + step) - function(q - step)) / (2.0 * _STEP) for step in steps], axis=2)

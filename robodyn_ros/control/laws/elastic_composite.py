@@ -11,26 +11,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import MARGIN, sampled_positions, slowed, viscous_friction
+from robodyn_ros.control.default_gains import MARGIN, slowed, viscous_friction
+from robodyn_ros.control.elastic_arm import MotorFeedback
 from robodyn_ros.control.elastic_joints import (
     ElasticJoints,
-    MotorFeedback,
-    comes_to_rest,
+    Postures,
     described_inertia,
-    greatest_share,
     inertia_of_links,
     spring_stiffness,
 )
 from robodyn_ros.control.parameters import DAMPING, derived, per_joint
-from robodyn_ros.control.sampled_loop import LOOKED_AT, most_damping
+from robodyn_ros.control.sampled_loop import most_damping
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
 _DAMPING_RATIO = 0.5  # of the springs, where the control period allows it
@@ -70,18 +67,18 @@ class ElasticCompositeParameters(ElasticJoints):
                                     description="Effort per velocity of the spring, K_f")
     friction: Array = per_joint(viscous_friction, unit=DAMPING, minimum=0.0,
                                 description="Viscous friction of the model, D")
-    added_inertia: Array = derived(lambda robot, complete: np.where(
-        complete.is_rigid, 0.0, complete.motor_inertia - robot.model.armature))
+    added_inertia: Array = derived(lambda robot, complete: complete.beyond_description(robot))
+    gains = (("p", "d"), ("fast_damping",))
 
-    def for_robot(self, robot: Robot) -> Self:
-        """As in `ElasticJoints`.
+    def beyond_description(self, robot: Robot) -> Array:
+        """Return inertia of the motors that the mass matrix of the description has not, shape (n,)."""
+        return np.where(self.is_rigid, 0.0, self.motor_inertia - robot.model.armature)
 
-        Raises:
-            InputError: As there, or a joint swings at this period.
-        """
-        complete = super().for_robot(robot)
-        check_separation(robot, complete)
-        return complete
+    def feedback(self, robot: Robot, postures: Postures) -> MotorFeedback:
+        """As in `ElasticJoints`."""
+        nothing, damping = np.zeros((robot.n, robot.n)), np.diag(self.fast_damping)
+        inertia = postures.inertia + np.diag(self.beyond_description(robot))
+        return MotorFeedback(nothing, postures.gravity - inertia * self.p, -damping, damping - inertia * self.d)
 
 
 class ElasticComposite(Law[ElasticCompositeParameters, JointReference, None]):
@@ -90,7 +87,7 @@ class ElasticComposite(Law[ElasticCompositeParameters, JointReference, None]):
     By singular perturbation [Spong], an arm on stiff springs has a slow motion, that of a rigid arm of inertia M + B,
     and a fast one, of the springs about it. The first terms are computed torque for the slow motion; the last one
     damps the fast one, and is nothing where the springs rest. It needs gains so low that the two motions do not meet,
-    which `check_separation` checks. M, h and g are those of the links' positions q; theta are the motors'.
+    which is checked. M, h and g are those of the links' positions q; theta are the motors'.
     """
 
     senses = ("motor_v",)
@@ -104,36 +101,3 @@ class ElasticComposite(Law[ElasticCompositeParameters, JointReference, None]):
         slow = (dynamics.inverse_dynamics(state.q, state.v, a) + parameters.added_inertia * a
                 + parameters.friction * state.v)
         return slow + parameters.fast_damping * (state.v - state.motor_v)
-
-
-def check_separation(robot: Robot, parameters: ElasticCompositeParameters) -> None:
-    """Check that the arm comes to rest in several postures when sampled.
-
-    Raises:
-        InputError: It swings; the message has the gains below which it does not.
-    """
-    added, behind = parameters.added_inertia, np.where(parameters.is_rigid, 0.0, robot.model.armature)
-    masses = robot.dynamics().batch.mass_matrix(sampled_positions(robot)[:LOOKED_AT])
-    nothing = np.zeros((robot.n, robot.n))
-    period, p, d = robot.timing.period, parameters.p.max(), parameters.d.max()
-    slow = min(1e-3, 0.01 / max(period * d, period**2 * p, 0.01))  # share of gains that act over 100 periods or more
-
-    def rests(share: float, fast: float = 1.0) -> bool:
-        damping = fast * np.diag(parameters.fast_damping)
-        for mass in masses:
-            gain = -share * (mass + np.diag(added))
-            feedback = MotorFeedback(nothing, gain * parameters.p, -damping, gain * parameters.d + damping)
-            if not comes_to_rest(robot.timing, mass - np.diag(behind), parameters.springs, feedback):
-                return False
-        return True
-
-    if rests(1.0):
-        return
-    if not rests(slow):
-        most = greatest_share(lambda fast: rests(slow, fast))
-        raise InputError(f"fast_damping: expected at most {most:.3g} times these, above which springs of "
-                         f"'{robot.name}' swing with {robot.timing}, whatever p and d are")
-    most = greatest_share(rests)
-    raise InputError(f"p and d: expected a p below {most * parameters.p.max():.4g} 1/s^2 and a d below "
-                     f"{most * parameters.d.max():.4g} 1/s, above which '{robot.name}' swings on its springs with "
-                     f"{robot.timing}, received {parameters.p.max():.4g} and {parameters.d.max():.4g}")

@@ -10,47 +10,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import sampled_positions, stiffness
+from robodyn_ros.control.default_gains import stiffness
+from robodyn_ros.control.elastic_arm import MotorFeedback
 from robodyn_ros.control.elastic_joints import (
     ElasticJoints,
-    MotorFeedback,
-    comes_to_rest,
+    Postures,
     described_inertia,
-    greatest_share,
     inertia_of_links,
+    sampled_postures,
+    values_text,
 )
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, per_joint
-from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
-_DIFFERENCE = 1e-5  # of positions, for derivatives of gravity [rad or m]
+_RESERVE = 1.05  # of the least gains beyond what gravity needs
 
 
 def motor_stiffness(robot: Robot) -> Array:
-    """Stiffness of `PD`, and at least 2.5 times the slope of gravity, shape (n,) [N m/rad or N/m]."""
+    """Stiffness of `PD`, and at least 2.5 times the slope of gravity, or the nearest that hold the arm."""
     return np.maximum(stiffness(robot), 2.5 * gravity_slope(robot))
 
 
 def motor_damping(robot: Robot) -> Array:
-    """0.7 of the critical damping of motor and link together, shape (n,) [N m s/rad or N s/m]."""
+    """0.7 of the critical damping of motor and link together, or the nearest that holds the arm."""
     return 1.4 * np.sqrt(motor_stiffness(robot) * (described_inertia(robot) + inertia_of_links(robot)))
 
 
 def gravity_slope(robot: Robot) -> float:
-    """Greatest norm of the derivative of gravity by the positions, over random positions [N m/rad or N/m]."""
-    q, gravity = sampled_positions(robot), robot.dynamics().batch.gravity
-    steps = np.eye(robot.n) * _DIFFERENCE
-    slopes = np.stack([(gravity(q + step) - gravity(q - step)) / (2.0 * _DIFFERENCE) for step in steps], axis=2)
-    return float(np.linalg.norm(slopes, 2, axis=(1, 2)).max())
+    """Greatest slope with which gravity pulls the links out of a position, over random positions [N m/rad or N/m]."""
+    return max(0.0, -float(np.linalg.eigvalsh(sampled_postures(robot).gravity)[:, 0].min()))
+
+
+def stiffness_for_gravity(robot: Robot, springs: Array) -> Array:
+    """Return stiffness of springs and gains in series that outweighs gravity, each about as far as its joint needs.
+
+    Args:
+        robot: The robot.
+        springs: K, shape (n,).
+
+    Returns:
+        Shape (n,), below K if K outweighs gravity.
+    """
+    gravity = sampled_postures(robot).gravity
+
+    def pull(weights: Array) -> float:
+        root = np.sqrt(weights)
+        return max(0.0, -float(np.linalg.eigvalsh(gravity / root[:, None] / root)[:, 0].min()))
+
+    felt = np.abs(gravity).sum(axis=2).max(axis=0)
+    felt = np.maximum(felt, 1e-6 * felt.max() + 1e-9)
+    alike = _RESERVE * pull(felt) * felt
+    return alike if (alike < 0.9 * springs).all() else pull(springs) ** 0.9 * springs
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,30 +86,56 @@ class ElasticJointParameters(ElasticJoints):
     d: Array = per_joint(motor_damping, unit=DAMPING, minimum=0.0,
                          description="Effort per velocity error of the motor")
 
+    gains = (("p", "d"),)
+
     @property
     def shaping(self) -> Array:
         """B / B_theta, how much lighter torque feedback makes the motors, shape (n,)."""
         return np.ones(len(self.p))
 
-    def for_robot(self, robot: Robot) -> Self:
-        """As in `ElasticJoints`.
+    def feedback(self, robot: Robot, postures: Postures) -> MotorFeedback:
+        """As in `ElasticJoints`."""
+        torque = 1.0 - self.shaping
+        position, velocity = (np.diag(np.where(self.is_rigid, 0.0, torque * gain))
+                              for gain in (self.joint_stiffness, self.joint_damping))
+        return MotorFeedback(position - np.diag(self.shaping * self.p), -position,
+                             velocity - np.diag(self.shaping * self.d), -velocity)
 
-        Raises:
-            InputError: As there, gravity can pull the arm away, or a joint swings at this period.
-        """
-        complete = super().for_robot(robot)
-        check_gravity(robot, complete)
-        check_period(robot, complete)
-        return complete
+    def least_gains(self, robot: Robot) -> Mapping[str, Array]:
+        """As in `ElasticJoints`: stiffness that gravity needs, and little damping."""
+        spring = stiffness_for_gravity(robot, self.joint_stiffness)
+        p = spring * self.joint_stiffness / (self.joint_stiffness - spring)
+        return {"p": p, "d": 1e-3 * np.sqrt(p * self.motor_inertia)}
+
+    def check_springs(self, robot: Robot) -> None:
+        """As in `ElasticJoints`: springs are stiff enough for gravity, and lighter motors are behind springs."""
+        slope, weakest = gravity_slope(robot), int(self.joint_stiffness.argmin())
+        if not _outweighs(self.joint_stiffness, robot):
+            raise InputError(f"joint_stiffness of '{robot.joint_names[weakest]}': expected more than {slope:.4g} N "
+                             f"m/rad, the greatest slope of gravity on '{robot.name}', received "
+                             f"{self.joint_stiffness[weakest]:.4g} N m/rad")
+        for name, is_rigid, shaping in zip(robot.joint_names, self.is_rigid, self.shaping, strict=True):
+            if is_rigid and shaping > 1.0:
+                raise InputError(f"lighter of '{name}': expected 1, as this joint is rigid, received {shaping:g}")
+
+    def fault(self, robot: Robot) -> str:
+        """As in `ElasticJoints`; gravity can also pull the arm away, see `ElasticJointPD`."""
+        if not _outweighs(self.p * self.joint_stiffness / (self.p + self.joint_stiffness), robot):
+            return f"gravity, whose greatest slope is {gravity_slope(robot):.4g} N m/rad, can pull it away"
+        return super().fault(robot)
+
+
+def _outweighs(springs: Array, robot: Robot) -> bool:
+    return float(np.linalg.eigvalsh(np.diag(springs) + sampled_postures(robot).gravity)[:, 0].min()) > 0.0
 
 
 class ElasticJointPD(Law[ElasticJointParameters, JointReference, None]):
     """tau = K_P (theta_d - theta) + K_D (v_d - theta') + g(q_d), with theta_d = q_d + K^-1 g(q_d).
 
     The law of [Tomei] on the motors' side of elastic joints: where the links rest at q_d, the motors are at theta_d.
-    Towards a resting q_d it is stable from any state if the least eigenvalue of ((K, -K), (-K, K + K_P)) is greater
-    than the greatest slope of gravity, which `check_gravity` checks. A PD law of the links' positions, as rigid robots
-    have it, is not: the spring between motor and link delays its damping.
+    Towards a resting q_d it is stable from any state if the springs and gains, in series, outweigh gravity in all
+    postures: diag(K K_P / (K + K_P)) + dg/dq is positive definite, which is checked in sampled ones. A PD law of the
+    links' positions, as rigid robots have it, is not: the spring between motor and link delays its damping.
     """
 
     senses = ("motor_q", "motor_v")
@@ -118,6 +163,18 @@ class TorqueFeedbackParameters(ElasticJointParameters):
         """As in `ElasticJointParameters`."""
         return self.lighter
 
+    def advice(self, robot: Robot, fault: str) -> str:
+        """As in `ElasticJoints`; if the motors' inertia alone is at fault, with one that is not."""
+        if (self.lighter == 1.0).all():
+            return super().advice(robot, fault)
+        lightest = self.weaker(robot, ("lighter",))
+        if lightest is None:
+            own = replace(self, lighter=np.ones(robot.n))
+            return f"lighter: expected 1; {super(TorqueFeedbackParameters, own).advice(robot, own.fault(robot))}"
+        most = lightest.text(["lighter"]).removeprefix("lighter: ")
+        return (f"lighter: expected at most {most}, with which '{robot.name}' comes to rest with {robot.timing}; "
+                f"received {values_text(self.lighter)}, with which {fault}")
+
 
 class TorqueFeedback(Law[TorqueFeedbackParameters, JointReference, None]):
     """tau = (B / B_theta) u + (1 - B / B_theta) tau_J, with u of `ElasticJointPD`.
@@ -143,78 +200,3 @@ def motor_effort(dynamics: Dynamics, parameters: ElasticJointParameters, state: 
     gravity = dynamics.gravity(reference.q)
     wanted = reference.q + gravity / parameters.joint_stiffness
     return parameters.p * (wanted - state.motor_q) + parameters.d * (reference.v - state.motor_v) + gravity
-
-
-def check_gravity(robot: Robot, parameters: ElasticJointParameters) -> None:
-    """Check the condition of [Tomei] for one rest position.
-
-    Raises:
-        InputError: It does not hold.
-    """
-    slope = gravity_slope(robot)
-
-    def least(factor: float) -> float:
-        spring, gain = np.diag(parameters.joint_stiffness), np.diag(factor * parameters.p)
-        return float(np.linalg.eigvalsh(np.block([[spring, -spring], [-spring, spring + gain]]))[0])
-
-    if least(1.0) > slope:
-        return
-    if parameters.joint_stiffness.min() <= slope or least(1e9) <= slope:
-        joint = robot.joint_names[int(parameters.joint_stiffness.argmin())]
-        raise InputError(f"joint_stiffness of '{joint}': expected more than {slope:.4g} N m/rad, the greatest slope of "
-                         f"gravity on '{robot.name}', received {parameters.joint_stiffness.min():.4g} N m/rad")
-    low, high = 1.0, 2.0
-    while least(high) <= slope:
-        low, high = high, 2.0 * high
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if least(middle) > slope else (middle, high)
-    raise InputError(f"p: expected gains above {high:.3g} times these, with which gravity, whose greatest slope on "
-                     f"'{robot.name}' is {slope:.4g} N m/rad, cannot pull the arm away")
-
-
-def check_period(robot: Robot, parameters: ElasticJointParameters) -> None:
-    """Check that each joint alone comes to rest when sampled with the control period.
-
-    Raises:
-        InputError: One swings; the message has the gains, or the shaping, below which it does not. Or a rigid joint,
-            which has no torque to feed back, has a lighter motor.
-    """
-    for joint, (name, link) in enumerate(zip(robot.joint_names, inertia_of_links(robot), strict=True)):
-        springs = JointSprings(*(values[joint:joint + 1] for values in parameters.springs))
-        gains = tuple(float(values[joint]) for values in (parameters.p, parameters.d, parameters.shaping))
-        if parameters.is_rigid[joint] and gains[2] > 1.0:
-            raise InputError(f"lighter of '{name}': expected 1, as this joint is rigid, received {gains[2]:g}")
-        _check_joint(robot, name, float(link), springs, *gains)
-
-
-def _check_joint(robot: Robot, name: str, link: float, springs: JointSprings, p: float, d: float, shaping: float
-                 ) -> None:
-    motor, spring = float(springs.motor_inertia[0]), float(springs.stiffness[0])
-
-    def rests(p: float, d: float, shaping: float) -> bool:
-        return comes_to_rest(robot.timing, np.array([[link]]), springs, pd_feedback(p, d, spring, shaping))
-
-    if rests(p, d, shaping):
-        return
-    why = (f"above which a motor of {motor:.4g} kg m^2 on a spring of {spring:.4g} N m/rad swings with "
-           f"{robot.timing}")
-    if shaping > 1.0 and rests(p, d, 1.0):
-        most = 1.0 + greatest_share(lambda share: rests(p, d, 1.0 + share * (shaping - 1.0))) * (shaping - 1.0)
-        raise InputError(f"lighter of '{name}': expected at most {most:.4g}, {why}, received {shaping:.4g}")
-    factor = greatest_share(lambda share: rests(share * p, share * d, shaping))
-    raise InputError(f"p and d of '{name}': expected a p below {factor * p:.4g} and a d below {factor * d:.4g}, "
-                     f"{why}, received {p:.4g} and {d:.4g}")
-
-
-def pd_feedback(p: float, d: float, spring: float, shaping: float = 1.0) -> MotorFeedback:
-    """Return the feedback of the law at one joint.
-
-    Args:
-        p: Effort per position error of the motor.
-        d: Effort per velocity error of the motor.
-        spring: Stiffness between motor and link, whose torque is fed back [N m/rad or N/m].
-        shaping: B / B_theta.
-    """
-    torque = (1.0 - shaping) * spring if shaping > 1.0 else 0.0
-    return MotorFeedback(*(np.array([[gain]]) for gain in (torque - shaping * p, -torque, -shaping * d, 0.0)))

@@ -17,14 +17,14 @@ from robodyn_ros import ClosedLoop, InputError, PluginError, Robot, SimulationEr
 from robodyn_ros.actuation import Friction, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference, Law, State
-from robodyn_ros.control.elastic_joints import sampled_radius
+from robodyn_ros.control.elastic_arm import ElasticArm
+from robodyn_ros.control.elastic_joints import Postures
 from robodyn_ros.control.laws.elastic_joint_pd import (
     ElasticJointParameters,
     ElasticJointPD,
     TorqueFeedback,
     TorqueFeedbackParameters,
     gravity_slope,
-    pd_feedback,
 )
 from robodyn_ros.control.laws.pd_gravity import PDGravity
 from robodyn_ros.control.registry import make_controller
@@ -33,7 +33,7 @@ from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.trajectories import excursion
 
-ARM = Robot.from_urdf(robot_file("arm7"))
+ARM = Robot.from_urdf(robot_file("arm7")).with_timing(0.001)
 SPRING, MOTOR = 1e4, 0.1
 LINK = 0.5
 WHEEL = Robot.from_urdf_text(f"""<robot name="wheel"><link name="base"/><link name="rim"><inertial><mass value="1"/>
@@ -85,10 +85,11 @@ def test_at_rest_the_law_is_gravity_whatever_the_shaping():
 @pytest.mark.parametrize("shaping", [1.0, 1.5])
 def test_the_radius_of_two_masses_tells_where_the_simulated_joint_begins_to_swing(shaping):
     period, joint = 0.001, JointSprings(np.array([SPRING]), np.array([MOTOR]), np.zeros(1))
-    timing = WHEEL.with_timing(period).timing
-    radius = [sampled_radius(timing, np.array([[LINK]]), joint, pd_feedback(500.0, d, SPRING, shaping))
-              for d in (20.0, 400.0)]
-    assert radius[0] < 1.0 < radius[1]
+    arm = ElasticArm.from_matrices(period, 0, joint, np.array([[[LINK]]]), np.zeros((1, 1, 1)))
+    laws = [TorqueFeedbackParameters(*(np.array([value]) for value in (SPRING, MOTOR, 0.0, 500.0, d, shaping)))
+            for d in (20.0, 400.0)]
+    growth = [arm.growth(law.feedback(WHEEL, Postures(*np.zeros((2, 1, 1, 1))))) for law in laws]
+    assert growth[0] < 0.0 < growth[1]
     for d, stable in ((20.0, True), (400.0, False)):
         parameters = gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=shaping)
         law = TorqueFeedback(WHEEL.with_timing(period), parameters)
@@ -118,29 +119,30 @@ def test_a_motor_with_torque_feedback_moves_as_a_lighter_one():
 
 def test_gains_that_gravity_can_overcome_and_joints_that_are_too_soft_are_refused():
     slope = gravity_slope(ARM)
-    with pytest.raises(InputError, match=r"p: expected gains above [\d.]+ times these, with which gravity") as told:
+    expected = r"p and d: expected gains with which 'arm7' comes to rest .* such as p: \[.* with which gravity, whose "
+    with pytest.raises(InputError, match=expected):
         ElasticJointPD(ARM, gains(p=slope))
-    factor = float(str(told.value).partition("gains above ")[2].partition(" ")[0])
-    ElasticJointPD(ARM, gains(p=1.01 * factor * slope))
-    with pytest.raises(InputError, match=r"p: expected gains above 1\.0"):
-        ElasticJointPD(ARM, gains(p=0.98 * factor * slope))
+    least = slope * SPRING / (SPRING - slope)
+    ElasticJointPD(ARM, gains(p=1.01 * least))
+    with pytest.raises(InputError, match=expected):
+        ElasticJointPD(ARM, gains(p=0.99 * least))
     with pytest.raises(InputError, match=r"joint_stiffness of 'joint1': expected more than [\d.]+ N m/rad, the great"):
         ElasticJointPD(ARM, gains(spring=0.5 * slope))
 
 
 def test_gains_that_swing_at_the_period_are_told_with_those_that_do_not():
-    with pytest.raises(InputError, match=r"p and d of 'axle': expected a p below [\d.]+ and a d below [\d.]+") as told:
+    with pytest.raises(InputError, match=r"p and d: expected a p below [\d.]+ and a d below [\d.]+, with") as told:
         ElasticJointPD(WHEEL.with_timing(0.001), gains(p=500.0, d=400.0))
     most = float(str(told.value).partition("p below ")[2].partition(" ")[0])
     ElasticJointPD(WHEEL.with_timing(0.001), gains(p=0.99 * most, d=0.99 * most * 0.8))
-    with pytest.raises(InputError, match="p and d of 'axle'"):
-        ElasticJointPD(WHEEL.with_timing(0.001), gains(p=1.01 * most, d=1.01 * most * 0.8))
-    with pytest.raises(InputError, match=r"lighter of 'axle': expected at most [\d.]+, above which a motor") as told:
+    with pytest.raises(InputError, match="p and d: expected a p below"):
+        ElasticJointPD(WHEEL.with_timing(0.001), gains(p=1.02 * most, d=1.02 * most * 0.8))
+    with pytest.raises(InputError, match=r"lighter: expected at most [\d.]+, with which 'wheel' comes") as told:
         TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=50.0))
     most = float(str(told.value).partition("at most ")[2].partition(",")[0])
     TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=0.999 * most))
-    with pytest.raises(InputError, match="lighter of 'axle'"):
-        TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=1.01 * most))
+    with pytest.raises(InputError, match="lighter: expected at most"):
+        TorqueFeedback(WHEEL.with_timing(0.001), gains(TorqueFeedbackParameters, 500.0, 20.0, lighter=1.02 * most))
 
 
 def test_a_delay_of_the_loop_lowers_the_gains_that_are_taken():
