@@ -162,13 +162,14 @@ def _is_xml(text: str) -> bool:
 def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     root, text = _parse(data, report)
     _check_root(root, report)
+    for tag in ("link", "joint"):  # first of all, as the other checks would take long
+        if (count := len(root.findall(tag))) > ranges.MOST_LINKS:
+            raise report.error(root, f"it has {count} {tag}s",
+                               f"a robot has at most {ranges.MOST_LINKS} here: leave some out")
     _check_elements(root, report)
     _replace_quaternions(root, report)
     links = _by_name(root, "link", report)
     joints = _by_name(root, "joint", report)
-    for tag, found, most in (("link", links, ranges.MOST_LINKS), ("joint", joints, ranges.MOST_LINKS)):
-        if len(found) > most:
-            raise report.error(root, f"it has {len(found)} {tag}s", f"a robot has at most {most} here: leave some out")
     if not links:
         raise report.error(root, "the robot has no links", "a URDF needs at least one <link> and one moving <joint>")
     for link in links.values():
