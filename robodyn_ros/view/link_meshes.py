@@ -150,7 +150,8 @@ def _read_with_yourdfpy(link: etree._Element, tag: str, materials: Mapping[str |
     robot.extend(copy.deepcopy(materials[name]) for name in used & materials.keys())
     kept = etree.SubElement(robot, "link", name=link.get("name"))
     kept.extend(copy.deepcopy(child) for child in link.iterchildren(tag))
-    read = yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
+    with np.errstate(invalid="ignore"):  # an origin that is not finite: refused later, with its numbers
+        read = yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
     return read.links[0], {material.name: material.color for material in read.materials}
 
 
