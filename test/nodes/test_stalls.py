@@ -187,15 +187,20 @@ def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
                 and float(drops[0][0]) > 45.0 and 1.9 < float(drops[0][1]) < 15.0)  # a busy computer skips joint states
 
     hold(run, is_told_once)
-    status, values = motion.status(lambda status, values: values["controller"] == "computed_torque"
-                                   and "execution time [us]: mean" in values)
-    assert 1.0 < float(values["execution time [us]: mean"]) < 1500.0
+    # The mean over the last ticks still counts some of the law before.
+    _, values = motion.status(lambda _, values: values["controller"] == "computed_torque"
+                              and 1.0 < float(values.get("execution time [us]: mean", 0.0)) < 1500.0)
     assert float(values["periodicity [Hz]: mean"]) > 100.0
 
 
-def test_a_law_under_which_a_joint_runs_away_is_dropped(motion):
-    motion.set(runaway_factor=5.0)
-    since = len(motion.measured)
-    printed, _ = dropped(motion, "RunsAway", "ran away: ")
-    assert re.search(r"was dropped, 'damping' took over: joint 'wrist_3_joint' ran away: \S+, limit 3.14", printed)
-    assert motion.worst(since)[1] < 80.0, "16 rad/s, and 390 rad/s^2 until the law is dropped"
+def test_a_law_under_which_a_joint_runs_away_is_dropped(ros):
+    """In lockstep: in real time a busy computer makes the drives brake again and again before."""
+    with Rig(ros, "arm6", "/away", controller={"runaway_factor": 5.0}) as rig:
+        measured = ros.record(JointState, "/away/joint_states", 100)
+        rig.set(controller=PLUGINS + "RunsAway")
+        rig.status(lambda status, values: "ran away: " in status.message and values["controller"] == "damping"
+                   and status.level == DiagnosticStatus.ERROR)
+        assert re.search("was dropped, 'damping' took over: joint 'wrist_3_joint' ran away: \\S+, limit 3.14",
+                         rig.nodes["controller"].output())
+        fastest = max(np.abs(state.velocity).max() for state in measured)
+        assert fastest < 80.0, "16 rad/s, and 390 rad/s^2 until the law is dropped"
