@@ -95,8 +95,7 @@ def test_boxes_hold_the_shapes_of_a_link(tmp_path):
               '<visual><geometry><sphere radius="0.1"/></geometry></visual>')
     mesh = '<visual><geometry><mesh filename="gone.stl"/></geometry></visual>'  # then its libraries read all
     for first in ("", mesh):
-        text = robot(link("a", first), joint("j", "a", "b"), link(
-            "b", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>' + shapes))
+        text = robot(link("a", first), joint("j", "a", "b"), link("b", INERTIAL + shapes))
         boxes = link_boxes(Robot.from_urdf_text(text).model, read_document_text(text)[0], tmp_path)
         np.testing.assert_allclose(boxes["b"], [[-0.1, -0.2, -0.3], [1.1, 0.2, 0.3]], atol=1e-3)
         assert set(boxes) == {"b"}

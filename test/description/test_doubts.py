@@ -21,7 +21,7 @@ from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.resources import robot_file
 from robodyn_ros.view.link_meshes import reach
 
-MOMENTS = '<inertia ixx="{0}" iyy="{0}" izz="{0}"/>'
+MOMENTS = '<inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/>'
 BOX = '<visual><geometry><box size="0.2 0.2 0.6"/></geometry></visual>'
 LIMIT = '<limit lower="{}" upper="{}" velocity="{}" effort="{}"/>'
 
@@ -93,7 +93,7 @@ def test_what_the_loader_warns_of_is_no_second_doubt():
     arm(kind="continuous", limit=limit(velocity=300.0)),  # a wheel
     arm(limit=""),
     arm(body(shape="")),
-    arm('<inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4"/></inertial>'),  # no origin, no shape
+    arm(f'<inertial><mass value="0.1"/>{MOMENTS.format("1e-4")}</inertial>'),  # no origin, no shape
     arm(body(center="0.05 0 0.35")),  # a little beside a shape that does not show all
     robot(link("a", ""), joint("j", "a", "b", "prismatic", limit=limit(0.0, 4.0)), link("b", body())),
 ], ids=range(9))

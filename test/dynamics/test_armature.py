@@ -39,7 +39,8 @@ from robodyn_ros.simulation.plant import Plant
 
 
 def armed(urdf: str, *values: float) -> str:
-    """A URDF whose joints have armatures, repeated in turn."""
+    """A URDF whose joints have armatures, repeated in turn, and no friction."""
+    urdf = re.sub("<dynamics[^>]*/>", "", urdf)
     for index in range(urdf.count("<axis")):
         urdf = urdf.replace("<axis", f'<dynamics damping="0" armature="{values[index % len(values)]}"/><AXIS', 1)
     return urdf.replace("<AXIS", "<axis")

@@ -59,6 +59,8 @@ def test_a_motion_begins_the_short_way(points, start, expected):
 ])
 def test_a_mimic_joint_decides_whether_its_leader_is_an_angle(kind, follower, multiplier, is_angle):
     mimic = f'<mimic joint="j1" multiplier="{multiplier}"/>'
-    model = load_urdf_text(robot(link("l0"), link("l1"), link("l2"), joint("j1", "l0", "l1", kind),
-                            joint("j2", "l1", "l2", follower, extra=mimic)))
+    free = {"limit": '<limit velocity="3" effort="4"/>'}
+    model = load_urdf_text(robot(
+        link("l0"), link("l1"), link("l2"), joint("j1", "l0", "l1", kind, **free if kind == "continuous" else {}),
+        joint("j2", "l1", "l2", follower, extra=mimic, **free if follower == "continuous" else {})))
     assert model.angles.tolist() == [is_angle] and model.continuous.tolist() == [kind == "continuous"]

@@ -35,7 +35,7 @@ from robodyn_ros.simulation.world_file import world_from_mapping
 
 MASS, G = 2.0, 9.81
 FREE = '<limit lower="-100" upper="100" velocity="100" effort="1000"/>'
-BODY = f'<inertial><mass value="{MASS}"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>'
+BODY = f'<inertial><mass value="{MASS}"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
 ARM = Robot.from_urdf(robot_file("arm6"))
 BENT = np.array([0.0, -1.2, 1.4, -1.6, -1.2, 0.0])
 

@@ -31,9 +31,11 @@ PENDULUM = """<robot name="pendulum"><link name="base"/><link name="arm"><inerti
 INERTIA, WEIGHT = 0.1 + 2 * 0.5**2, 2 * 9.81 * 0.5  # about the hinge; moment when horizontal (q = 0)
 
 
-def pendulum(lower=-3.0, upper=3.0, effort=100.0, damping=0.0, friction=0.0, kind="revolute"):
-    return Robot.from_urdf_text(PENDULUM.format(lower=lower, upper=upper, effort=effort, damping=damping,
-                                           friction=friction, kind=kind))
+def pendulum(lower=-3.0, upper=3.0, effort=100.0, damping=0.0, friction=0.0, kind="revolute", **options):
+    urdf = PENDULUM.format(lower=lower, upper=upper, effort=effort, damping=damping, friction=friction, kind=kind)
+    if kind == "continuous":
+        urdf = urdf.replace(f'lower="{lower}" upper="{upper}" ', "")
+    return Robot.from_urdf_text(urdf, **options)
 
 
 def drive(*effort, brake=0.0, damping=0.0):
@@ -132,8 +134,7 @@ def test_friction_sticks_below_breakaway_and_slides_above():
 
 
 def test_sliding_friction_stops_in_the_time_computed_by_hand():
-    urdf = PENDULUM.format(lower=-3, upper=3, effort=9, damping=0, friction=1.5, kind="continuous")
-    robot = Robot.from_urdf_text(urdf, gravity=(0, 0, 0))
+    robot = pendulum(effort=9.0, friction=1.5, kind="continuous", gravity=(0, 0, 0))
     plant = Plant(robot)
     plant.set_state(v=[1.0])
     until_rest = INERTIA / 1.5  # of speed 1
@@ -172,8 +173,7 @@ def test_effort_is_cut_off_at_the_limit_and_reported():
 @pytest.mark.parametrize("compiled", [True, False])
 def test_damping_by_the_drives_keeps_to_the_effort_limits_and_only_takes_energy(integrator, compiled):
     """A joint at 10 rad/s would be braked with 300 N m; the limit makes that a steady 3 N m."""
-    robot = Robot.from_urdf_text(PENDULUM.format(lower=-3, upper=3, effort=3, damping=0, friction=0, kind="continuous"),
-                            gravity=(0.0, 0.0, 0.0))
+    robot = pendulum(effort=3.0, kind="continuous", gravity=(0.0, 0.0, 0.0))
     plant, braking = Plant(robot, compiled=compiled, integrator=integrator), drive(0.0, damping=30.0)
     plant.set_state([0.0], [10.0])
     kinetic = plant.energy.kinetic
