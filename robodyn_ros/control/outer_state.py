@@ -76,13 +76,14 @@ class OuterState:
     def parts(self) -> dict[int, _Part]:
         """All things that can change, each with a copy of its contents, by ``id``; the parts keep them alive."""
         found: dict[int, _Part] = {}
-        seen: dict[int, Any] = {}  # keeps alive what has an id here
+        seen: dict[Any, Any] = {}  # keeps alive what has an id here
         pending = deque[tuple[str, Any, Collection[str] | None]](("", function, None) for function in self._functions)
         while pending and len(seen) < _MOST_PARTS:
             path, owner, names = pending.popleft()
-            if id(owner) in seen and not isinstance(owner, ModuleType):
+            key = (id(owner), frozenset(names or ())) if isinstance(owner, ModuleType) else id(owner)
+            if key in seen:
                 continue
-            seen[id(owner)] = owner
+            seen[key] = owner
             contents = _contents(owner, names)
             if contents is None:
                 continue

@@ -12,6 +12,7 @@ import importlib.util
 import itertools
 import re
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ import pytest
 from robodyn_ros import CompileError, Robot, rollout
 from robodyn_ros.control import JointReference, State, compiled_law
 from robodyn_ros.control.compiled_law import PackedParameters, called, initial_memory, law_of_arrays
+from robodyn_ros.control.outer_state import OuterState
 from robodyn_ros.control.registry import law_names, make_controller
 from robodyn_ros.control.safety_filter import filtered
 from robodyn_ros.export.c_law import law_source
@@ -143,6 +145,17 @@ def test_a_rollout_of_an_impure_law_runs_its_python_code(name):
         state = State(done.time[k], 0.002, done.q[k], done.v[k])
         effort, memory = called(again, again.dynamics, again.parameters, state, held, memory)
         np.testing.assert_allclose(done.effort[k], effort, rtol=1e-9, atol=1e-12)
+
+
+def test_modules_that_import_each_other_are_searched_once():
+    """As ``numpy`` and ``numpy.polynomial.legendre`` do: the search of what a law can reach ends."""
+    one, other = ModuleType("one"), ModuleType("other")
+    one.other, other.one, other.gain = other, one, np.ones(1)
+
+    def function():
+        return one.other.one.gain
+
+    assert any(part.owner is other.gain for part in OuterState((function,)).parts().values())
 
 
 def test_the_law_behind_the_safety_filter_is_checked():
