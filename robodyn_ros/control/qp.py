@@ -28,7 +28,7 @@ from robodyn_ros.errors import InputError
 
 __all__ = ["INFEASIBLE", "INVALID", "LARGEST", "OPTIMAL", "ROUNDS", "UNFINISHED", "ProgramSolution", "Solver", "solve"]
 
-LARGEST = 40, 100
+LARGEST = 60, 180
 """Most variables, and most rows, of a program."""
 
 

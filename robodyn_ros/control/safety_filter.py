@@ -339,7 +339,7 @@ def _of_errors(margin: float) -> str:
     return f", or the declared errors, for which {margin:.3g} is kept" if margin else ""
 
 
-def _velocity_limits(robot: Robot, complete: Any) -> Array:
+def velocity_limits(robot: Robot, complete: Any) -> Array:
     """Velocity limits within the margins, shape (n,)."""
     errors = error_margins(robot, complete).velocity
     speeds = complete.safety_speed * np.minimum(robot.velocity_limit, _UNLIMITED)
@@ -486,7 +486,7 @@ class SafetyParameters(Parameters):
                                  "base frame: x y z radius; several divided by semicolons")
     safety_efforts: Array = derived(_effort_limits)
     safety_positions: Array = derived(_position_limits)
-    safety_velocities: Array = derived(_velocity_limits)
+    safety_velocities: Array = derived(velocity_limits)
     safety_half_spaces: tuple[tuple[float, ...], ...] = derived(_half_spaces, structural=True)
     safety_obstacles: tuple[tuple[float, ...], ...] = derived(_spheres, structural=True)
     safety_tip_limit: Array = derived(_tip_speed)
@@ -857,6 +857,21 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
                            state.v, remembered(memory, expected), held)
 
 
+def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> Filtering:
+    """The memory before the first tick, with that of the law."""
+    m, n = len(limit_names(robot, parameters)), robot.n
+    return Filtering(law, np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n), np.zeros(n), np.array(state.v),
+                     np.zeros((1 + parameters.safety_delay, n)), np.zeros(n * parameters.safety_slides))
+
+
+def filter_memory_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
+    """Names of all numbers of `Filtering` but the law's."""
+    joints, limits = robot.joint_names, limit_names(robot, parameters)
+    names = [*limits, *(f"{joint}.effort" for joint in joints), *(f"{limit}.slack" for limit in limits), "status",
+             *(f"{joint}.correction" for joint in joints), *model_names(joints, parameters)]
+    return tuple(f"safety.{name}" for name in names)
+
+
 @cache
 def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
     """The class of a law whose efforts are filtered; always the same class for a law.
@@ -893,10 +908,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             return self.Drawing(**inner, **active_limits(self.robot, self.parameters, state, multipliers))
 
         def initial_memory(self, state: State) -> Filtering:
-            own, m, n = self.parameters, len(limit_names(self.robot, self.parameters)), self.robot.n
-            return Filtering(super().initial_memory(state), np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n),
-                             np.zeros(n), np.array(state.v), np.zeros((1 + own.safety_delay, n)),
-                             np.zeros(n * own.safety_slides))
+            return filter_memory(self.robot, self.parameters, state, super().initial_memory(state))
 
         def check_start(self, state: State) -> None:
             check_start(self.robot, self.parameters, state)
@@ -906,11 +918,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             first = initial_memory(self, State(0.0, 0.0, np.zeros(self.robot.n), np.zeros(self.robot.n)))
             count = 0 if first.law is None else memory_numbers(first.law).size
             inner = super().memory_names() or tuple(f"memory{place}" for place in range(count))
-            joints, limits = self.robot.joint_names, limit_names(self.robot, self.parameters)
-            return (*inner, *(f"safety.{limit}" for limit in (*limits, *(f"{joint}.effort" for joint in joints))),
-                    *(f"safety.{limit}.slack" for limit in limits), "safety.status",
-                    *(f"safety.{joint}.correction" for joint in joints),
-                    *(f"safety.{name}" for name in model_names(joints, self.parameters)))
+            return (*inner, *filter_memory_names(self.robot, self.parameters))
 
         @staticmethod
         def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: Filtering) -> Any:

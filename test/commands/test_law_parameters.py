@@ -29,7 +29,7 @@ def test_each_law_gets_its_own():
     alone = given_parameters(["gains.joint1.p=7"], ["pd+safety"], ROBOT)["pd+safety"]
     assert alone.p[0] == 7.0
     assert given_parameters(["pd_safety.safety_rate=9"], ["pd", "pd+safety"], ROBOT)["pd+safety"].safety_rate == 9.0
-    assert given_parameters(["mpc.horizon=12"], ["mpc"], ROBOT)["mpc"].horizon == 12
+    assert given_parameters(["mpc.horizon=8"], ["mpc"], ROBOT)["mpc"].horizon == 8
 
 
 @pytest.mark.parametrize(("assignments", "laws", "message"), [

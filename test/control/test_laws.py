@@ -28,7 +28,7 @@ from robodyn_ros.control.registry import law_names, load_controller
 from robodyn_ros.resources import robot_file, shipped_robots
 
 OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
-ROUNDING = {"task_priority": 1e-7}  # its weights of 1e6, and of limits that contradict each other, multiply rounding
+ROUNDING = {"task_priority": 1e-7, "mpc": 1e-7}  # weights, and limits that contradict each other, multiply rounding
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 
 

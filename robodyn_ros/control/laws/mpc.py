@@ -6,118 +6,221 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Model predictive control: efforts and states bounded over a horizon, the model linearised along the last plan."""
+"""Model predictive control: each tick plans over a horizon, with efforts, positions and velocities within bounds.
+
+A plan has constant accelerations u_k in N steps. The first is as long as `MPCParameters.step`, and each further one is
+longer by the same factor. Positions and velocities follow from them exactly. With e = q - r the error, and u - r''
+the acceleration beyond that of the reference, which goes on with its present acceleration, a plan minimises
+
+    integral over the horizon of  e^T Q e + e'^T V e' + (u - r'')^T A (u - r'')   +   (e, e')_N^T P (e, e')_N ,
+
+Q, V and A being Bryson's weights, diagonal: A of the efforts of the joints' own inertias, (M_jj / tolerance)^2. P is
+the least cost of all that follows the horizon without bounds ([RawlingsMayneDiehl] 2.5.4, `final_weight`), so that a
+plan without an active bound is that of an infinite horizon. Bounds hold at the end of each step, and for the efforts
+
+    M u + h(q, v) + g(q) + D v ,
+
+M, h and g at the present state: that decides on the efforts of the tick, and the next tick plans anew. (With M, h and g
+along the last plan, plans alternated from tick to tick on arms with light wrists.)
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robodyn_ros.checks import LARGEST
-from robodyn_ros.control import default_gains
-from robodyn_ros.control.admm import BoundedProgram
-from robodyn_ros.control.controller import Controller, JointReference, State
+from robodyn_ros.control import default_gains, qp
+from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.law_drawings import DrawnShape, declare_drawing
-from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
-from robodyn_ros.control.laws.lqr import default_effort_weight
+from robodyn_ros.control.laws.lqr import default_effort_weight, period_with_delay
 from robodyn_ros.control.laws.pid import default_limit
-from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, Parameters, per_joint, scalar
-from robodyn_ros.control.update_rate import UpdateRate
-from robodyn_ros.description.model import Array
+from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, derived, per_joint, scalar
+from robodyn_ros.control.safety_filter import (
+    ExpectedMotion,
+    Filtering,
+    SafetyParameters,
+    check_start,
+    expected_motion,
+    filter_memory,
+    filter_memory_names,
+    filtered_effort,
+    velocity_limits,
+    within_positions,
+)
+from robodyn_ros.description.model import Array, read_only
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
-FINAL_WEIGHT = 10.0
-"""Weight of the last state of the horizon, over that of the others."""
+_YIELDING = 1e-8
+"""How far bounds of states give way where not all bounds can hold, in squared tolerances; those of efforts less."""
 
-VIOLATION_WEIGHT = 1e4
-"""Cost of a state beyond its bounds by one tolerance, over that of an error by one tolerance."""
+
+def _default_horizon(robot: Robot) -> int:
+    """5, or as many as a program has room for."""
+    return max(1, min(5, qp.LARGEST[0] // robot.n))
+
+
+def _default_step(robot: Robot) -> float:
+    """0.02, or the control period where that is longer, times 2 N + 1 for a delay of N periods."""
+    return max(0.02, period_with_delay(robot))
+
+
+def _default_duration(robot: Robot) -> float:
+    """30 times the default step."""
+    return 30.0 * _default_step(robot)
 
 
 def _velocity_bound(robot: Robot) -> Array:
     return np.minimum(robot.model.velocity_limit, LARGEST)
 
 
-def _default_rate(robot: Robot) -> float:
-    """100, or the controller's rate where that is less."""
-    return min(100.0, 1.0 / robot.timing.period)
+class PlanMatrices(NamedTuple):
+    """Motion of a joint over the steps, by its accelerations in them.
+
+    Attributes:
+        lengths: Of the steps, shape (N,) [s].
+        ends: When they end, shape (N,) [s].
+        q: Positions at the ends by accelerations, shape (N, N) [s^2]; without those of a constant velocity.
+        v: Velocities, shape (N, N) [s].
+        cost_q: Of squared position errors over the horizon: matrix of accelerations, of position and velocity error at
+            its begin, shape (N, N + 2).
+        cost_v: Likewise, of velocity errors.
+    """
+
+    lengths: Array
+    ends: Array
+    q: Array
+    v: Array
+    cost_q: Array
+    cost_v: Array
+
+
+@lru_cache(maxsize=8)
+def plan_matrices(step_lengths: tuple[float, ...]) -> PlanMatrices:
+    """See `PlanMatrices`.
+
+    Args:
+        step_lengths: Of the N steps [s].
+    """
+    lengths = np.array(step_lengths)
+    starts = np.concatenate([[0.0], np.cumsum(lengths)])
+
+    def motion(t: Array) -> tuple[Array, Array]:
+        since = np.clip(t[:, None] - starts[:-1], 0.0, lengths)
+        return since * (t[:, None] - starts[:-1] - 0.5 * since), since
+
+    nodes, weights = np.polynomial.legendre.leggauss(3)  # exact, as squares of positions have the fourth order
+    t = (starts[:-1, None] + 0.5 * (1.0 + nodes) * lengths[:, None]).reshape(-1)
+    weights = (0.5 * lengths[:, None] * weights).reshape(-1)
+    q, v = motion(t)
+    begin = np.stack([np.ones_like(t), t], axis=1), np.stack([np.zeros_like(t), np.ones_like(t)], axis=1)
+    costs = [np.hstack([by.T * weights @ by, by.T * weights @ free]) for by, free in zip((q, v), begin, strict=True)]
+    return PlanMatrices(*map(read_only, (lengths, starts[1:], *motion(starts[1:]), *costs)))
+
+
+def _step_lengths(robot: Robot, complete: Any) -> tuple[float, ...]:
+    """Of a geometric series, by bisection for its ratio."""
+    powers, share = np.arange(complete.horizon), complete.duration / complete.step
+    low, high = 0.0, max(1.0, share)
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if (middle**powers).sum() < share else (low, middle)
+    return tuple((complete.step * high**powers).tolist())
+
+
+def final_weight(q_weight: Any, v_weight: Any, a_weight: Any) -> tuple[Any, Any, Any]:
+    """P_11, P_12, P_22 of the least integral of q_weight e^2 + v_weight e'^2 + a_weight e''^2 from a state on.
+
+    The solution of the algebraic Riccati equation of a double integrator, in closed form.
+
+    Args:
+        q_weight: Of each joint, shape (n,).
+        v_weight: Likewise.
+        a_weight: Likewise.
+    """
+    both = np.sqrt(q_weight * a_weight)
+    of_v = np.sqrt(a_weight * (v_weight + 2.0 * both))
+    return both * of_v / a_weight, both, of_v
 
 
 @dataclass(frozen=True, eq=False)
-class MPCParameters(Parameters):
-    """Horizon, weights and bounds of `MPC`; bounds of positions are those of the robot.
+class MPCParameters(SafetyParameters):
+    """Horizon, weights and bounds of `MPC`; its further limits are those of the safety filter.
 
     Attributes:
-        horizon: Number of steps of the plan.
-        step: Length of a step [s].
-        rate: Plans per second [Hz].
-        iterations: Iterations of the solver for a plan.
+        horizon: N, number of steps of the plan.
+        step: Length of the first step [s].
+        duration: Length of the horizon [s].
         q_tolerance: Position error that costs 1, shape (n,) [rad or m].
         v_tolerance: Velocity error that costs 1, shape (n,) [rad/s or m/s].
-        effort_tolerance: Difference from the effort of the reference that costs 1, shape (n,) [N m or N].
-        effort_limit: Bound of the efforts, shape (n,) [N m or N].
+        effort_tolerance: Effort beyond that of the reference that costs 1, shape (n,) [N m or N].
+        effort_limit: Bound of the planned efforts, shape (n,) [N m or N].
         velocity_limit: Bound of the velocities, shape (n,) [rad/s or m/s].
         friction: D, viscous friction of the model, shape (n,) [N m s/rad or N s/m].
+        step_lengths: Of the steps [s].
+        safety_friction: `friction`.
+        safety_velocities: As in the safety filter, or `velocity_limit`.
     """
 
-    horizon: int = scalar(20, minimum=2, maximum=100, structural=True, description="Number of steps of the plan")
-    step: float = scalar(0.02, unit="s", minimum=1e-3, maximum=1.0, structural=True, description="Length of a step")
-    rate: float = scalar(_default_rate, unit="Hz", minimum=1.0, maximum=1e4, structural=True,
-                         description="Plans per second; one in each whole number of ticks that is nearest")
-    iterations: int = scalar(60, minimum=1, maximum=10_000, structural=True,
-                             description="Iterations of the solver for a plan")
+    horizon: int = scalar(_default_horizon, minimum=1, maximum=qp.LARGEST[0], structural=True,
+                          description="Number of steps of the plan")
+    step: float = scalar(_default_step, unit="s", minimum=1e-4, maximum=1.0, structural=True,
+                         description="Length of the first step")
+    duration: float = scalar(_default_duration, unit="s", minimum=1e-3, maximum=100.0, structural=True,
+                             description="Length of the horizon; each step is longer than the one before by the same "
+                             "factor")
     q_tolerance: Array = per_joint(
         0.1, unit=POSITION, minimum=1e-4, maximum=1e4, description="Position error that costs 1")
     v_tolerance: Array = per_joint(
         3.0, unit=VELOCITY, minimum=1e-4, maximum=1e4, description="Velocity error that costs 1")
     effort_tolerance: Array = per_joint(
         default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=LARGEST,
-        description="Difference from the effort of the reference that costs 1")
+        description="Effort beyond that of the reference that costs 1")
     effort_limit: Array = per_joint(
-        default_limit, unit=EFFORT, minimum=1e-9, maximum=LARGEST, description="Bound of the efforts")
+        default_limit, unit=EFFORT, minimum=1e-9, maximum=LARGEST, description="Bound of the planned efforts")
     velocity_limit: Array = per_joint(
         _velocity_bound, unit=VELOCITY, minimum=1e-9, maximum=LARGEST, description="Bound of the velocities")
     friction: Array = per_joint(
         default_gains.viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D")
+    step_lengths: tuple[float, ...] = derived(_step_lengths, structural=True)
+    safety_friction: Array = derived(lambda _, complete: complete.friction)
+    safety_velocities: Array = derived(
+        lambda robot, complete: np.minimum(velocity_limits(robot, complete), complete.velocity_limit))
+
+    def for_robot(self, robot: Robot) -> MPCParameters:
+        """As in `Parameters`.
+
+        Raises:
+            InputError: As there; a program of so many steps is too large; or the horizon is shorter than the steps.
+        """
+        complete = super().for_robot(robot)
+        most = qp.LARGEST[0] // robot.n
+        if complete.horizon > most:
+            raise InputError(f"mpc.horizon: expected at most {most} steps for {robot.n} joints, received "
+                             f"{complete.horizon}")
+        if complete.duration < complete.horizon * complete.step * (1.0 - 1e-9):
+            raise InputError(f"mpc.duration: expected at least {complete.horizon * complete.step:g} s, which is "
+                             f"mpc.horizon times mpc.step, received {complete.duration:g}")
+        return complete
 
 
-class Plan(NamedTuple):
-    """Motion over the horizon of N steps, of constant accelerations.
+class PlanMemory(NamedTuple):
+    """What `MPC` keeps of its last plan.
 
     Attributes:
-        start: When it begins [s].
-        step: Length of a step [s].
-        q: Positions at the steps, shape (N + 1, n) [rad or m].
-        v: Velocities, shape (N + 1, n) [rad/s or m/s].
         a: Accelerations in the steps, shape (N, n) [rad/s^2 or m/s^2].
+        multipliers: Of the rows of `PlanProgram` and of its variables, shape (4 N n,): other than 0 where a bound acts.
+        status: Of `robodyn_ros.control.qp`, shape (1,).
     """
 
-    start: float
-    step: float
-    q: Array
-    v: Array
     a: Array
-
-    @classmethod
-    def from_accelerations(cls, start: float, step: float, q: Array, v: Array, a: Array) -> Plan:
-        """The plan from a state, shape (n,) each, with accelerations, shape (N, n)."""
-        velocities = np.vstack([v, v + step * np.cumsum(a, axis=0)])
-        positions = np.vstack([q, q + step * np.cumsum(velocities[:-1] + 0.5 * step * a, axis=0)])
-        return cls(start, step, positions, velocities, a)
-
-    def at(self, time: float) -> JointReference:
-        """The planned state at a time [s]; at rest after the end."""
-        place = max((time - self.start) / self.step, 0.0)
-        k = int(place)
-        if k >= len(self.a):
-            return JointReference(self.q[-1], np.zeros_like(self.q[-1]), np.zeros_like(self.q[-1]))
-        since = (place - k) * self.step
-        return JointReference(self.q[k] + since * (self.v[k] + 0.5 * since * self.a[k]), self.v[k] + since * self.a[k],
-                              self.a[k])
+    multipliers: Array
+    status: Array
 
 
 class PlannedPath(NamedTuple):
@@ -126,159 +229,126 @@ class PlannedPath(NamedTuple):
     plan: Array = declare_drawing(DrawnShape.PATH, "Where the tip will be at the steps of the plan")
 
 
-class MPC(Controller):
-    """A quadratic program over N steps plans accelerations u; `ComputedTorque` follows the plan.
+class PlanProgram(NamedTuple):
+    """The program of a plan.
 
-    Minimises the sum over steps of (x - r)^T Q (x - r) + (tau - tau_r)^T R (tau - tau_r), x = (q, v), with x' = (v, u),
-    u held over a step, |tau| <= limit, and bounds of positions and velocities; all bounds have a high price, as they
-    may be beyond reach ([RawlingsMayneDiehl] 1.3, 8.8). The efforts tau = M u + h + g + D v are linearised along the
-    last plan by ``dynamics.inverse_dynamics_derivatives``: one step of sequential quadratic programming for each plan,
-    with a model of the states that is exact for steps of any length. The reference goes on with its acceleration, as a
-    law does not know its future.
-
-    A plan takes the whole number of ticks that is nearest to its `UpdateRate`. Planning is spread over them, always the
-    same work at the same tick, so that a rollout equals itself. A plan starts at the state predicted for the tick at
-    which it is complete: it acts one planning period late.
+    Attributes:
+        h: Of `qp.solve`, like the next ones; its variables are u - r'' over ``scale``.
+        g: Shape (N n,).
+        matrix: Of velocities and positions at the ends of the steps, and of efforts in them, shape (3 N n, N n).
+        lower: Shape (3 N n,).
+        upper: Likewise.
+        yielding: Likewise.
+        scale: Shape (N n,) [rad/s^2 or m/s^2].
     """
 
-    Parameters = MPCParameters
+    h: Array
+    g: Array
+    matrix: Array
+    lower: Array
+    upper: Array
+    yielding: Array
+    scale: Array
+
+
+def plan_program(dynamics: Any, parameters: MPCParameters, motion: ExpectedMotion, reference: JointReference
+                 ) -> PlanProgram:
+    """The program of the plan.
+
+    Args:
+        dynamics: Of the robot.
+        parameters: In force.
+        motion: At the instant when the plan begins.
+        reference: At that instant.
+    """
+    q, v, n, steps = motion.state.q, motion.state.v, len(motion.state.q), parameters.horizon
+    by, mass = plan_matrices(parameters.step_lengths), dynamics.mass_matrix(q)
+    of_q, of_v = parameters.q_tolerance**-2.0, parameters.v_tolerance**-2.0
+    of_a = (np.diagonal(mass) / parameters.effort_tolerance) ** 2
+    final = final_weight(of_q, of_v, of_a)
+    ends = np.stack([by.q[-1], by.v[-1]])  # of the horizon, by accelerations and by the state where it begins
+    ends = np.hstack([ends, [[1.0, by.ends[-1]], [0.0, 1.0]]])
+    of_lengths = np.hstack([np.diag(by.lengths), np.zeros((steps, 2))])
+    weights = [(of_q, by.cost_q), (of_v, by.cost_v), (of_a, of_lengths), (final[0], np.outer(ends[0, :-2], ends[0])),
+               (final[1], np.outer(ends[0, :-2], ends[1]) + np.outer(ends[1, :-2], ends[0])),
+               (final[2], np.outer(ends[1, :-2], ends[1]))]
+    joints = [sum(weight[j] * cost for weight, cost in weights) for j in range(n)]
+    h, g = np.zeros((steps, n, steps, n), mass.dtype), np.zeros((steps, n), mass.dtype)
+    matrix = np.zeros((3, steps, n, steps, n), mass.dtype)
+    for j, cost in enumerate(joints):
+        h[:, j, :, j] = cost[:, :steps]
+        g[:, j] = cost[:, steps] * (q - reference.q)[j] + cost[:, steps + 1] * (v - reference.v)[j]
+        matrix[:, :, j, :, j] = by.v, by.q, parameters.friction[j] * by.v
+    for k in range(steps):
+        matrix[2, k, :, k] += mass
+    size = steps * n
+    h, matrix = h.reshape(size, size), matrix.reshape(3 * size, size)
+    scale = 1.0 / np.sqrt(np.diagonal(h))
+    by_reference = (matrix.reshape(3 * size, steps, n).sum(axis=1)) @ reference.a
+    free = np.concatenate([np.tile(v, steps), (q + by.ends[:, None] * v).reshape(-1), np.tile(motion.bias, steps)])
+    free = free + by_reference
+    least, most = parameters.safety_positions
+    limits = parameters.safety_velocities, most, np.minimum(parameters.effort_limit, parameters.safety_efforts)
+    lower = np.concatenate([np.tile(each, steps) for each in (-limits[0], least, -limits[2])]) - free
+    upper = np.concatenate([np.tile(each, steps) for each in limits]) - free
+    yielding = [parameters.v_tolerance**2, parameters.q_tolerance**2, np.zeros(n)]
+    return PlanProgram(h * np.multiply.outer(scale, scale), g.reshape(-1) * scale, matrix * scale, lower, upper,
+                       _YIELDING * np.concatenate([np.tile(each, steps) for each in yielding]), scale)
+
+
+class MPC(Law[MPCParameters, JointReference, Filtering]):
+    """A quadratic program of N steps decides on the accelerations of each tick, see `robodyn_ros.control.laws.mpc`.
+
+    It is solved exactly, in a bounded number of iterations. The efforts then pass the safety filter, which keeps the
+    bounds of positions and velocities between the steps and beyond the horizon, knows the delay of the loop, and learns
+    what the model lacks. Without a plan, the robot brakes within the same filter, and ``status`` in the memory says so.
+    """
+
     Drawing = PlannedPath
 
-    def __init__(self, robot: Robot, parameters: MPCParameters | None = None) -> None:
-        """As in `Controller`.
+    @staticmethod
+    def law(
+        dynamics: Dynamics, parameters: MPCParameters, state: State, reference: JointReference, memory: Filtering,
+    ) -> tuple[Array, Filtering]:
+        """As in `Law`."""
+        motion, last = expected_motion(dynamics, parameters, state, memory), memory.law
+        reference, ahead = within_positions(parameters, reference), parameters.safety_delay * parameters.safety_period
+        if parameters.safety_delay:
+            reference = JointReference(reference.q + ahead * (reference.v + 0.5 * ahead * reference.a),
+                                       reference.v + ahead * reference.a, reference.a)
+        plan = plan_program(dynamics, parameters, motion, reference)
+        found = qp.solve(plan.h, plan.g, plan.matrix, plan.lower, plan.upper, yielding=plan.yielding,
+                         warm=last.multipliers)
+        a = (found.x * plan.scale).reshape(last.a.shape) + reference.a
+        braking = np.clip(-parameters.safety_rate * motion.state.v, -parameters.safety_braking,
+                          parameters.safety_braking)
+        planned = found.status <= qp.INFEASIBLE
+        effort = motion.mass_matrix @ np.where(planned, a[0], braking) + motion.bias
+        safe, kept = filtered_effort(dynamics, parameters, state, effort, memory)
+        own = PlanMemory(np.where(planned, a, 0.0), np.where(planned, found.multipliers, 0.0), np.stack([found.status]))
+        return safe, kept._replace(law=own)
 
-        Raises:
-            InputError: As in `Controller`, or a part of the planning takes longer than a tick on this machine.
-        """
-        super().__init__(robot, parameters)
-        own, timing, model, n = self.parameters, robot.timing, robot.model, robot.n
-        steps = own.horizon
-        self._parts = self.rates["mpc.rate"].ticks(timing.period)
-        self._inner = ComputedTorque(robot, ComputedTorqueParameters(friction=own.friction))
-        # The states at the steps 1 to N are free + S u: S for one joint, and then for all of them.
-        since = own.step * np.subtract.outer(np.arange(1, steps + 1), np.arange(steps))
-        reached = since > 0.0
-        by_a = np.where(reached, own.step * (since - 0.5 * own.step), 0.0), np.where(reached, own.step, 0.0)
-        self._by_acceleration = [np.kron(each, np.eye(n)).reshape(steps, n, steps * n) for each in by_a]
-        before = [np.concatenate([np.zeros((1, n, steps * n)), each[:-1]]) for each in self._by_acceleration]
-        self._by_acceleration_before = before
-        self._state_scale = 1.0 / np.concatenate([own.q_tolerance, own.v_tolerance])
-        states = np.concatenate(self._by_acceleration, axis=1) * self._state_scale[:, None]
-        self._states = states.reshape(-1, steps * n)
-        weights = np.ones(self._states.shape[0])
-        weights[-2 * n:] = FINAL_WEIGHT
-        self._weights, self._weighted = weights, self._states.T * weights
-        self._hessian = self._weighted @ self._states
-        upper = np.concatenate([np.minimum(model.position_upper, LARGEST), own.velocity_limit])
-        lower = np.concatenate([np.maximum(model.position_lower, -LARGEST), -own.velocity_limit])
-        self._bounds = np.tile(lower, steps), np.tile(upper, steps)
-        slowest = self._longest_part()
-        if slowest > timing.period:
-            raise InputError(f"mpc: a part of the planning over {steps} steps takes {1e3 * slowest:.2g} ms, and a tick "
-                             f"has {1e3 * timing.period:.3g} ms; lower mpc.horizon, mpc.iterations or mpc.rate")
+    def initial_memory(self, state: State) -> Filtering:
+        """The plan to stay at rest."""
+        size = self.parameters.horizon * self.robot.n
+        plan = PlanMemory(np.zeros((self.parameters.horizon, self.robot.n)), np.zeros(4 * size), np.zeros(1))
+        return filter_memory(self.robot, self.parameters, state, plan)
 
-    @property
-    def rates(self) -> dict[str, UpdateRate]:
-        """As in `Controller`."""
-        return {"mpc.rate": UpdateRate(self.parameters.rate)}
+    def memory_names(self) -> tuple[str, ...]:
+        """As in `Law`."""
+        joints, steps = self.robot.joint_names, range(1, self.parameters.horizon + 1)
+        bounds = [f"{joint}.{kind}{k}" for kind in ("velocity", "position", "effort", "acceleration") for k in steps
+                  for joint in joints]
+        return (*(f"{joint}.planned{k}" for k in steps for joint in joints), *bounds, "status",
+                *filter_memory_names(self.robot, self.parameters))
 
-    def activate(self, state: State) -> None:
-        """Go on at the present velocity until the first plan is complete."""
-        n, own = self.robot.n, self.parameters
-        self._plan = Plan.from_accelerations(state.time, own.step, state.q, state.v, np.zeros((own.horizon, n)))
-        self._program = BoundedProgram(own.horizon * n, 3 * own.horizon * n)
-        self._work: Iterator[Plan | None] | None = None
-        self._inner.activate(state)
-
-    def update(self, state: State, reference: JointReference) -> Array:
-        """As in `Controller`."""
-        plan = None if self._work is None else next(self._work)
-        self._plan = self._plan if plan is None else plan
-        if plan is not None or self._work is None:
-            self._work = self._planning(state, reference)
-            next(self._work)
-        limit = self.parameters.effort_limit
-        return np.clip(self._inner.update(state, self._plan.at(state.time)), -limit, limit)
+    def check_start(self, state: State) -> None:
+        """As in the safety filter."""
+        check_start(self.robot, self.parameters, state)
 
     def draw(self, state: State) -> PlannedPath:
         """As in `Controller`."""
-        tip = self.dynamics.forward_kinematics
-        return PlannedPath(np.array([tip(q)[:3, 3] for q in self._plan.q]))
-
-    def _planning(self, state: State, reference: JointReference) -> Iterator[Plan | None]:
-        """Plan in as many parts as there are ticks between two plans; what follows the last part is the plan."""
-        own, parts = self.parameters, self._parts
-        start = state.time + parts * self.robot.timing.period
-        begin, now = self._plan.at(start), self._plan.at(state.time)
-        q, v = begin.q + (state.q - now.q), begin.v + (state.v - now.v)
-        self._set_program(start, q, v, reference, start - state.time)
-        if parts > 1:
-            yield None
-        self._program.factorise()
-        if parts > 2:
-            yield None
-        left = max(parts - 2, 1)
-        for count in np.diff(np.linspace(0, own.iterations, left + 1).round().astype(int)):
-            self._program.iterate(int(count))
-            yield None
-        a = (self._program.x * self._scale).reshape(own.horizon, -1)
-        yield Plan.from_accelerations(start, own.step, q, v, a)
-
-    def _wanted(self, reference: JointReference, ahead: float) -> tuple[Array, Array]:
-        """Positions and velocities of the reference at the steps, shape (N, n) each."""
-        t = (ahead + self.parameters.step * np.arange(1, self.parameters.horizon + 1))[:, None]
-        return reference.q + t * (reference.v + 0.5 * t * reference.a), reference.v + t * reference.a
-
-    def _set_program(self, start: float, q: Array, v: Array, reference: JointReference, ahead: float) -> None:
-        """Make the program in accelerations; [RawlingsMayneDiehl] 8.8.1 eliminates the states."""
-        own, n, steps = self.parameters, self.robot.n, self.parameters.horizon
-        times = own.step * np.arange(1, steps + 1)[:, None]
-        free = np.hstack([q + times * v, np.tile(v, (steps, 1))])
-        last = [self._plan.at(start + k * own.step) for k in range(steps)]
-        q_last, v_last, a_last = (np.array([each[part] for each in last]) for part in range(3))
-        by_q, by_v, by_a = np.moveaxis(self.dynamics.batch.inverse_dynamics_derivatives(q_last, v_last, a_last), 1, 0)
-        by_v = by_v + np.diag(own.friction)
-        offset = (self.dynamics.batch.inverse_dynamics(q_last, v_last, a_last) + own.friction * v_last
-                  - np.einsum("kij,kj->ki", by_a, a_last))
-        free_before = np.vstack([np.concatenate([q, v]), free[:-1]])
-        offset += np.einsum("kij,kj->ki", by_q, free_before[:, :n] - q_last)
-        offset += np.einsum("kij,kj->ki", by_v, free_before[:, n:] - v_last)
-        self._scale = np.tile(own.effort_tolerance / np.diagonal(by_a, axis1=1, axis2=2).mean(axis=0), steps)
-        efforts = by_q @ self._by_acceleration_before[0] + by_v @ self._by_acceleration_before[1]
-        for k in range(steps):
-            efforts[k, :, k * n:(k + 1) * n] += by_a[k]
-        efforts = (efforts / own.effort_tolerance[:, None]).reshape(steps * n, -1)
-        q_wanted, v_wanted = self._wanted(reference, ahead)
-        a_wanted = np.tile(reference.a, (steps, 1))
-        wanted = self.dynamics.batch.inverse_dynamics(q_wanted, v_wanted, a_wanted) + own.friction * v_wanted
-        missing = ((free - np.hstack([q_wanted, v_wanted])) * self._state_scale).reshape(-1)
-        excess = ((offset - np.clip(wanted, -own.effort_limit, own.effort_limit)) / own.effort_tolerance).reshape(-1)
-        hessian = (self._hessian + efforts.T @ efforts) * np.multiply.outer(self._scale, self._scale)
-        gradient = (self._weighted @ missing + efforts.T @ excess) * self._scale
-        limit, scale = np.tile(own.effort_limit / own.effort_tolerance, steps), np.tile(self._state_scale, steps)
-        flat = (offset / own.effort_tolerance).reshape(-1)
-        lower, upper = ((bound - free.reshape(-1)) * scale for bound in self._bounds)
-        self._program.set(hessian, gradient, np.vstack([efforts, self._states]) * self._scale,
-                          np.concatenate([-limit - flat, lower]), np.concatenate([limit - flat, upper]),
-                          np.full(3 * steps * n, VIOLATION_WEIGHT))
-
-    def _longest_part(self) -> float:
-        """Processor time of the longest part of the planning, at the best of a few plans [s]."""
-        model = self.robot.model
-        q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper)
-        state, rest = State(0.0, 0.0, q, np.zeros(model.n)), np.zeros(model.n)
-        self.activate(state)
-        best, longest = np.full(self._parts + 1, np.inf), np.inf
-        for _ in range(_TRIALS):
-            begin, times = time.thread_time(), []
-            for _ in self._planning(state, JointReference(q, rest, rest)):
-                times.append(time.thread_time() - begin)
-                begin = time.thread_time()
-            best = np.minimum(best, times)
-            longest = float(best.max())
-            if longest <= 0.5 * self.robot.timing.period:
-                break
-        return longest
-
-
-_TRIALS = 30
+        own, last = self.parameters, self.memory.law.a
+        by = plan_matrices(own.step_lengths)
+        q = np.vstack([state.q, state.q + by.ends[:, None] * state.v + by.q @ last])
+        return PlannedPath(np.array([self.dynamics.forward_kinematics(each)[:3, 3] for each in q]))

@@ -6,18 +6,19 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The law `mpc`: its program solved exactly, limits that hold, and horizons that do not fit into a tick."""
+"""The law `mpc`: its program and its final weight, bounds that hold, and what it does without a plan."""
 
+import daqp
 import numpy as np
 import pytest
+from scipy.linalg import solve_continuous_are
 
 from robodyn_ros import InputError, Robot, rollout
-from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.admm import BoundedProgram
-from robodyn_ros.control.laws import mpc
+from robodyn_ros.control import JointReference, State, qp
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
-from robodyn_ros.control.laws.mpc import MPC, MPCParameters, Plan
-from robodyn_ros.control.qp import OPTIMAL, solve
+from robodyn_ros.control.laws.mpc import MPC, MPCParameters, final_weight
+from robodyn_ros.control.safety_filter import braking
+from robodyn_ros.export.c_law import law_source
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.excursion import excursion
@@ -26,140 +27,204 @@ from robodyn_ros.simulation.plant import Plant
 PERIOD = 0.002
 
 
-@pytest.fixture(autouse=True)
-def machine_that_is_busy(monkeypatch):
-    """Tests run beside others: the check of the time that a plan takes has a test of its own."""
-    monkeypatch.setattr(MPC, "_longest_part", lambda law: 0.0)
-
-
 def named(name):
     return Robot.from_urdf(robot_file(name))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_solver_is_exact_in_the_end(seed):
-    """Against the active-set solver, with rows that contradict each other at a price."""
-    rng = np.random.default_rng(seed)
-    n, m = 12, 20
-    root, a = rng.normal(size=(n, n)), rng.normal(size=(m, n))
-    p, g = root @ root.T + 0.1 * np.eye(n), 5.0 * rng.normal(size=n)
-    lower = rng.normal(size=m) - 0.5
-    upper, price = lower + rng.uniform(0.1, 1.0, m), np.full(m, 1e3)
-    exact = solve(p, g, a, lower, upper, softness=1.0 / price)
-    assert exact.status == OPTIMAL
-    program = BoundedProgram(n, m)
-    program.set(p, g, a, lower, upper, price)
-    program.factorise()
-    errors = []
-    for _ in range(4):
-        program.iterate(2000)
-        errors.append(np.abs(program.x - exact.x).max())
-    assert errors[-1] < 1e-6 * (1.0 + np.abs(exact.x).max()), errors
+def turning(inertia, effort, velocity, limit=3.0, damping=0.0):
+    """A robot of one revolute joint about a vertical axis."""
+    return Robot.from_urdf_text(f"""<robot name="r"><link name="base"/><link name="l1"><inertial><mass value="1"/>
+<inertia ixx="{inertia}" iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/>
+<limit lower="{-limit}" upper="{limit}" effort="{effort}" velocity="{velocity}"/>
+<dynamics damping="{damping}" friction="0"/></joint></robot>""")
 
 
-def test_the_plan_is_the_exact_solution():
-    """Of two joints over five steps, at their limits, with as many iterations as it takes."""
-    robot = named("planar_2r")
-    law = MPC(robot, MPCParameters(horizon=5, step=0.02, iterations=5000, velocity_limit=0.4, effort_limit=40.0))
-    state = State(0.0, 0.0, np.array([0.2, -0.4]), np.array([0.3, 0.0]))
-    law.activate(state)
-    given = {}
-    inner = law._program.set
-    law._program.set = lambda *program: (given.update(program=program), inner(*program))
-    *_, plan = law._planning(state, JointReference(np.array([1.0, -1.0]), np.zeros(2), np.zeros(2)))
-    p, g, a, lower, upper, price = given["program"]
-    exact = solve(p, g, a, lower, upper, softness=1.0 / price)
-    assert exact.status == OPTIMAL and np.count_nonzero(exact.multipliers) > 2
-    np.testing.assert_allclose(plan.a.reshape(-1), exact.x * law._scale, rtol=1e-5, atol=1e-5 * law._scale.max())
-
-
-def test_the_efforts_of_a_plan_are_those_of_the_model():
-    """The linearisation is exact where the plan stays as it is: its rows are inverse dynamics and friction."""
-    robot = named("arm6")
-    law = MPC(robot)
-    rng = np.random.default_rng(0)
-    state = State(0.0, 0.0, rng.normal(0.0, 0.4, 6), rng.normal(0.0, 0.4, 6))
-    law.activate(state)
-    law._plan = Plan.from_accelerations(0.0, 0.02, state.q, state.v, rng.normal(0.0, 0.5, (20, 6)))
-    begin = law._plan.at(0.0)
-    law._set_program(0.0, begin.q, begin.v, JointReference(state.q, np.zeros(6), np.zeros(6)), 0.0)
-    program, tolerance = law._program, law.parameters.effort_tolerance
-    last = [law._plan.at(0.02 * k) for k in range(20)]
-    u = np.array([each.a for each in last]).reshape(-1) / law._scale
-    flat = law.parameters.effort_limit / tolerance - program._upper[:120].reshape(20, 6)
-    efforts = (program._a[:120] @ u).reshape(20, 6) + flat
-    for k in range(20):
-        expected = robot.dynamics().inverse_dynamics(*last[k]) + robot.model.damping * last[k].v
-        np.testing.assert_allclose(efforts[k] * tolerance, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-
-
-def jumped(robot, law, start, goal, seconds):
-    """Positions, velocities and efforts where the goal jumps, on the simulated robot."""
-    plant, none, rows = Plant(robot), np.zeros(robot.n), []
-    plant.set_state(start)
-    for tick in range(round(seconds / PERIOD)):
-        state = State(tick * PERIOD, PERIOD * (tick > 0), plant.q.copy(), plant.v.copy())
+def jumped(robot, law, start, goal, seconds, v=None):
+    """Positions, velocities, efforts and status where the goal jumps, on the simulated robot."""
+    plant, none, rows, delay = Plant(robot), np.zeros(robot.n), [], robot.timing.delay
+    plant.set_state(start, v)
+    sent = [robot.dynamics().gravity(start)] * delay
+    for tick in range(round(seconds / robot.timing.period)):
+        period = robot.timing.period
+        state = State(tick * period, period * (tick > 0), plant.q.copy(), plant.v.copy())
         if tick == 0:
             law.activate(state)
         effort = law.update(state, JointReference(goal, none, none))
-        rows.append((state.q, state.v, effort))
-        plant.advance(Drive(np.clip(effort, -robot.effort_limit, robot.effort_limit), none, none), 2)
+        status = law.memory.law.status[0] if isinstance(law, MPC) else 0.0
+        rows.append((state.q, state.v, effort, status))
+        sent.append(effort)
+        plant.advance(Drive(np.clip(sent.pop(0), -robot.effort_limit, robot.effort_limit), none, none),
+                      round(period / plant.step))
     return map(np.array, zip(*rows, strict=True))
 
 
-@pytest.mark.parametrize("name", ["arm6", "arm7"])
-def test_limits_hold_where_a_goal_jumps(name):
-    """A clipped law passes the velocities' limits many times over, and arrives later or not at all."""
+def assert_within(robot, q, v, effort):
+    assert np.isfinite(effort).all()
+    assert (np.abs(v) <= 1.01 * robot.velocity_limit).all(), np.abs(v / robot.velocity_limit).max()
+    assert (np.abs(effort) <= robot.effort_limit * (1.0 + 1e-9)).all()
+    assert (q <= robot.position_upper).all() and (q >= robot.position_lower).all()
+
+
+def planned_motion(law, u, q, v, t):
+    """Positions and velocities at a time of a plan, step by step, and the accelerations then."""
+    for length, a in zip(law.parameters.step_lengths, u, strict=True):
+        since = min(t, length)
+        q, v, t = q + since * (v + 0.5 * since * a), v + since * a, t - since
+        if t <= 0.0:
+            break
+    return q, v, a
+
+
+def cost(law, u, state, reference):
+    """The integral of the module's description by the midpoint rule, and the weight of the end."""
+    own, total = law.parameters, 0.0
+    accelerations = np.diagonal(law.dynamics.mass_matrix(state.q)) / own.effort_tolerance
+    begin = 0.0
+    for length in own.step_lengths:
+        for t in begin + (np.arange(200) + 0.5) * length / 200:
+            q, v, a = planned_motion(law, u, state.q, state.v, t)
+            wanted = reference.q + t * (reference.v + 0.5 * t * reference.a), reference.v + t * reference.a
+            terms = ((q - wanted[0]) / own.q_tolerance, (v - wanted[1]) / own.v_tolerance,
+                     accelerations * (a - reference.a))
+            total += length / 200 * sum(term @ term for term in terms)
+        begin += length
+    q, v, _ = planned_motion(law, u, state.q, state.v, begin)
+    e = q - reference.q - begin * (reference.v + 0.5 * begin * reference.a)
+    e_v = v - reference.v - begin * reference.a
+    for j in range(len(e)):
+        p = solve_continuous_are(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]),
+                                 np.diag([own.q_tolerance[j]**-2, own.v_tolerance[j]**-2]), [[accelerations[j]**2]])
+        total += np.array([e[j], e_v[j]]) @ p @ [e[j], e_v[j]]
+    return total
+
+
+def test_the_plan_is_the_optimum_by_another_formulation():
+    """daqp solves the program that the simulated cost has, with bounds of the motion simulated step by step."""
+    robot = named("planar_2r")
+    law = MPC(robot, MPCParameters(horizon=3, duration=0.2, velocity_limit=0.4, effort_limit=30.0, friction=0.7))
+    state = State(0.0, 0.0, np.array([0.2, -0.4]), np.array([0.3, 0.0]))
+    reference = JointReference(np.array([1.0, -1.0]), np.array([0.1, 0.0]), np.array([0.0, 0.3]))
+    law.activate(state)
+    law.update(state, reference)
+    unit = np.eye(6).reshape(6, 3, 2)
+    zero = cost(law, np.zeros((3, 2)), state, reference)
+    plus, minus = (np.array([cost(law, sign * each, state, reference) for each in unit]) for sign in (1.0, -1.0))
+    h = np.array([[cost(law, one + other, state, reference) - a - b + zero for other, b in zip(unit, plus, strict=True)]
+                  for one, a in zip(unit, plus, strict=True)])
+
+    def bounded(u):
+        ends = np.cumsum(law.parameters.step_lengths)
+        motion = [planned_motion(law, u, state.q, state.v, t) for t in ends]
+        mass, bias = robot.dynamics().mass_matrix(state.q), robot.dynamics().bias(state.q, state.v)
+        efforts = [mass @ a + bias + 0.7 * v for _, v, a in motion]
+        return np.concatenate([[q for q, _, _ in motion], [v for _, v, _ in motion], efforts]).reshape(-1)
+
+    free = bounded(np.zeros((3, 2)))
+    rows = np.array([bounded(each) - free for each in unit]).T
+    least, most = law.parameters.safety_positions
+    upper = np.concatenate([np.tile(each, 3) for each in (most, np.full(2, 0.4), np.full(2, 30.0))])
+    lower = np.concatenate([np.tile(each, 3) for each in (least, np.full(2, -0.4), np.full(2, -30.0))])
+    expected, _, flag, _ = daqp.solve(h, 0.5 * (plus - minus), np.ascontiguousarray(rows), upper - free, lower - free)
+    assert flag == 1 and law.memory.law.status[0] == qp.OPTIMAL
+    assert np.count_nonzero(np.abs(law.memory.law.multipliers) > 1e-6) >= 3
+    np.testing.assert_allclose(law.memory.law.a.reshape(-1), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+
+
+def test_the_final_weight_solves_the_riccati_equation():
+    weights = np.random.default_rng(0).uniform(0.01, 100.0, (3, 8))
+    for one, (q, v, a) in zip(np.transpose(final_weight(*weights)), weights.T, strict=True):
+        exact = solve_continuous_are(np.eye(2, k=1), np.array([[0.0], [1.0]]), np.diag([q, v]), [[a]])
+        np.testing.assert_allclose(one, exact[np.triu_indices(2)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("jump", [0.5, 2.5, 50.0])
+def test_one_joint_keeps_its_velocity_limit_after_a_jump(jump):
+    """The last goal is beyond the stop."""
+    robot = turning(0.5, 5.0, 2.0)
+    q, v, effort, status = jumped(robot, MPC(robot), [-1.2], np.array([-1.2 + jump]), 4.0)
+    assert_within(robot, q, v, effort)
+    assert (status == qp.OPTIMAL).all()
+    assert abs(q[-1, 0] - min(-1.2 + jump, 2.95)) < 0.02 and abs(v[-1, 0]) < 0.02
+
+
+@pytest.mark.parametrize(("inertia", "damping", "delay"), [(1e-4, 0.5, 0), (1e-5, 0.1, 0), (1e-3, 1.0, 2)])
+def test_a_light_wrist_with_much_friction_keeps_its_limits(inertia, damping, delay):
+    """Friction takes the speed of such a joint within a fraction of a control period: T D / M is 2 to 20."""
+    robot = turning(inertia, 5.0, 2.0, damping=damping).with_timing(PERIOD, delay)
+    q, v, effort, status = jumped(robot, MPC(robot), [-1.2], np.array([1.0]), 3.0)
+    assert_within(robot, q, v, effort)
+    assert (status == qp.OPTIMAL).all() and abs(q[-1, 0] - 1.0) < 0.02
+
+
+@pytest.mark.parametrize("name", ["arm6", pytest.param("arm7", marks=pytest.mark.long)])
+@pytest.mark.parametrize("beyond", [False, True])
+def test_limits_hold_where_a_goal_jumps(name, beyond):
+    """A clipped law passes the velocities' limits many times over."""
     robot = named(name)
     lower, upper = np.maximum(robot.position_lower, -2.0), np.minimum(robot.position_upper, 2.0)
     start, goal = lower + 0.3 * (upper - lower), lower + 0.75 * (upper - lower)
-    q, v, effort = jumped(robot, MPC(robot), start, goal, 1.2)
-    assert (np.abs(v) <= 1.05 * robot.velocity_limit).all()
-    assert (np.abs(effort) <= robot.effort_limit * (1.0 + 1e-9)).all()
-    assert (q <= robot.position_upper + 0.01).all() and (q >= robot.position_lower - 0.01).all()
-    assert np.abs(q[-1] - goal).max() < 0.12
-    clipped_q, clipped_v, _ = jumped(robot, ComputedTorque(robot), start, goal, 1.2)
-    assert (np.abs(clipped_v) > 2.0 * robot.velocity_limit).any()
-    assert np.abs(q - goal).sum() < np.abs(clipped_q - goal).sum()
+    if beyond:
+        goal = robot.position_upper + np.linspace(0.1, 10.0, robot.n)
+    law = MPC(robot)
+    q, v, effort, status = jumped(robot, law, start, goal, 1.5)
+    assert_within(robot, q, v, effort)
+    assert (status == qp.OPTIMAL).all()
+    if not beyond:
+        assert np.abs(q[-1] - goal).max() < 0.12
+        _, clipped, _, _ = jumped(robot, ComputedTorque(robot), start, goal, 1.2)
+        assert (np.abs(clipped) > 2.0 * robot.velocity_limit).any()
 
 
-def test_it_follows_a_motion_and_repeats_itself():
+def test_without_a_plan_the_robot_brakes_and_the_memory_says_so():
+    """A reference of such a speed leaves no numbers to the program."""
+    robot = named("arm6")
+    law, q, v = MPC(robot), np.full(6, 0.2), 0.5 * robot.velocity_limit
+    wild = JointReference(q, np.full(6, 1e200), np.full(6, 1e200))
+    plant, none = Plant(robot), np.zeros(6)
+    plant.set_state(q, v)
+    for tick in range(400):
+        state = State(tick * PERIOD, PERIOD * (tick > 0), plant.q.copy(), plant.v.copy())
+        if tick == 0:
+            law.activate(state)
+        effort = law.update(state, wild)
+        assert np.isfinite(effort).all() and (np.abs(effort) <= robot.effort_limit * (1.0 + 1e-9)).all()
+        plant.advance(Drive(effort, none, none), 2)
+        assert (np.abs(plant.v) <= np.maximum(np.abs(state.v), 1e-3)).all()
+    assert dict(zip(law.memory_names(), law.memory_numbers, strict=True))["status"] == qp.INVALID
+    assert np.abs(plant.v).max() < 1e-2 and (np.abs(plant.q - q) < v**2 / braking(robot) + 0.1).all()
+    law.update(State(1.0, PERIOD, plant.q, plant.v), JointReference(plant.q.copy(), none, none))
+    assert law.memory.law.status[0] == qp.OPTIMAL
+
+
+def test_a_lower_velocity_limit_holds():
+    robot = named("planar_2r")
+    law = MPC(robot, MPCParameters(velocity_limit=0.4))
+    q, v, _, _ = jumped(robot, law, np.array([0.2, -0.4]), np.array([1.0, -1.0]), 4.0)
+    assert np.abs(v).max() < 0.402 and np.abs(q[-1] - [1.0, -1.0]).max() < 0.02
+
+
+@pytest.mark.long
+def test_it_follows_a_motion_compiled_and_in_c():
     robot = named("arm6")
     law = MPC(robot)
-    first, again = (rollout(robot, law, excursion(robot), duration=0.4) for _ in range(2))
-    assert np.abs(first.q - first.reference.q).max() < 0.015
-    np.testing.assert_array_equal(again.q, first.q)
-    assert "MPC is a Controller" in law.uncompiled_reason
+    done = rollout(robot, law, excursion(robot), duration=0.4)
+    assert not done.note and np.abs(done.q - done.reference.q).max() < 0.015
+    assert "arm6_mpc_tick" in str(law_source(law, "arm6_mpc"))
 
 
-@pytest.mark.parametrize("rate, parts", [(500.0, 1), (250.0, 2), (100.0, 5), (1.0, 500), (300.0, 2)])
-def test_planning_is_spread_over_the_ticks_between_two_plans(rate, parts):
-    robot = named("planar_2r")
-    law = MPC(robot, MPCParameters(rate=rate, horizon=3))
-    rest = np.zeros(2)
-    state = State(0.0, 0.0, rest, rest)
-    law.activate(state)
-    *work, plan = law._planning(state, JointReference(rest, rest, rest))
-    assert work == [None] * parts and plan.start == pytest.approx(parts * robot.timing.period)
-
-
-def test_a_rate_beyond_the_controllers_is_one_line():
-    robot = named("planar_2r").with_timing(0.02)
-    assert MPC(robot).parameters.rate == 50.0
-    with pytest.raises(InputError, match="^mpc.rate: MPC asks for 100 Hz, more than the controller's rate, 50 Hz"):
-        MPC(robot, MPCParameters(rate=100.0))
-
-
-def test_a_horizon_too_long_for_the_period_is_one_line(monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.setattr(mpc, "_TRIALS", 2)
-    said = r"mpc: a part of the planning over 100 steps takes [\d.e+]+ ms, and a tick has 1 ms; lower mpc.horizon, "
-    with pytest.raises(InputError, match=said):
-        MPC(named("arm7").with_timing(0.001), MPCParameters(horizon=100, rate=1000.0))
+def test_steps_grow_and_fill_the_horizon():
+    growing = MPC(named("planar_2r"), MPCParameters(horizon=4, step=0.01, duration=0.15)).parameters
+    np.testing.assert_allclose(growing.step_lengths, 0.01 * 2.0 ** np.arange(4), rtol=1e-9)
+    assert np.ptp(MPC(named("planar_2r"), MPCParameters(step=0.02, duration=0.1)).parameters.step_lengths) < 1e-9
 
 
 def test_bad_parameters_are_one_line():
     robot = named("planar_2r")
-    for wrong in ({"horizon": 1}, {"step": 0.0}, {"rate": float("nan")}, {"iterations": 0}, {"velocity_limit": -1.0}):
+    for wrong in ({"horizon": 0}, {"step": 0.0}, {"duration": float("nan")}, {"velocity_limit": -1.0}):
         with pytest.raises(InputError, match=f"MPCParameters.{next(iter(wrong))}"):
             MPC(robot, MPCParameters(**wrong))
+    with pytest.raises(InputError, match=r"^mpc.horizon: expected at most 30 steps for 2 joints, received 31"):
+        MPC(robot, MPCParameters(horizon=31))
+    with pytest.raises(InputError, match=r"^mpc.duration: expected at least 0.1 s, .* received 0.05"):
+        MPC(robot, MPCParameters(duration=0.05))
