@@ -72,17 +72,20 @@ def run():
     process.kill()
 
 
-def test_recordings(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2, 3, 4))])
+def test_recordings(run, tmp_path, monkeypatch, part):
+    """Each part reads a fifth of the recordings, and those whose exit code is known."""
     monkeypatch.chdir(tmp_path)
     Path("evil.urdf.xacro").write_text("<robot/>")
-    codes = {}
-    for path in hostile_recordings(tmp_path):
+    codes, known = {}, {"bomb": 2, "bomb_that_lies": 2, "names_long": 2, "position_huge": 2, "fifo": 2,
+                        "names_formula": 0}
+    paths = list(hostile_recordings(tmp_path))
+    for path in [*paths[part::5], *(path for path in paths if path.stem in known)]:
         codes[path.stem], error = run("plot", path, "--output", tmp_path / "picture.png")
         assert codes[path.stem] == 0 or path.name in error, error
         if path.stem.startswith(("metadata", "gravity", "description")):
             run("identify", path, "--robot", "planar_2r", "--output", tmp_path / "out")
-    assert {codes[name] for name in ("bomb", "bomb_that_lies", "names_long", "position_huge", "fifo")} == {2}
-    assert codes["names_formula"] == 0
+    assert known.items() <= codes.items()
     assert not Path("ran").exists()
 
 
