@@ -8,7 +8,7 @@
 
 """Laws in C beside the same laws in Python, over many states at once.
 
-``python -m bench.law_in_c`` compares all laws on the shipped arms and writes the table of docs/how_to/export_to_c.md.
+``python -m bench.law_in_c`` compares all laws on the shipped arms and writes the tables of docs/how_to/export_to_c.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ LAWS = (*law_names(), "elastic_joint_pd", "torque_feedback", "elastic_composite"
 """Names of the laws that are compared."""
 
 PAGE = DOCS / "how_to" / "export_to_c.md"
-_TABLE = re.compile(r"(<!-- laws in C -->\n).*?(<!-- end of laws in C -->\n)", re.DOTALL)
 
 COUNT = 10_000
 """Random states."""
@@ -380,17 +379,27 @@ def rows() -> Iterator[list[str]]:
                *(f"{figure:.0e}" if figure else "0" for figure in figures)]
 
 
+def _without_bits(row: list[str]) -> list[str]:
+    """Leave out what holds for no program, or has no bounds: bits, and the multipliers in the memory."""
+    return [*row[:2], *row[3:5], row[6]]
+
+
 def main() -> None:
-    """Write the table."""
-    head = ("law", "arms", "to the bit", "efforts, 99.9 %", "efforts, greatest", "memory", "motion")
-    lines = [line(head), line(["---"] * len(head))]
-    print(lines[0])
+    """Write both tables: of laws that are a list of operations, and of laws that solve quadratic programs."""
+    head = ["law", "arms", "to the bit", "efforts, 99.9 %", "efforts, greatest", "memory", "motion"]
+    listed, solving = [head], [_without_bits(head)]
     for row in rows():
-        lines.append(line(row))
-        print(lines[-1], flush=True)
+        print(line(row), flush=True)
+        if row[2] == "-":
+            solving.append(_without_bits(row))
+        else:
+            listed.append(row)
     text = PAGE.read_text(encoding="utf-8")
-    table = "\n".join(lines)
-    PAGE.write_text(_TABLE.sub(lambda old: f"{old[1]}\n{table}\n{old[2]}", text), encoding="utf-8")
+    for name, table in (("laws in C", listed), ("laws in C that solve programs", solving)):
+        lines = "\n".join([line(table[0]), line(["---"] * len(table[0])), *map(line, table[1:])])
+        text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end of {name} -->\n)",
+                      lambda old, lines=lines: f"{old[1]}\n{lines}\n{old[2]}", text, flags=re.DOTALL)
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
