@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import math
-import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -397,8 +396,9 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, table in (("laws in C", listed), ("laws in C that solve programs", solving)):
         lines = "\n".join([line(table[0]), line(["---"] * len(table[0])), *map(line, table[1:])])
-        text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end of {name} -->\n)",
-                      lambda old, lines=lines: f"{old[1]}\n{lines}\n{old[2]}", text, flags=re.DOTALL)
+        before, begin, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- end of {name} -->\n")
+        text = f"{before}{begin}\n{lines}\n{end}{after}"
     PAGE.write_text(text, encoding="utf-8")
 
 
