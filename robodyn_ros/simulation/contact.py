@@ -122,35 +122,36 @@ def contact_geometry(world: World, model: RobotModel, q: NDArray[Any]) -> Contac
                            np.reshape(jacobians, (pairs, 3, model.n)))
 
 
-def first_choice(world: World, geometry: ContactGeometry, v: NDArray[Any], step: float) -> ContactChoice:
+def first_choice(world: World, geometry: ContactGeometry, v: NDArray[Any], drift: float) -> ContactChoice:
     """The guess of the first round: the forces that the velocities before the step would cause."""
-    forces, slips = _normal_forces(world, geometry, v, step), _slips(geometry, v)
+    forces, slips = _normal_forces(world, geometry, v, drift), _slips(geometry, v)
     pressed = greater(forces, 0.0)
     return ContactChoice(pressed, greater(_lengths(slips), CREEP), world.friction * maximum(forces, 0.0), slips)
 
 
-def presses(world: World, geometry: ContactGeometry, velocity: NDArray[Any], step: float) -> Any:
+def presses(world: World, geometry: ContactGeometry, velocity: NDArray[Any], drift: float) -> Any:
     """Return a positive number where a pair exerts a force at velocities after the step, else 0."""
-    forces = _normal_forces(world, geometry, velocity, step)
+    forces = _normal_forces(world, geometry, velocity, drift)
     return sum(greater(forces, _FORCE_TOLERANCE), np.float64(0.0))
 
 
 def with_contacts(world: World, geometry: ContactGeometry, choice: ContactChoice, problem: Problem, step: float,
-                  rounds: Any) -> Problem:
+                  drift: float, rounds: Any) -> Problem:
     """Add the contacts to the problem of a step.
 
     Args:
         world: Surfaces and contact points.
-        geometry: At the beginning of the step.
+        geometry: At the beginning of the step, or in its middle.
         choice: The guess.
         problem: Without contacts.
         step: h [s].
+        drift: Time from there to the end of the step [s].
         rounds: Number of rounds before this one.
     """
     matrix, momentum = problem.matrix, problem.momentum
     late = greater(rounds, NEWTON_ROUNDS - 0.5)
     for pair in range(world.pairs):
-        weight, impulse = _linearised(world, geometry, choice, pair, step, late)
+        weight, impulse = _linearised(world, geometry, choice, pair, step, drift, late)
         jacobian = geometry.jacobian[pair]
         matrix = matrix + jacobian.T @ (weight @ jacobian)
         momentum = momentum + jacobian.T @ impulse
@@ -158,26 +159,27 @@ def with_contacts(world: World, geometry: ContactGeometry, choice: ContactChoice
 
 
 def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice, velocity: NDArray[Any], step: float,
-                  rounds: Any) -> ContactSolution:
+                  drift: float, rounds: Any) -> ContactSolution:
     """Compare a guess with the velocities that follow from it, and guess again.
 
     Args:
         world: Surfaces and contact points.
-        geometry: At the beginning of the step.
+        geometry: As for :func:`with_contacts`, like all further arguments.
         choice: The guess.
         velocity: After the step, by :func:`with_contacts`, shape (n,) [rad/s or m/s].
         step: h [s].
+        drift: Time that is left [s].
         rounds: Number of rounds before this one.
     """
     late = greater(rounds, NEWTON_ROUNDS - 0.5)
-    forces, slips = _normal_forces(world, geometry, velocity, step), _slips(geometry, velocity)
+    forces, slips = _normal_forces(world, geometry, velocity, drift), _slips(geometry, velocity)
     pressed = greater(forces, where(choice.pressed, -_FORCE_TOLERANCE, _FORCE_TOLERANCE))
     moved = sum(abs(pressed - choice.pressed), np.float64(0.0))
     levels = world.friction * maximum(forces, 0.0)
     tolerance = where(late, _LATE_TOLERANCE, _RELATIVE_TOLERANCE)
     lengths, sliding, total = _lengths(slips), [], []
     for pair, coefficient in enumerate(world.friction):
-        weight, impulse = _linearised(world, geometry, choice, pair, step, late)
+        weight, impulse = _linearised(world, geometry, choice, pair, step, drift, late)
         total.append((impulse - weight @ (geometry.jacobian[pair] @ velocity)) / step)
         if coefficient == 0.0:
             sliding.append(np.float64(0.0))
@@ -260,12 +262,13 @@ def _coefficients(world: World, geometry: ContactGeometry, pair: int) -> tuple[f
     return material.stiffness, material.stiffness * material.damping * maximum(geometry.penetration[pair], 0.0)
 
 
-def _normal_forces(world: World, geometry: ContactGeometry, v: NDArray[Any], step: float) -> NDArray[Any]:
+def _normal_forces(world: World, geometry: ContactGeometry, v: NDArray[Any], drift: float) -> NDArray[Any]:
     """k d + k c d0 d' of each pair at velocities v after the step, negative where it is open, shape (pairs,) [N]."""
     forces = []
     for pair, (normal, jacobian) in enumerate(zip(geometry.normal, geometry.jacobian, strict=True)):
         stiffness, damping = _coefficients(world, geometry, pair)
-        forces.append(stiffness * geometry.penetration[pair] - (step * stiffness + damping) * (normal @ (jacobian @ v)))
+        rate = normal @ (jacobian @ v)
+        forces.append(stiffness * geometry.penetration[pair] - (drift * stiffness + damping) * rate)
     return np.array(forces)
 
 
@@ -282,13 +285,13 @@ def _lengths(vectors: NDArray[Any]) -> NDArray[Any]:
     return np.array([np.sqrt(vector @ vector) for vector in vectors])
 
 
-def _linearised(world: World, geometry: ContactGeometry, choice: ContactChoice, pair: int, step: float, late: Any
-                ) -> tuple[NDArray[Any], NDArray[Any]]:
+def _linearised(world: World, geometry: ContactGeometry, choice: ContactChoice, pair: int, step: float, drift: float,
+                late: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """W, shape (3, 3), and p, shape (3,), of the impulse p - W u of a pair at the velocity u of its point."""
     stiffness, damping = _coefficients(world, geometry, pair)
     normal, pressed = geometry.normal[pair], choice.pressed[pair]
     across = np.outer(normal, normal)
-    weight = (pressed * step * (step * stiffness + damping)) * across
+    weight = (pressed * step * (drift * stiffness + damping)) * across
     impulse = (pressed * step * stiffness * geometry.penetration[pair]) * normal
     if world.friction[pair] == 0.0:
         return weight, impulse

@@ -15,11 +15,12 @@ The motor of such a joint has a position theta and a velocity of its own, at the
 where g leaves out a dead zone as wide as the backlash. The spring pulls across no gap: D acts where it is loaded, and T
 never has the other sign than K g.
 
-A step takes the mean of T by the discrete gradient of the spring's energy between the mean deflections of this step and
-of the step before [HairerLubichWanner], so that the spring stores what it takes, exactly, also through the dead zone.
-Without backlash, this is K (delta + h (delta'_after - delta'_before) / 4), the average acceleration method of [Newmark]
-for velocities at the middles of steps: stable for any stiffness, without damping of its own, and with the frequency
-(2 / h) atan(h omega / 2). The damping takes the mean rate of the step, so that it never gives energy.
+A step takes the mean of T by the discrete gradient of the spring's energy between the deflections before and after it
+[HairerLubichWanner], so that the spring stores what it takes, exactly, also through the dead zone. Without backlash,
+this is the mean of both, the average acceleration method of [Newmark]: stable for any stiffness, without damping of its
+own, and with the frequency (2 / h) atan(h omega / 2). The damping takes the mean rate of the step, so that it never
+gives energy. The step begins with the deflections in its middle, delta = delta_before + h delta'_before / 2, since
+positions drift first, see `semi_implicit_euler`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 from robodyn_ros.checks import constants
 from robodyn_ros.compile import by_element, clip, greater, greater_equal, less, maximum, minimum, where
 from robodyn_ros.simulation.joint_constraints import Problem
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel, PlantState
 
 _TOLERANCE = 1e-10  # relative error of a spring's impulse that counts as solved
 _NO_WAY = 1e-150  # change of a deflection that counts as none: its inverse would be infinite [rad or m]
@@ -47,7 +48,7 @@ DEAD_ZONE_ROUNDS = 100
 
 
 class Windup(NamedTuple):
-    """Springs at the beginning of a step, each array of shape (springs,).
+    """Springs at an instant, or in the middle of a step with the rate before it, each array of shape (springs,).
 
     Attributes:
         deflection: theta - q [rad or m].
@@ -128,7 +129,7 @@ def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: Windup, rate
     Args:
         plant: The simulated model.
         springs: Their joints, shape (springs,).
-        start: At the beginning of the step.
+        start: In the middle of the step, with the rate before it.
         rate: At its end, shape (springs,) [rad/s or m/s].
     """
     h, stiffness, damping, backlash = _figures(plant, springs)
@@ -138,7 +139,7 @@ def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: Windup, rate
     simple = _always_loaded(backlash)
     if simple.all():
         return firm
-    slack = by_element(partial(_slack_impulse, h), stiffness, damping, 0.5 * backlash, _mean_deflection(h, start),
+    slack = by_element(partial(_slack_impulse, h), stiffness, damping, 0.5 * backlash, _deflection_before(h, start),
                        start.deflection + 0.5 * h * rate)
     return SpringImpulse(*(np.where(simple, one, other) for one, other in zip(firm, slack, strict=True)))
 
@@ -154,8 +155,8 @@ def _slack_impulse(h: float, stiffness: Any, damping: Any, half: Any, before: An
         stiffness: Of the spring, as all further figures.
         damping: Where it is loaded.
         half: Of the backlash.
-        before: Mean deflection in the step before.
-        after: Mean deflection in this step.
+        before: Deflection before the step.
+        after: Deflection after it.
     """
     start, end = (where(greater(x, half), x - half, where(less(x, -half), x + half, 0.0)) for x in (before, after))
     apart, weight = after - before, 0.5 * h * stiffness
@@ -177,10 +178,10 @@ def loaded_line(plant: PlantModel, start: Windup) -> SpringLine:
 
     Args:
         plant: The simulated model.
-        start: These springs at the beginning of the step.
+        start: These springs in the middle of the step.
     """
     h, stiffness, damping, backlash = _figures(plant, plant.elastic[plant.slack_springs])
-    before, side = _mean_deflection(h, start), _side(plant, start)
+    before, side = _deflection_before(h, start), _side(plant, start)
     pressed = side * side
     mean = 0.5 * (before + start.deflection) - side * (0.5 * backlash)
     at_rest = h * stiffness * mean + 0.5 * h * damping * start.rate
@@ -192,7 +193,7 @@ def left_side(plant: PlantModel, start: Windup, line: SpringLine, velocity: NDAr
 
     Args:
         plant: The simulated model.
-        start: Springs with backlash at the beginning of the step.
+        start: Springs with backlash in the middle of the step.
         line: Of `loaded_line`.
         velocity: Of links and motors after the step, shape (n + m,).
     """
@@ -210,15 +211,15 @@ def _figures(plant: PlantModel, springs: NDArray[Any]) -> tuple[float, NDArray[A
     return plant.step, actuators.stiffness[springs], actuators.spring_damping[springs], actuators.backlash[springs]
 
 
-def _mean_deflection(h: float, start: Windup) -> NDArray[Any]:
-    """In the step before, shape (springs,) [rad or m]."""
+def _deflection_before(h: float, start: Windup) -> NDArray[Any]:
+    """Before the step, from those in its middle, shape (springs,) [rad or m]."""
     return start.deflection - 0.5 * h * start.rate
 
 
 def _side(plant: PlantModel, start: Windup) -> NDArray[Any]:
     """1 or -1 where a spring with backlash was on the face of that side, 0 in the dead zone, shape (slack,)."""
     h, _, _, backlash = _figures(plant, plant.elastic[plant.slack_springs])
-    before, half = _mean_deflection(h, start), 0.5 * backlash
+    before, half = _deflection_before(h, start), 0.5 * backlash
     side: NDArray[Any] = where(greater(before, half), 1.0, where(greater(-half, before), -1.0, 0.0))
     return side
 
@@ -251,7 +252,7 @@ def dead_zone_round(plant: PlantModel, start: Windup, guess: SpringLine, velocit
 
     Args:
         plant: The simulated model.
-        start: These springs at the beginning of the step.
+        start: These springs in the middle of the step.
         guess: Their impulses.
         velocity: Of links and motors by :func:`with_springs`, shape (n + m,).
         rounds: Number of rounds before this one.
@@ -281,7 +282,7 @@ def damping_loss(plant: PlantModel, state: PlantState, velocity: NDArray[Any]) -
 
     Args:
         plant: The simulated model.
-        state: Before the step.
+        state: In the middle of the step, with the velocities before it.
         velocity: Of links and motors after it, shape (n + m,).
     """
     start, joints = windup(plant, state), plant.elastic
@@ -302,13 +303,9 @@ def winding_torque(plant: PlantModel, wound: Windup) -> SpringTorque:
 
 
 def spring_energy(plant: PlantModel, state: PlantState) -> NDArray[Any]:
-    """Return the energy of the springs, shape (m,) [J].
-
-    Velocities of the semi-implicit Euler method belong to the middle of the last step: so does this energy then.
-    """
+    """Return the energy of the springs, shape (m,) [J]."""
     wound, actuators = windup(plant, state), plant.actuators
-    late = 0.5 * plant.step if plant.integrator is Integrator.SEMI_IMPLICIT_EULER else 0.0
-    beyond = play(wound.deflection - late * wound.rate, actuators.backlash[plant.elastic])
+    beyond = play(wound.deflection, actuators.backlash[plant.elastic])
     return 0.5 * actuators.stiffness[plant.elastic] * beyond * beyond
 
 

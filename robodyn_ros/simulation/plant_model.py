@@ -24,7 +24,7 @@ from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants, is_traced
-from robodyn_ros.compile import compile_function, sign
+from robodyn_ros.compile import clip, compile_function
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
@@ -36,6 +36,9 @@ from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.simulation.presliding import Presliding, at_rest
 from robodyn_ros.timing import DEFAULT_STEP
+
+_BENT = 1e-9
+"""Deflection by the load from which a spring with backlash is on a face at rest [rad or m]."""
 
 _STABLE_ANGLE = 2.785
 """h omega up to which the Runge-Kutta method is stable for a swing, [HairerLubichWanner]."""
@@ -398,6 +401,16 @@ class PlantModel:
         """Number of joints."""
         return self.model.n
 
+    @property
+    def drifts_first(self) -> bool:
+        """Whether positions move for half a step before forces act: with springs, see `semi_implicit_euler`."""
+        return self.integrator is Integrator.SEMI_IMPLICIT_EULER and len(self.elastic) > 0
+
+    @property
+    def drift(self) -> float:
+        """Time for which positions move with the velocities after a step [s]."""
+        return 0.5 * self.step if self.drifts_first else self.step
+
     @cached_property
     def bristles(self) -> Bristles:
         """Springs that the dry friction bends before joints slide."""
@@ -561,13 +574,15 @@ class PlantModel:
     def motors_at_rest(self, q: NDArray[Any], gravity: NDArray[Any]) -> NDArray[Any]:
         """Return the positions of elastic joints' motors whose springs bear the links' weights, shape (m,) [rad or m].
 
+        Without load, a motor stands in the middle of its backlash.
+
         Args:
             q: Joint positions, shape (n,), may be traced [rad or m].
             gravity: Efforts against gravity there, likewise [N m or N].
         """
-        load = gravity[self.elastic]
-        play = 0.5 * self.actuators.backlash[self.elastic] * sign(load)
-        rest: NDArray[Any] = q[self.elastic] + load / self.actuators.stiffness[self.elastic] + play
+        bent = gravity[self.elastic] / self.actuators.stiffness[self.elastic]
+        side = clip(bent / _BENT, -1.0, 1.0)  # 0, the middle of the play, without load: no sign of a rounding error
+        rest: NDArray[Any] = q[self.elastic] + bent + 0.5 * self.actuators.backlash[self.elastic] * side
         return rest
 
     @cached_property

@@ -45,6 +45,7 @@ from robodyn_ros.simulation.elastic_joints import (
     windup,
     with_springs,
 )
+from robodyn_ros.simulation.impact import after_impact, impact, impact_round, meets_stop
 from robodyn_ros.simulation.joint_constraints import (
     ConstraintSolution,
     Problem,
@@ -137,7 +138,13 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     Returns:
         The state after the step, and what acts at its end.
     """
-    described, plant = plant, plant.at_state(state.temperature, state.q, state.v, state.motor_side)
+    described = plant
+    if plant.drifts_first and meets_stop(plant, state) > 0.0:
+        met = impact(plant, state)
+        while met.moved > 0.0 and met.rounds < _most_impact_rounds(plant):
+            met = impact_round(plant, met)
+        state = after_impact(plant, state, met)
+    plant = plant.at_state(state.temperature, state.q, state.v, state.motor_side)
     if _splits(plant) and smooth is None:
         smooth = split_step.smooth_step(plant, state, command)
     given = () if smooth is None else (smooth,)
@@ -154,10 +161,11 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
 def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState) -> tuple[Posed, Guess]:
     """Drives, friction, contacts and inertia make the problem of the velocity after the step; and a first guess."""
     method: Any = split_step if smooth else semi_implicit_euler
+    state = semi_implicit_euler.midway(plant, state)
     problem, voltage, bristles = method.problem(plant, state, command, *smooth)
     contact_mode, saturation = method.first_modes(state, problem)
     contacts = contact_geometry(plant.surroundings, plant.model, state.q)
-    touching = first_choice(plant.surroundings, contacts, state.v, plant.step)
+    touching = first_choice(plant.surroundings, contacts, state.v, plant.drift)
     motion = plant.joined(state.v, state.motor_side.v)
     wound = windup(plant, state).at(plant.slack_springs[:0] if smooth else plant.slack_springs)
     springs = loaded_line(plant, wound) if len(wound.rate) else _NO_SPRINGS
@@ -172,10 +180,11 @@ def solve(plant: PlantModel, posed: Posed, guess: Guess) -> tuple[Solution, Gues
     problem, unsolved = posed.problem, np.float64(0.0)
     if len(springs.slope):
         problem = with_springs(plant, plant.slack_springs, springs, problem)
-    problem = with_contacts(world, contacts, guess.touching, problem, plant.step, rounds)
+    problem = with_contacts(world, contacts, guess.touching, problem, plant.step, plant.drift, rounds)
     problem = with_bristles(plant.bristles, posed.bristles, guess.bristle_mode, problem, plant.step)
     done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, guess.motor_mode, rounds)
-    touch = contact_round(world, contacts, guess.touching, done.velocity[:plant.n], plant.step, rounds)
+    touch = contact_round(world, contacts, guess.touching, done.velocity[:plant.n], plant.step, plant.drift,
+                          rounds)
     if len(springs.slope):
         springs, unsolved = dead_zone_round(plant, posed.wound, springs, done.velocity, rounds)
     effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
@@ -192,6 +201,7 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed
               guess: Guess, *smooth: SmoothState) -> PlantState:
     """Positions, currents, temperatures and energies that follow from the velocities after the step."""
     method: Any = split_step if smooth else semi_implicit_euler
+    state = semi_implicit_euler.midway(plant, state)
     acting = command._replace(external=command.external + solution.contact_effort)
     solved = ConstraintSolution(solution.velocity, solution.impulse, posed.problem.friction, guess.contact_mode,
                                 guess.saturation, solution.motor_impulse)
@@ -208,6 +218,8 @@ def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
         The motors' voltages, the greatest impulses of friction, the solution, and the guess for which it is one.
     """
     world = plant.surroundings
+    met = meets_stop(plant, state) if plant.drifts_first else 0.0
+    state = semi_implicit_euler.midway(plant, state)
     problem, voltage, _ = semi_implicit_euler.problem(plant, state, command)
     leaves, springs = np.float64(0.0), _NO_SPRINGS
     if len(plant.slack_springs):
@@ -218,11 +230,11 @@ def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
     if len(plant.slack_springs):
         leaves = left_side(plant, wound, springs, free.velocity)
     contacts = contact_geometry(world, plant.model, state.q)
-    touches = presses(world, contacts, free.velocity[:plant.n], plant.step)
+    touches = presses(world, contacts, free.velocity[:plant.n], plant.drift)
     none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
     unbent = state.presliding
     solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none,
-                        BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches + leaves)
+                        BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches + leaves + met)
     guess = Guess(free.contact_mode, free.saturation, free.motor_mode, springs, _untouched(world.pairs),
                   unbent.mode, np.float64(0.0))
     return voltage, problem.friction, solution, guess
@@ -230,6 +242,10 @@ def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
 
 def _untouched(pairs: int) -> ContactChoice:
     return ContactChoice(np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros((pairs, 3)))
+
+
+def _most_impact_rounds(plant: PlantModel) -> int:
+    return most_pivot_steps(plant.n + len(plant.elastic))
 
 
 def most_rounds(plant: PlantModel) -> int:
@@ -288,7 +304,15 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
         if plant.integrator is not Integrator.ADAPTIVE:
             statements.append(compute(split_step.smooth_step, ("state", "command"), "smooth"))
     given = ("state", "command", *smooth)
+    met: list[Statement] = []
+    if plant.drifts_first:
+        rounds = Repeat(_most_impact_rounds(plant), [compute(impact_round, ("impact",), "impact")], flag="impact.moved")
+        variables |= {"impact": impact(plant, rest), "meets_stop": ()}
+        met = [compute(meets_stop, ("state",), "meets_stop"),
+               Repeat(1, [compute(impact, ("state",), "impact"), rounds,
+                          compute(after_impact, ("state", "impact"), "state")], flag="meets_stop", at_least=0)]
     solved: list[Statement] = [
+        *met,
         compute(pose, given, ("posed", "guess")),
         Repeat(most_rounds(plant), [compute(solve, ("posed", "guess"), ("solution", "guess"))], flag="solution.moved")]
     if not smooth and under_efforts and _all_slide_freely(plant, varied):

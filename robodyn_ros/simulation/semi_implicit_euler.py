@@ -15,6 +15,14 @@ The velocities are those of the links, then those of the motors of elastic joint
 The method is of order 1: the energy error of a freely swinging robot over a given time is proportional to h. For
 constant M and no damping it is the symplectic Euler method [HairerLubichWanner], whose energy error does not grow with
 time. It is stable for any damping, back-EMF and inductance.
+
+Its velocities belong to the middle of the step before. With springs, this would be felt: a spring that swings fast has
+then moved much further, and its energy would change with the step. So robots with springs drift first (:func:`midway`),
+
+    q_mid = q + h/2 v,    the equation above at q_mid,    q' = q_mid + h/2 v',
+
+the same method with velocities that belong to their positions, [HairerLubichWanner] VI.3 (the leapfrog). A joint that
+would drift past a stop has met it: see `impact`.
 """
 
 from __future__ import annotations
@@ -43,13 +51,22 @@ from robodyn_ros.simulation.plant_model import EnergySums, MotorSide, PlantComma
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
 
 
+def midway(plant: PlantModel, state: PlantState) -> PlantState:
+    """Return the state in which the forces of a step act: with positions in its middle, if the plant drifts first."""
+    if not plant.drifts_first:
+        return state
+    motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
+    q = clip(position + (plant.step - plant.drift) * motion, plant.limits.lower, plant.limits.upper)
+    return state._replace(q=q[:plant.n], motor_side=state.motor_side._replace(q=q[plant.n:]))
+
+
 def problem(plant: PlantModel, state: PlantState, command: PlantCommand
             ) -> tuple[Problem, NDArray[Any], BristleLines]:
     """Pose the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
     Args:
         plant: The simulated model.
-        state: Before the step.
+        state: Before the step; :func:`midway` where the plant drifts first.
         command: The commands.
 
     Returns:
@@ -67,8 +84,8 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand
         momentum=step * (tau - plant.joined(efforts, nothing)) + plant.joined(
             rotor_momentum(plant, v), plant.actuators.reflected_inertia[plant.elastic] * state.motor_side.v),
         friction=step * drives.friction,
-        slowest=np.where(np.isfinite(limits.lower), (limits.lower - position) / step, -np.inf),
-        fastest=np.where(np.isfinite(limits.upper), (limits.upper - position) / step, np.inf),
+        slowest=np.where(np.isfinite(limits.lower), (limits.lower - position) / plant.drift, -np.inf),
+        fastest=np.where(np.isfinite(limits.upper), (limits.upper - position) / plant.drift, np.inf),
         drive=step * drives.motor_effort,
         drive_damping=step * drives.motor_damping,
         motor_friction=step * drives.motor_friction,
@@ -94,7 +111,7 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
 
     Args:
         plant: The simulated model.
-        state: Before the step.
+        state: Of :func:`problem`.
         command: The commands, with the efforts of contacts among the external ones.
         voltage: Of :func:`problem`.
         solution: Of the problem.
@@ -118,7 +135,7 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
                     + step * shaft_losses(plant, v, middle[:n]))
     if len(plant.elastic):
         viscous_loss = viscous_loss + plant.at_elastic(damping_loss(plant, state, velocity))
-    moved = clip(position + step * velocity, plant.limits.lower, plant.limits.upper)
+    moved = clip(position + plant.drift * velocity, plant.limits.lower, plant.limits.upper)
     return PlantState(
         q=moved[:n],
         v=v,

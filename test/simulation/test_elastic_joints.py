@@ -215,8 +215,68 @@ def test_a_stiff_spring_is_a_rigid_joint():
     for plant in plants:
         plant.set_state([0.3, -0.5])
         run(plant, [2.0, 1.0], 400)
-    np.testing.assert_allclose(plants[1].q, plants[0].q, atol=1e-4)
+    # The velocities of rigid robots belong to the middle of the step before.
+    np.testing.assert_allclose(plants[1].q, plants[0].q - 0.5 * STEP * plants[0].v, atol=1e-4)
     np.testing.assert_allclose(plants[1].v, plants[0].v, atol=1e-3)
+
+
+ROD = f"""<robot name="rod"><link name="base"/><link name="rod"><inertial><mass value="1"/>
+<inertia ixx="{LINK}" iyy="{LINK}" izz="{LINK}" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="axle" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1e4" velocity="1e3"/></joint></robot>"""
+
+
+def coast(plant, steps):
+    """Without drive: the greatest stored energy above that at the start, and the least loss at stops in a step [J]."""
+    none, start, gained, lost = np.zeros(plant.robot.n), plant.energy, 0.0, [plant.energy.stop_loss]
+    for _ in range(steps):
+        plant.advance(Drive(none, none, none))
+        now = plant.energy
+        gained = max(gained, now.kinetic + now.potential + now.elastic
+                     - start.kinetic - start.potential - start.elastic)
+        lost.append(now.stop_loss)
+    return gained, np.diff(lost).min()
+
+
+@given(stiffness=st.floats(2.0, 7.0), motor=st.floats(-2.0, 0.0), speed=st.floats(1.0, 500.0),
+       backlash=st.sampled_from([0.0, 1e-3]), step=st.sampled_from([2e-4, 1e-3, 5e-3]))
+@example(stiffness=6.0, motor=-0.3, speed=200.0, backlash=0.0, step=1e-3)
+@settings(max_examples=12, deadline=None)
+def test_a_spring_that_runs_into_a_stop_gains_no_energy(stiffness, motor, speed, backlash, step):
+    plant = Plant(Robot.from_urdf_text(ROD), step, actuators=sources(1, 10.0**stiffness, 0.0, backlash, 10.0**motor),
+                  friction=free(1), compiled=False)
+    plant.set_state([0.3], [speed])
+    start = plant.energy.kinetic
+    gained, least = coast(plant, 40)
+    assert gained <= 1e-9 * start and least >= -1e-9 * start
+    assert plant.energy.stop_loss > 0.0 or speed < 100.0
+
+
+@pytest.mark.parametrize("step", [2e-4, 1e-3, 5e-3])
+def test_an_arm_with_springs_gains_no_energy_at_any_speed(step):
+    """arm6 against its stops, its steps whole and divided."""
+    robot, rng = Robot.from_urdf(robot_file("arm6")), np.random.default_rng(0)
+    actuators = replace(sources(6, 10.0 ** rng.uniform(3.0, 6.0, 6)), source_inertia=10.0 ** rng.uniform(-2.0, 0.0, 6),
+                        backlash=np.array([0.0, 1e-3] * 3))
+    plant = Plant(robot, step, actuators=actuators, friction=free(6))
+    for speed in (20.0, 200.0, 500.0):
+        plant.reset()
+        plant.set_state(plant.q, speed * rng.uniform(-1.0, 1.0, 6))
+        start = plant.energy.kinetic
+        gained, least = coast(plant, round(0.2 / step))
+        assert gained < 0.05 * start and least >= -1e-9 * start
+
+
+def test_a_motor_without_load_begins_in_the_middle_of_its_backlash():
+    """Whatever sign the rounding error of its load has; a loaded one begins on a face."""
+    robot = Robot.from_urdf(robot_file("arm7"))
+    actuators = HardwareSettings.named("hardware_elastic_arm7").joint_actuators(robot.model)
+    model = PlantModel.from_description(robot.model, STEP, actuators)
+    q = np.array([0.1, -0.2, 0.3, -1.1, 0.2, 1.1, -0.3])
+    apart = np.array([model.motors_at(q + k * 1e-15, np.zeros(7)).q - q for k in range(20)])
+    np.testing.assert_allclose(apart[:, 0], 0.0, atol=1e-13)
+    assert (np.abs(apart[:, 1]) > 0.5 * actuators.backlash[1]).all()
+    np.testing.assert_allclose(apart, apart[:1] + np.zeros((20, 1)), atol=1e-13)
 
 
 @pytest.mark.parametrize("integrator", ["runge_kutta", "adaptive"])

@@ -1,0 +1,93 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Impacts of robots with springs: joints that would drift past a stop in the first half of a step.
+
+Such a joint has met the stop: an inelastic impact leaves it the velocity with which it comes to the stop in the middle
+of the step, where the forces of the step hold it. The impulses J of all stops that are met make
+
+    M(q) (v+ - v) = J,    (lower - q) / (h/2) <= v+ <= (upper - q) / (h/2),    J (v + v+) / 2 <= 0 for each joint,
+
+so that no stop gives energy. No position is moved by other means than velocities, so that springs keep their balance.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.compile import greater, less
+from robodyn_ros.simulation.joint_constraints import NEGATIVE, Problem, pivot_step
+from robodyn_ros.simulation.motion import inertia
+from robodyn_ros.simulation.plant_model import PlantModel, PlantState
+
+_TOLERANCE = 1e-9  # [rad/s or m/s]
+
+
+class Impact(NamedTuple):
+    """An impact, and the present round of its solution.
+
+    Attributes:
+        problem: M v+ = M v + impulses of stops.
+        contact_mode: Choice of the next round, as in `joint_constraints`, shape (n + m,).
+        velocity: v+, of links and motors, shape (n + m,) [rad/s or m/s].
+        impulse: J, shape (n + m,) [N m s or N s].
+        rounds: Number of rounds so far.
+        moved: Positive where the next choice is another one, 0 if the solution is consistent.
+    """
+
+    problem: Problem
+    contact_mode: NDArray[Any]
+    velocity: NDArray[Any]
+    impulse: NDArray[Any]
+    rounds: Any
+    moved: Any
+
+
+def meets_stop(plant: PlantModel, state: PlantState) -> Any:
+    """Return a positive number where a joint would drift past a stop in the first half of a step, else 0."""
+    limits, v = plant.limits, plant.joined(state.v, state.motor_side.v)
+    slowest, fastest = _reach(plant, state)
+    met = [*less(v, slowest - _TOLERANCE)[np.isfinite(limits.lower)],
+           *greater(v, fastest + _TOLERANCE)[np.isfinite(limits.upper)]]
+    return sum(met, np.float64(0.0))
+
+
+def impact(plant: PlantModel, state: PlantState) -> Impact:
+    """Pose the problem of an impact; its first choice is that no stop is met."""
+    motion, none = plant.joined(state.v, state.motor_side.v), np.zeros(plant.n + len(plant.elastic))
+    matrix, of_motors = inertia(plant, state.q), np.zeros(plant.n)
+    problem = Problem(matrix, matrix @ motion, none, *_reach(plant, state), of_motors, of_motors,
+                      np.zeros(len(plant.sliding_motors)))
+    return Impact(problem, np.full(len(none), float(NEGATIVE)), motion, none, np.float64(0.0), np.float64(1.0))
+
+
+def impact_round(plant: PlantModel, met: Impact) -> Impact:
+    """Solve for a choice of stops that are met, and choose again."""
+    done = pivot_step(plant.limits, met.problem, met.contact_mode, np.zeros(plant.n),
+                      np.zeros(len(plant.sliding_motors)), met.rounds)
+    return Impact(met.problem, done.contact_mode, done.velocity, done.impulse, met.rounds + 1.0, done.moved)
+
+
+def after_impact(plant: PlantModel, state: PlantState, met: Impact) -> PlantState:
+    """Return the state after an impact."""
+    n, motion = plant.n, plant.joined(state.v, state.motor_side.v)
+    lost = plant.per_joint(met.impulse * (0.5 * (motion + met.velocity)))
+    energies = state.energies._replace(stop_loss=state.energies.stop_loss - lost)
+    return state._replace(v=met.velocity[:n], energies=energies,
+                          motor_side=state.motor_side._replace(v=met.velocity[n:]))
+
+
+def _reach(plant: PlantModel, state: PlantState) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Velocities with which joints come to their lower and upper stops in the middle of a step, shape (n + m,) each."""
+    limits, q = plant.limits, plant.joined(state.q, state.motor_side.q)
+    half = plant.step - plant.drift
+    return (np.where(np.isfinite(limits.lower), (limits.lower - q) / half, -np.inf),
+            np.where(np.isfinite(limits.upper), (limits.upper - q) / half, np.inf))
