@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,7 @@ def pytest_report_header() -> str:
     return f"ROS 2: {release}, domain {os.environ['ROS_DOMAIN_ID']}"
 
 
+@cache
 def needs_ros(path: Path) -> bool:
     """Whether the tests of a file start ROS nodes."""
     here = Path(__file__).parent
