@@ -25,8 +25,11 @@ from robodyn_ros.commands import supervision
 supervision.FIRST_DELAY = {delay}
 sys.exit(supervision.supervise(["-c", {program!r}], "the program", {limit}))
 """
-SLEEP = "print('runs', __import__('os').getpid(), flush=True); __import__('time').sleep(60)"
+SLEEP = "print('runs', __import__('os').getpid(), flush=True); __import__('time').sleep(120)"
 END_WITH_PARENT = f"from robodyn_ros.nodes.common.signals import end_with_parent; end_with_parent(); {SLEEP}"
+STUCK = ("from robodyn_ros.nodes.common import signals; import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+         f"signals.ORPHAN_SECONDS = 0.2; signals.end_with_parent(); {SLEEP}")
+"""A program that does not end at SIGTERM."""
 DEADLINE = 60.0
 
 
@@ -83,6 +86,7 @@ def test_a_signal_between_two_runs_ends_the_wait():
 
 @pytest.mark.parametrize("parent", [
     SUPERVISOR.format(delay=0.01, program=END_WITH_PARENT, limit=5),
+    SUPERVISOR.format(delay=0.01, program=STUCK, limit=5),
     f"""
 from robodyn_ros.commands.processes import NodeProcess
 with NodeProcess("hardware", command=("-c", {END_WITH_PARENT!r})) as process:
@@ -90,7 +94,7 @@ with NodeProcess("hardware", command=("-c", {END_WITH_PARENT!r})) as process:
         assert process.running(), process.output()
     print(process.output(), flush=True)
     process._process.wait()
-"""], ids=["supervisor", "node process"])
+"""], ids=["supervisor", "stuck", "node process"])
 def test_a_program_ends_with_its_parent_though_that_is_killed(parent):
     process = subprocess.Popen([sys.executable, "-c", parent], text=True, stdout=subprocess.PIPE)
     pid = int(process.stdout.readline().split()[1])
@@ -100,5 +104,6 @@ def test_a_program_ends_with_its_parent_though_that_is_killed(parent):
         while time.monotonic() < end:
             os.kill(pid, 0)
             time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)
         pytest.fail(f"process {pid} runs on without its parent")
     process.communicate()

@@ -17,6 +17,7 @@ call :func:`hold_stop_signals` before it imports a node.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -32,6 +33,8 @@ PARENT = "ROBODYN_PARENT"
 """Environment variable: id of the process that started this one and holds the other end of its standard input."""
 EXIT_CLOSED = os.EX_IOERR
 """Exit code of a process whose file descriptors a plugin closed, those of ROS among them."""
+ORPHAN_SECONDS = 20.0
+"""Longest time that a process takes to end after its parent was killed [s]."""
 EXIT_SECONDS = 0.5
 """Time for threads and exit handlers of plugins to end with the process [s]."""
 _CLOSE = b"\0"
@@ -40,7 +43,10 @@ _pipe: tuple[int, int] | None = None
 
 
 def end_with_parent() -> None:
-    """If `child_processes.start_python` started this process, send it SIGTERM when its parent has ended."""
+    """If `child_processes.start_python` started this process, send it SIGTERM when its parent has ended.
+
+    Nobody is left then who would kill it: if it does not end, it prints where its threads are, and kills itself.
+    """
     if os.environ.pop(PARENT, "") != str(os.getppid()):
         return
 
@@ -48,6 +54,9 @@ def end_with_parent() -> None:
         while os.read(0, 1024):
             pass
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(ORPHAN_SECONDS)
+        faulthandler.dump_traceback()
+        os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=wait, name="end with parent", daemon=True).start()
 
