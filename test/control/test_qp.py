@@ -230,8 +230,8 @@ def test_what_does_not_fit_is_named():
                         ((np.eye(2), np.eye(2)), r"qp: g: expected shape \(n,\), received \(2, 2\)"),
                         ((np.eye(2), np.ones(2), np.ones(2)), r"qp: A: expected shape"),
                         ((np.eye(2), np.ones(2), np.ones((3, 2)), np.ones(2)), r"qp: lower: expected shape \(3,\)"),
-                        ((np.eye(41), np.ones(41)), "at most 100 rows, received 41 and 0"),
-                        ((np.eye(1), [0.0], np.ones((101, 1))), "received 1 and 101")]:
+                        ((np.eye(61), np.ones(61)), "at most 180 rows, received 61 and 0"),
+                        ((np.eye(1), [0.0], np.ones((181, 1))), "received 1 and 181")]:
         with pytest.raises(InputError, match=text):
             qp.solve(*given)
 

@@ -48,6 +48,7 @@ TOLERANCE = {
     "iterative_learning": (5.0, 22.0, 6.0, 14.0),  # a first pass, pd_gravity in it
     "joint_impedance": (8.0, 75.0, 1.0, 75.0),  # soft springs: a quarter of pd's
     "lqr": (1.5, 20.0, 1.0, 18.0),  # its tolerances determine the stiffness, independent of the model
+    "mpc": (9.0, 28.0, 1.0, 13.0),  # few steps of growing length: it cuts corners; the stiffness of lqr
     "neural": (3.0, 12.0, 1.5, 10.0),  # as fuzzy
     "operational_space": (1.2, 8.0, 1.0, 8.0),  # as computed_torque
     "pd": (95.0, 115.0, 95.0, 115.0),  # g / K_p, (6.27), which test_steady_state.py predicts

@@ -91,13 +91,11 @@ class GraphParameters:
         """
         found: list[Entry] = []
         for node in self.nodes:
-            listed = self._names(node)
-            wanted = [name for name in listed if not names or any(is_named(name, want) for want in names)]
-            if wanted:
-                descriptors = self._call(DescribeParameters, node, "describe_parameters", names=wanted).descriptors
-                values = self._call(GetParameters, node, "get_parameters", names=wanted).values
-                found.extend(Entry(node, name, parameter_value_to_python(value), descriptor)
-                             for name, value, descriptor in zip(wanted, values, descriptors, strict=True))
+            try:
+                found.extend(self._entries_of(node, names))
+            except RobodynError:
+                if not self._leaves_out(node):
+                    raise
         for want in names:
             if not any(is_named(entry.name, want) for entry in found):
                 if self._has_found_more():
@@ -188,12 +186,27 @@ class GraphParameters:
             try:
                 self._listed[node] = sorted(self._call(ListParameters, node, "list_parameters").result.names)
             except RobodynError:
-                self._client.refuse_namesakes(node)
-                if self._named or len(self.silent) + 1 == len(self.nodes):
+                if not self._leaves_out(node):
                     raise
-                self.silent.append(node)
-                self._listed[node] = []
         return self._listed[node]
+
+    def _entries_of(self, node: str, names: Sequence[str]) -> list[Entry]:
+        wanted = [name for name in self._names(node) if not names or any(is_named(name, want) for want in names)]
+        if not wanted:
+            return []
+        descriptors = self._call(DescribeParameters, node, "describe_parameters", names=wanted).descriptors
+        values = self._call(GetParameters, node, "get_parameters", names=wanted).values
+        return [Entry(node, name, parameter_value_to_python(value), descriptor)
+                for name, value, descriptor in zip(wanted, values, descriptors, strict=True)]
+
+    def _leaves_out(self, node: str) -> bool:
+        """Go on without a node that gave no answer, unless it was named, or none is left."""
+        self._client.refuse_namesakes(node)
+        if self._named or len(self.silent) + 1 >= len(self.nodes):
+            return False
+        self.silent.append(node)
+        self._listed[node] = []
+        return True
 
     def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
         return self._client.call(kind, node, service, kind.Request(**fields), self._seconds)
