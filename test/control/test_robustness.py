@@ -214,7 +214,8 @@ def test_it_comes_back_from_a_motion_that_is_too_fast(law, name, is_heavier, wit
     if with_motors:
         assert (done.voltage_saturated | done.current_saturated).any()
     elif load_controller(law).follows is JointReference:
-        assert (np.abs(done.asked) > robot.model.effort_limit).any()
+        asks_too_much = (np.abs(done.asked) > robot.model.effort_limit).any()
+        assert asks_too_much != (law == "mpc")  # which keeps its efforts within the limits
 
 
 @pytest.mark.parametrize("is_heavier", HEAVIER)
