@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.sampled_loop import LEAST_GROWTH, matrix_exponential
+from robodyn_ros.control.sampled_loop import LEAST_GROWTH, delayed_loop, matrix_exponential
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 
@@ -108,20 +108,12 @@ class ElasticArm:
                                feedback.motor_v @ self.of_motors + feedback.link_v @ self.of_links], axis=-1)
 
     def loop(self, gain: Array) -> Array:
-        """Return the matrices of one period in the loop, of the state and the efforts on their way, the last first.
+        """Return the matrices of one period in the loop, see `delayed_loop`.
 
         Args:
             gain: Shape (n, 2 (n + m)) or (S, n, 2 (n + m)).
         """
-        samples, states, n = self.response.shape
-        loop = np.zeros((samples, states + self.delay * n, states + self.delay * n))
-        loop[:, :states, :states] = self.transition
-        if self.delay:
-            loop[:, :states, -n:], loop[:, states:states + n, :states] = self.response, gain
-            loop[:, states + n:, states:-n] = np.eye((self.delay - 1) * n)
-        else:
-            loop += self.response @ gain
-        return loop
+        return delayed_loop(self.transition, self.response, gain, self.delay)
 
     def growth(self, feedback: MotorFeedback) -> float:
         """Return the greatest rate at which a motion grows under feedback in any posture [1/s]."""

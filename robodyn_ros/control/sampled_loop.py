@@ -117,18 +117,32 @@ def _growth(transition: Array, response: Array, gain: Array, delay: int) -> floa
     Returns:
         The greatest log |z| over eigenvalues z that are no positive real numbers.
     """
-    samples, n, m = len(gain), gain.shape[1], transition.shape[1]
-    loop = np.zeros((samples, m + delay * n, m + delay * n))  # the state, and the efforts on their way, the last first
-    loop[:, :m, :m] = transition
-    if delay:
-        loop[:, :m, -n:] = response
-        loop[:, m : m + n, :m] = -gain
-        loop[:, m + n :, m : -n] = np.eye((delay - 1) * n)
-    else:
-        loop[:, :m, :m] -= response @ gain
-    z = np.linalg.eigvals(loop).ravel()
+    z = np.linalg.eigvals(delayed_loop(transition, response, -gain, delay)).ravel()
     z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)]
     return float(np.log(np.abs(z).max(initial=1e-300)))
+
+
+def delayed_loop(transition: Array, response: Array, gain: Array, delay: int) -> Array:
+    """Return the matrices of one period of the state and of the efforts on their way, the last first.
+
+    Args:
+        transition: Of the state over a period, shape (S, m, m).
+        response: Its change by efforts, shape (S, m, n).
+        gain: Efforts by the state, shape (n, m) or (S, n, m).
+        delay: Of the efforts [control periods].
+
+    Returns:
+        Shape (S, m + delay n, m + delay n).
+    """
+    samples, m, n = response.shape
+    loop = np.zeros((samples, m + delay * n, m + delay * n))
+    loop[:, :m, :m] = transition
+    if delay:
+        loop[:, :m, -n:], loop[:, m : m + n, :m] = response, gain
+        loop[:, m + n :, m : -n] = np.eye((delay - 1) * n)
+    else:
+        loop += response @ gain
+    return loop
 
 
 def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]:
