@@ -87,7 +87,4 @@ def after_impact(plant: PlantModel, state: PlantState, met: Impact) -> PlantStat
 
 def _reach(plant: PlantModel, state: PlantState) -> tuple[NDArray[Any], NDArray[Any]]:
     """Velocities with which joints come to their lower and upper stops in the middle of a step, shape (n + m,) each."""
-    limits, q = plant.limits, plant.joined(state.q, state.motor_side.q)
-    half = plant.step - plant.drift
-    return (np.where(np.isfinite(limits.lower), (limits.lower - q) / half, -np.inf),
-            np.where(np.isfinite(limits.upper), (limits.upper - q) / half, np.inf))
+    return plant.limits.reach(plant.joined(state.q, state.motor_side.q), plant.step - plant.drift)

@@ -147,6 +147,19 @@ class ConstraintLimits(NamedTuple):
     coupling: Array | None
     sliding: Array
 
+    def reach(self, q: NDArray[Any], time: float) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Velocities that lead from positions to the lower and the upper stops, infinite where there is none.
+
+        Args:
+            q: Positions of links and motors, shape (n + m,), may be traced [rad or m].
+            time: How long it takes [s].
+
+        Returns:
+            Shape (n + m,) each [rad/s or m/s].
+        """
+        return (np.where(np.isfinite(self.lower), (self.lower - q) / time, -np.inf),
+                np.where(np.isfinite(self.upper), (self.upper - q) / time, np.inf))
+
     def motor_modes(self, v: NDArray[Any]) -> NDArray[Any]:
         """Modes of the dry friction of coupled motors to start from, by the joint velocities, shape (coupled,)."""
         speed = self.sliding @ v

@@ -72,20 +72,21 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand
     Returns:
         The problem; the motors' voltages, shape (n,) [V]; and the impulses of bristles.
     """
-    q, v, step, limits = state.q, state.v, plant.step, plant.limits
+    q, v, step = state.q, state.v, plant.step
     drives, springs = joint_drives(plant, state, command), len(plant.elastic)
     position, nothing = plant.joined(q, state.motor_side.q), np.zeros(springs)
     # M v - h b in one recursion: -h times the effort that would stop the bodies within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
     tau = drives.effort + plant.joined(command.external, nothing)
     coupled = beside_motors(plant, shaft_damping(plant), nothing)
+    slowest, fastest = plant.limits.reach(position, plant.drift)
     posed = Problem(
         matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * coupled,
         momentum=step * (tau - plant.joined(efforts, nothing)) + plant.joined(
             rotor_momentum(plant, v), plant.actuators.reflected_inertia[plant.elastic] * state.motor_side.v),
         friction=step * drives.friction,
-        slowest=np.where(np.isfinite(limits.lower), (limits.lower - position) / plant.drift, -np.inf),
-        fastest=np.where(np.isfinite(limits.upper), (limits.upper - position) / plant.drift, np.inf),
+        slowest=slowest,
+        fastest=fastest,
         drive=step * drives.motor_effort,
         drive_damping=step * drives.motor_damping,
         motor_friction=step * drives.motor_friction,
