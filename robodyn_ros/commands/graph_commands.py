@@ -14,7 +14,8 @@ import math
 import sys
 from argparse import ArgumentParser, Namespace
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -115,12 +116,8 @@ def run_status(options: Namespace) -> int:
 
 def run_params(options: Namespace) -> int:
     """Print parameters of the graph's nodes with values, ranges and meanings."""
-    with ros_required():
-        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with _join("params", options) as client:
-        parameters = GraphParameters(client, options.node)
+    with _parameters("params", options, options.node) as parameters:
         entries = parameters.containing(options.names)
-    _warn_of_silent(parameters.silent)
     node = ""
     for entry in entries:
         if entry.node != node:
@@ -136,12 +133,8 @@ def run_params(options: Namespace) -> int:
 
 def run_get(options: Namespace) -> int:
     """Print values of parameters."""
-    with ros_required():
-        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with _join("get", options) as client:
-        parameters = GraphParameters(client, options.node)
+    with _parameters("get", options, options.node) as parameters:
         entries = parameters.entries(options.names)
-    _warn_of_silent(parameters.silent)
     for entry in entries:
         print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
     return 0
@@ -158,22 +151,11 @@ def run_set(options: Namespace) -> int:
         if name in values:
             raise InputError(f"parameter '{name}' has two values")
         values[name] = value
-    with ros_required():
-        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with _join("set", options) as client:
-        parameters = GraphParameters(client, options.node)
+    with _parameters("set", options, options.node) as parameters:
         entries = parameters.set(values)
-    _warn_of_silent(parameters.silent)
     for entry in entries:
         print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
     return 0
-
-
-def _warn_of_silent(nodes: Sequence[str]) -> None:
-    """Print a warning for each node that gave no answer."""
-    for node in nodes:
-        print(f"robodyn: warning: node '{node}' gave no answer (is its computer busy?): its parameters are left out",
-              file=sys.stderr)
 
 
 def run_move(options: Namespace) -> int:
@@ -221,10 +203,7 @@ def run_speed(options: Namespace) -> int:
         if not 0.0 <= percent <= 100.0:
             raise InputError(f"speed: expected 0 to 100 %, received {options.percent}")
         assignments[SPEED] = str(percent / 100.0)
-    with ros_required():
-        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
-    with _join("speed", options) as client:
-        parameters = GraphParameters(client, CONTROLLER)
+    with _parameters("speed", options, CONTROLLER) as parameters:
         entries = parameters.set(assignments) if assignments else parameters.entries([SPEED])
     for entry in entries:
         print(f"{100.0 * entry.value:g} %")
@@ -321,6 +300,19 @@ def _join(name: str, options: Namespace) -> Any:
     client = GraphClient(name, options.namespace)
     client.waits_for_start = False
     return client
+
+
+@contextmanager
+def _parameters(name: str, options: Namespace, node: str) -> Iterator[Any]:
+    """The `GraphParameters` of a node, or of all nodes; at the end, warn of those that gave no answer."""
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
+    with _join(name, options) as client:
+        parameters = GraphParameters(client, node)
+        yield parameters
+    for node in parameters.silent:
+        print(f"robodyn: warning: node '{node}' gave no answer (is its computer busy?): its parameters are left out",
+              file=sys.stderr)
 
 
 def _trigger(options: Namespace, service: str) -> int:

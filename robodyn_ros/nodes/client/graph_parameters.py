@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
@@ -91,11 +92,8 @@ class GraphParameters:
         """
         found: list[Entry] = []
         for node in self.nodes:
-            try:
+            with self._left_out_if_silent(node):
                 found.extend(self._entries_of(node, names))
-            except RobodynError:
-                if not self._leaves_out(node):
-                    raise
         for want in names:
             if not any(is_named(entry.name, want) for entry in found):
                 if self._has_found_more():
@@ -183,11 +181,8 @@ class GraphParameters:
 
     def _names(self, node: str) -> list[str]:
         if node not in self._listed:
-            try:
+            with self._left_out_if_silent(node):
                 self._listed[node] = sorted(self._call(ListParameters, node, "list_parameters").result.names)
-            except RobodynError:
-                if not self._leaves_out(node):
-                    raise
         return self._listed[node]
 
     def _entries_of(self, node: str, names: Sequence[str]) -> list[Entry]:
@@ -199,14 +194,17 @@ class GraphParameters:
         return [Entry(node, name, parameter_value_to_python(value), descriptor)
                 for name, value, descriptor in zip(wanted, values, descriptors, strict=True)]
 
-    def _leaves_out(self, node: str) -> bool:
-        """Go on without a node that gave no answer, unless it was named, or none is left."""
-        self._client.refuse_namesakes(node)
-        if self._named or len(self.silent) + 1 >= len(self.nodes):
-            return False
-        self.silent.append(node)
-        self._listed[node] = []
-        return True
+    @contextmanager
+    def _left_out_if_silent(self, node: str) -> Iterator[None]:
+        """Go on without a node that gives no answer meanwhile, unless it was named, or none is left."""
+        try:
+            yield
+        except RobodynError:
+            self._client.refuse_namesakes(node)
+            if self._named or len(self.silent) + 1 >= len(self.nodes):
+                raise
+            self.silent.append(node)
+            self._listed[node] = []
 
     def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
         return self._client.call(kind, node, service, kind.Request(**fields), self._seconds)
