@@ -58,7 +58,7 @@ def run_excite(options: Namespace) -> int:
     from robodyn_ros.commands.quantities import parse_joint_values
     from robodyn_ros.commands.trajectory_files import write_csv
     from robodyn_ros.errors import InputError
-    from robodyn_ros.identification.excitation import Task, excite
+    from robodyn_ros.identification.excitation import GREATEST_CONDITION, Task, excite
 
     if options.output.suffix not in ("", ".csv"):
         raise InputError(f"excite: output: expected a file that ends in .csv, received '{options.output}'")
@@ -79,8 +79,10 @@ def run_excite(options: Namespace) -> int:
     write_csv(path, robot, points)
     print(f"{robot.name}: {options.duration:g} s in periods of {options.period:g} s, after {points.times[0]:.2f} s "
           "from the default position")
+    judgement = (f"good, below {GREATEST_CONDITION:g}" if found.condition < GREATEST_CONDITION else
+                 f"poor, above {GREATEST_CONDITION:g}; give more --iterations, a greater --share, or another --seed")
     print(f"condition number of the base regressor: {found.condition_before:.1f} before the search, "
-          f"{found.condition:.1f} after it")
+          f"{found.condition:.1f} after it: {judgement}")
     print("greatest share of the limits: " + ", ".join(
         f"{name} {options.share * used:.0%}" for name, used in found.shares.items() if name != "floor" and used > 0.0))
     print(f"written: {path}")

@@ -334,7 +334,7 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], sp
     name, _, motion = compared[0]
     lines = [f"# {robot.name}, identified from {name}", "",
              f"{motion.time[-1] - motion.time[0]:.1f} s, {len(motion.time)} samples of {robot.n} joints. "
-             f"{motion.processing} Each joint counts by the variance of its residuals (weighted least squares).", "",
+             f"{motion.processing} Each joint counts by the variance of its residuals (instrumental variables).", "",
              "## Errors of predicted efforts, RMS", "", *report.effort_table(robot.joint_names, scale, errors), ""]
     if len(compared) == 1:
         lines += ["No other motion validates this model: give --validate another recording, or --hold-out a share of "
@@ -345,9 +345,9 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], sp
         lines += ["## Motors", "", *report.motor_table(robot.joint_names, constants), ""]
     if springs is not None and springs.damping is None:  # a response has a section of its own
         lines += ["## Springs", "", *report.spring_table(robot.joint_names, springs), ""]
-    missing = report.not_told(model)
-    lines += ["## What the motion did not tell", "",
-              *([f"- {name}" for name in missing] or ["Nothing: every base parameter and friction is told."]), "",
+    missing = report.not_identifiable(model)
+    lines += ["## Not identifiable from this recording", "",
+              *([f"- {name}" for name in missing] or ["Nothing: every base parameter and friction is identified."]), "",
               report.link_summary(model) + "."]
     return lines, comparisons, scale
 

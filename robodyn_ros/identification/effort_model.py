@@ -104,20 +104,30 @@ class EffortModel:
         first = self.inertial_count + self.joint_parameters.index(parameter) * self.robot.n
         return slice(first, first + self.robot.n)
 
-    def columns(self, q: Array, v: Array, a: Array) -> Array:
-        """The regressor of K samples, shape (K, n, p), for positions, velocities and accelerations of shape (K, n)."""
+    def columns(self, q: Array, v: Array, a: Array, sliding: Array | None = None) -> Array:
+        """The regressor of K samples, shape (K, n, p), for positions, velocities and accelerations of shape (K, n).
+
+        Args:
+            q: [rad or m].
+            v: [rad/s or m/s].
+            a: [rad/s^2 or m/s^2].
+            sliding: Velocities that dry friction depends on, shape (K, n); None: v.
+        """
         regressor = np.zeros((len(q), self.robot.n, len(self.names)))
         regressor[:, :, :self.inertial_count] = self.robot.dynamics().batch.regressor(q, v, a)
-        regressor[:, :, self.inertial_count:] = self.joint_columns(v, a)
+        regressor[:, :, self.inertial_count:] = self.joint_columns(v, a, sliding)
         return regressor
 
-    def joint_columns(self, v: Array, a: Array) -> Array:
-        """The columns of `joint_parameters`, shape (K, n, kinds n), for velocities and accelerations, shape (K, n)."""
-        n, sign = self.robot.n, np.sign(v)
+    def joint_columns(self, v: Array, a: Array, sliding: Array | None = None) -> Array:
+        """The columns of `joint_parameters`, shape (K, n, kinds n); arguments as of `columns`."""
+        sliding = v if sliding is None else sliding
+        n, sign = self.robot.n, np.sign(sliding)
         columns = np.zeros((len(v), n, len(self.joint_parameters) * n))
-        values = {"viscous": v, "coulomb": sign, "stribeck": sign * self.rise(v), "rotor": a, OFFSET: np.ones_like(v)}
-        motor_v, motor_a = (v, a) if self.coupling is None else (v @ self.coupling.T, a @ self.coupling.T)
-        values |= dict(zip(MOTOR_PARAMETERS, (motor_v, np.sign(motor_v), motor_a), strict=True))
+        values = {"viscous": v, "coulomb": sign, "stribeck": sign * self.rise(sliding), "rotor": a,
+                  OFFSET: np.ones_like(v)}
+        motor_v, motor_sliding, motor_a = ((v, sliding, a) if self.coupling is None else
+                                           (each @ self.coupling.T for each in (v, sliding, a)))
+        values |= dict(zip(MOTOR_PARAMETERS, (motor_v, np.sign(motor_sliding), motor_a), strict=True))
         for kind, parameter in enumerate(self.joint_parameters):
             for j in np.flatnonzero(self.has[parameter]):
                 row = self.coupling[j] if self.coupling is not None and parameter in MOTOR_PARAMETERS else np.eye(n)[j]

@@ -34,6 +34,9 @@ FRICTION_SHARE = 0.05
 LEAST_APPROACH = 1.0
 """Least time from the default position to the beginning of the period [s]."""
 
+GREATEST_CONDITION = 100.0
+"""Condition number up to which a motion is good: noise of 0.1 % of the efforts is 10 % of a parameter at most."""
+
 _POINTS_PER_CYCLE = 40  # of the fastest harmonic, for quintics between them
 _SAMPLES_PER_CYCLE = 12  # in the search
 _CHECKS_PER_CYCLE = 60  # of the result

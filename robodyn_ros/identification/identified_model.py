@@ -22,15 +22,12 @@ from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_pa
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.consistent_fit import LinearFit, Prior, consistent_solution
 from robodyn_ros.identification.effort_model import JOINT_PARAMETERS, OFFSET, EffortModel
+from robodyn_ros.identification.instrumental_fit import InstrumentalFit
 from robodyn_ros.identification.measured_motion import MeasuredMotion
-from robodyn_ros.identification.stribeck import stribeck_velocity
 from robodyn_ros.robot import Robot
 
 TOLD = 0.5
 """Share of its standard deviation before, to which the motion must reduce that of a parameter, to have told it."""
-
-_REPETITIONS = 4  # of the weighting
-_LEAST_NOISE = 1e-6  # as a share of the greatest effort; simulated efforts may have none
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +40,9 @@ class IdentifiedModel:
         described: Those of the description, shape (p,).
         deviations: Standard deviations after the measurement, shape (p,).
         prior_deviations: And before it, shape (p,).
-        base_values: Base parameters by weighted least squares alone, shape (b,).
+        base_values: Base parameters by instrumental variables alone, shape (b,).
         base_deviations: Their standard deviations, shape (b,).
+        base_bias: Their bias by noise of the motion, as estimated; the deviations include it; shape (b,).
         base_told: Whether the motion told them, shape (b,).
         noise: Root mean square of measured minus predicted effort, shape (n,) [N m or N].
     """
@@ -56,6 +54,7 @@ class IdentifiedModel:
     prior_deviations: Array
     base_values: Array
     base_deviations: Array
+    base_bias: Array
     base_told: NDArray[np.bool_]
     noise: Array
 
@@ -116,8 +115,8 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
              coupling: Array | None = None, has_offset: bool = False) -> IdentifiedModel:
     """Identify a robot's inertias, friction and rotors.
 
-    Weighted least squares [GautierPoignet]: the efforts of each joint count by their own noise, found by repetition.
-    Errors of neighbouring samples are alike, so that standard deviations count fewer samples than there are.
+    Instrumental variables [JanotVandanjonGautier]: the efforts of each joint count by their own noise, found by
+    repetition; noise of the motion is part of the deviations.
 
     Args:
         robot: The robot as its description has it.
@@ -135,14 +134,14 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
         raise InputError("identification: no joint moves in this recording: record a motion such as robodyn excite "
                          "writes")
     model = EffortModel(robot, np.full(n, np.nan), rotors, coupling, has_offset)
-    rows = _Rows(model, motion)
-    velocities = rows.stribeck_velocities()
+    scale = effort_scale(robot, motion.effort)
+    fit = InstrumentalFit(model, motion, scale)
+    velocities = fit.stribeck_velocities()
     if np.isfinite(velocities).any():
         model = replace(model, stribeck_velocity=velocities)
-        rows = _Rows(model, motion)
+        fit = InstrumentalFit(model, motion, scale)
     base, prior = model.base, prior_of(model, motion)
-    fit = rows.fit(rows.deviations * np.sqrt(rows.correlation))
-    measured = LinearFit(fit.matrix @ base.combinations, fit.target)
+    measured = LinearFit(fit.measured.matrix @ base.combinations, fit.measured.target)
     try:
         parameters = consistent_solution(measured, prior)
     except InputError as error:
@@ -152,8 +151,8 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
     base_before, base_after = (np.sqrt(np.einsum("bp,pq,bq->b", base.combinations, each, base.combinations))
                                for each in (before, after))
     return IdentifiedModel(model, parameters, described_parameters(model), np.sqrt(np.diagonal(after)),
-                           np.sqrt(np.diagonal(before)), fit.solution(), fit.deviations(),
-                           base_after < TOLD * base_before, rows.residual_size(base.values(parameters)))
+                           np.sqrt(np.diagonal(before)), fit.values, fit.measured.deviations(), fit.bias,
+                           base_after < TOLD * base_before, fit.residual_size(base.values(parameters)))
 
 
 def described_parameters(model: EffortModel) -> Array:
@@ -185,79 +184,3 @@ def prior_of(model: EffortModel, motion: MeasuredMotion) -> Prior:
                  np.concatenate([np.where(model.has[name], deviations.get(name, scale), 0.0)
                                  for name in model.joint_parameters]),
                  np.repeat([name == OFFSET for name in model.joint_parameters], model.robot.n))
-
-
-class _Rows:
-    """The rows of a motion joint by joint, for base parameters, and the noise of each joint's efforts.
-
-    Args:
-        model: Columns.
-        motion: Measured motion and efforts.
-
-    Attributes:
-        deviations: Of the noise, shape (n,) [N m or N].
-        correlation: Number of samples of each joint that count as one, shape (n,).
-    """
-
-    def __init__(self, model: EffortModel, motion: MeasuredMotion) -> None:
-        self._model, self._motion = model, motion
-        self._columns = model.columns(motion.q, motion.v, motion.a)[:, :, model.base.independent]
-        scale = effort_scale(model.robot, motion.effort)
-        # The efforts of a joint depend on the links behind it alone, so that many columns are 0.
-        self._felt = [np.flatnonzero(np.abs(self._columns[:, j]).max(axis=0) > 0.0) for j in range(len(scale))]
-        self._fits = [LinearFit.from_rows(self._joint_columns(j), motion.effort[used, j])
-                      for j, used in enumerate(motion.usable.T)]
-        self.deviations, self.correlation = scale.copy(), np.ones(len(scale))
-        for _ in range(_REPETITIONS):
-            solution = self.fit(self.deviations).solution()
-            self.deviations = np.maximum(self.residual_size(solution), _LEAST_NOISE * scale)
-        residual = motion.effort - self._columns @ solution
-        self.correlation = np.array([correlated_samples(residual[used, j]) for j, used in enumerate(motion.usable.T)])
-
-    def _joint_columns(self, j: int) -> Array:
-        """Columns of a joint's samples that are not 0, shape (K, felt)."""
-        return self._columns[self._motion.usable[:, j], j][:, self._felt[j]]
-
-    def fit(self, deviations: Array) -> LinearFit:
-        """All rows, in standard deviations of each joint, shape (n,)."""
-        matrices = []
-        for fit, felt, deviation in zip(self._fits, self._felt, deviations, strict=True):
-            matrices.append(np.zeros((len(fit.target), self._columns.shape[2])))
-            matrices[-1][:, felt] = fit.matrix / deviation
-        targets = [fit.target / deviation for fit, deviation in zip(self._fits, deviations, strict=True)]
-        return LinearFit.from_rows(np.vstack(matrices), np.concatenate(targets))
-
-    def residual_size(self, values: Array) -> Array:
-        """Root mean square of measured minus predicted effort, shape (n,); 0 for joints without samples.
-
-        Args:
-            values: Of the base parameters, shape (b,).
-        """
-        usable = self._motion.usable
-        residual = np.where(usable, self._motion.effort - self._columns @ values, 0.0)
-        return np.sqrt((residual**2).sum(axis=0) / np.maximum(usable.sum(axis=0), 1))
-
-    def stribeck_velocities(self) -> Array:
-        """Stribeck's velocity of each joint, NaN where there is none, shape (n,) [rad/s or m/s]."""
-        motion = self._motion
-        return np.array([stribeck_velocity(self._joint_columns(j), motion.v[used, j], motion.effort[used, j],
-                                           float(motion.slowest[j]), float(self.correlation[j]))
-                         for j, used in enumerate(motion.usable.T)])
-
-
-def correlated_samples(errors: Array) -> float:
-    """Number of samples that count as one: 1 + 2 times the sum of the autocorrelations before the first negative one.
-
-    Args:
-        errors: Evenly spaced, shape (K,).
-    """
-    if len(errors) < 2 or not errors.any():
-        return 1.0
-    centred = errors - errors.mean()
-    spectrum = np.fft.rfft(centred, 2 * len(centred))
-    correlation = np.fft.irfft(np.abs(spectrum) ** 2)[:len(centred)]
-    if correlation[0] <= 0.0:
-        return 1.0
-    negative = np.flatnonzero(correlation < 0.0)
-    end = int(negative[0]) if len(negative) else len(correlation)
-    return float(1.0 + 2.0 * correlation[1:end].sum() / correlation[0])

@@ -10,19 +10,22 @@
 
 Positions pass a low-pass filter forward and backward, which shifts no phase, and are differentiated [GautierPoignet].
 Where samples come faster than the filter needs, they are decimated: efforts pass such a filter before.
+
+Noise of the positions grows with the square of the frequency in the accelerations. The same positions therefore pass a
+second, narrower filter, which leaves little more than the motion itself: the instruments of the estimate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
-from scipy.ndimage import binary_dilation, maximum_filter1d, minimum_filter1d
-from scipy.signal import butter, detrend, sosfiltfilt
+from scipy.ndimage import binary_dilation, maximum_filter1d, minimum_filter1d, uniform_filter1d
+from scipy.signal import butter, detrend, sosfiltfilt, sosfreqz
 
 from robodyn_ros.common_fields import CUTOFF
 from robodyn_ros.description.model import Array, RobotModel
@@ -46,6 +49,15 @@ _PASSED = 0.4  # by the filter before a decimation [rates of the samples that ar
 _GAP = 1.5  # [sampling periods]
 _UNEVEN = 0.25  # distance of an interval from whole periods, where the rate varies [sampling periods]
 _ORDER = 4
+_ENERGY = 0.95  # of a joint's acceleration, which the instruments keep
+_ABOVE_ENERGY = 1.5  # cutoff of the instruments over the frequency up to which they keep it
+_NOISE_SHARE = 1e-3  # of a joint's acceleration, which the instruments may have: their bias is such a share
+_ABOVE_NOISE = 4.0  # spectrum of an acceleration over that of its noise, from which it counts as motion
+_SMOOTHING = 0.5  # of these spectra [Hz]
+_NARROWEST = 0.05  # cutoff of the instruments [cutoff frequencies]
+_FREQUENCIES = 2000  # up to Nyquist's, for variances of the noise
+_PADDING = 15  # least number of samples with which the filters begin
+_SAME, _WHOLE = 1e-12, 0.05  # of positions: share of the greatest that rounding changes; distance from whole steps
 _SETTLING = 3.0  # left out at both ends of a part [periods of the cutoff frequency]
 _NOISE_FACTOR = 4.0  # of the deviation of velocities, below which the direction of friction is not known
 _SLOWEST = 2e-3  # likewise, as a share of the greatest velocity
@@ -59,6 +71,14 @@ _LEAST_MOTION, _MOST_SHARE = 0.01, 3.0  # of positions, for velocities to be com
 _MOST_EFFORT = 10.0  # [limits], above which the unit is another one
 _JUMP = 3.0  # [times the velocity limit]
 _FASTEST = 100.0  # [rad/s or m/s], where there is no limit
+
+
+class Kinematics(NamedTuple):
+    """Positions, velocities and accelerations, each of shape (K, n)."""
+
+    q: Array
+    v: Array
+    a: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +96,9 @@ class MeasuredMotion:
         slowest: Velocities below which the direction of friction is not known, shape (n,) [rad/s or m/s].
         notes: Sentences on what was left out.
         processing: Sentences on filters and decimation.
-        position_noise: Standard deviation of the noise that is left in the filtered positions, if it is white, shape
-            (n,) [rad or m].
+        instruments: The same motion after narrower filters; None: no other one.
+        noise_covariance: Of the noise that is left in q, v and a, and in those of the instruments, if it is white in
+            the measured positions (and velocities), shape (n, 6, 6); None: no noise.
     """
 
     time: Array
@@ -89,7 +110,13 @@ class MeasuredMotion:
     slowest: Array
     notes: tuple[str, ...]
     processing: str = ""
-    position_noise: Array = field(default_factory=lambda: np.zeros(0))
+    instruments: Kinematics | None = None
+    noise_covariance: Array | None = None
+
+    @property
+    def position_noise(self) -> Array:
+        """Standard deviation of the noise in the filtered positions, shape (n,) [rad or m]."""
+        return np.zeros(self.q.shape[1]) if self.noise_covariance is None else np.sqrt(self.noise_covariance[:, 0, 0])
 
 
 class EvenPart(NamedTuple):
@@ -147,27 +174,63 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     parts, period = samples.parts, samples.period
     most = min(MOST_SAMPLES, MOST_NUMBERS // (model.n * (10 * len(model.joints) + 4 * model.n)))
     keep = max(1, -(-sum(len(part.time) for part in parts) // most), int(1.0 / (_RATE * cutoff * period)))
-    filtered = [_filtered(part, period, cutoff, keep) for part in parts]
-    stamps, q, v, a, efforts = (np.concatenate([one[index][::keep] for one in filtered]) for index in range(5))
-    residual = np.concatenate([one[5] for one in filtered])
-    noise = np.sqrt(np.mean(residual ** 2, axis=0))
+    end = max(2, round(_SETTLING / cutoff / period))
+    inner = [slice(end, len(part.time) - end) for part in parts]
+    wide = [_kinematics(part, period, np.full(model.n, cutoff)) for part in parts]
+    q, v, a = (np.concatenate([one[index][within][::keep] for one, within in zip(wide, inner, strict=True)])
+               for index in range(3))
+    stamps, efforts = (np.concatenate([values[within][::keep] for values, within in zip(each, inner, strict=True)])
+                       for each in ([part.time for part in parts], [_decimated(part, period, keep) for part in parts]))
+    residual, of_velocity = (
+        None if getattr(parts[0], name) is None else
+        np.concatenate([(getattr(part, name) - one[index])[within] for part, one, within in zip(
+            parts, wide, inner, strict=True)]) for index, name in enumerate(("position", "velocity")))
+    # White noise has the share 2 cutoff period of its variance below the cutoff, where the filter does not remove it.
+    above = np.sqrt(1.0 - 2.0 * cutoff * period)
+    noise = np.maximum(np.sqrt(np.mean(residual ** 2, axis=0)) / above, encoder_steps(position) / np.sqrt(12.0))
+    velocity_noise = None if of_velocity is None else np.sqrt(np.mean(of_velocity ** 2, axis=0)) / above
     typical = 1.4826 * np.median(np.abs(residual), axis=0)  # without the jumps that the filter rounds off
-    leaving = np.concatenate([breakaways(one[1] + one[5], period, typical)[::keep] for one in filtered])
+    leaving = np.concatenate([breakaways(part.position[within], period, typical)[::keep]
+                              for part, within in zip(parts, inner, strict=True)])
+    spectra = _NoiseSpectra(period, noise, velocity_noise)
+    cutoffs = _instrument_cutoffs([one.a[within] for one, within in zip(wide, inner, strict=True)], cutoff, spectra)
+    narrow = [_kinematics(part, period, cutoffs) for part in parts]
+    instruments = Kinematics(*(np.concatenate([one[index][within][::keep] for one, within in zip(
+        narrow, inner, strict=True)]) for index in range(3)))
     # White noise on positions, of which the filter lets pass up to the cutoff, differentiated.
     share = np.sqrt(2.0 * cutoff * period / 3.0) * 2.0 * np.pi * cutoff
-    slowest = np.maximum(_NOISE_FACTOR * share * noise, _SLOWEST * np.abs(v).max(axis=0))
+    noisy = _NOISE_FACTOR * share * above * noise
+    slowest = np.maximum(noisy, _SLOWEST * np.abs(v).max(axis=0))
     at_stop = (q < model.position_lower + _AT_STOP) | (q > model.position_upper - _AT_STOP)
     # Near a reversal, the filter mixes friction of both directions.
     beside = round(_BESIDE / cutoff / (period * keep))
-    usable = ~binary_dilation((np.abs(v) <= slowest) | at_stop, np.ones((2 * beside + 1, 1)))
+    # The instruments decide where noise matters, since samples chosen by their noise have a mean of it.
+    slow = (np.abs(v) <= slowest) | (np.abs(instruments.v) <= noisy)
+    usable = ~binary_dilation(slow | at_stop, np.ones((2 * beside + 1, 1)))
     soon = 2 * round(_START / (period * keep)) + 1
     starts = maximum_filter1d(usable.astype(np.int8), soon, axis=0, origin=-(soon // 2)) > 0
     leaving = np.where(starts & ~at_stop, leaving, 0)
     usable |= leaving != 0
     v = np.where(leaving != 0, TINY * leaving, v)
     return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, samples.notes,
-                          _processing(period, cutoff, keep, velocity is not None),
-                          np.sqrt(2.0 * cutoff * period) * noise)
+                          _processing(period, cutoff, keep, velocity is not None, cutoffs), instruments,
+                          spectra.covariance(cutoff, cutoffs))
+
+
+def encoder_steps(position: Array) -> Array:
+    """The steps that all differences of a joint's positions are multiples of, shape (n,); 0: there are none.
+
+    Args:
+        position: As measured, shape (N, n) [rad or m].
+    """
+    steps = np.zeros(position.shape[1])
+    for j, column in enumerate(position.T):
+        differences = np.diff(np.unique(column))
+        differences = differences[differences > _SAME * np.abs(column).max(initial=0.0)]
+        if len(differences):
+            counts = differences / differences.min()
+            steps[j] = differences.min() if (np.abs(counts - np.rint(counts)) < _WHOLE).all() else 0.0
+    return steps
 
 
 def even_samples(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
@@ -192,14 +255,14 @@ def even_samples(model: RobotModel, time: Array, position: Array, effort: Array,
     return EvenSamples(period, tuple(found), tuple(notes))
 
 
-def _processing(period: float, cutoff: float, keep: int, has_velocity: bool) -> str:
+def _processing(period: float, cutoff: float, keep: int, has_velocity: bool, cutoffs: Array) -> str:
     """Sentences on filters and decimation."""
     butterworth = f"a Butterworth low-pass of order {_ORDER}, forward and backward (zero phase)"
     text = (f"Positions{' and velocities' if has_velocity else ''} at {1.0 / period:.4g} Hz passed {butterworth}, with "
             f"a cutoff of {cutoff:g} Hz; {'velocities' if has_velocity else 'they'} were differentiated by central "
-            "differences.")
+            f"differences. Instruments passed filters of {cutoffs.min():.2g} to {cutoffs.max():.2g} Hz.")
     if keep > 1:
-        text += (f" Efforts passed such a filter of {_PASSED / (period * keep):.4g} Hz, and every {keep}th sample was "
+        text += (f" Efforts passed such a filter of {_PASSED / (period * keep):.4g} Hz, and one sample of {keep} was "
                  f"kept: {1.0 / (period * keep):.4g} Hz.")
     return text
 
@@ -366,19 +429,92 @@ def _check_rate(steps: Array, period: float, where: str) -> None:
                              f"{1e3 * steps.max():.3g} ms; record at a steady rate, or give a smaller --cutoff")
 
 
-def _filtered(part: EvenPart, period: float, cutoff: float, keep: int
-              ) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Times, positions, velocities, accelerations and efforts of a part, and the positions' noise."""
-    even, q, effort = part.time, part.position, part.effort
+def _low_passed(values: Array, cutoffs: Array, period: float) -> Array:
+    """Columns without what is above their cutoff frequencies, shape of `values`, (K, n); cutoffs of shape (n,) [Hz]."""
+    passed = np.empty_like(values)
+    for cutoff in np.unique(cutoffs):
+        columns, padding = cutoffs == cutoff, max(_PADDING, round(1.0 / (cutoff * period)))
+        sections = butter(_ORDER, cutoff, fs=1.0 / period, output="sos")
+        passed[:, columns] = sosfiltfilt(sections, values[:, columns], axis=0, padlen=min(padding, len(values) - 1))
+    return passed
 
-    def smoothed(values: Array, frequency: float) -> Array:
-        return np.asarray(sosfiltfilt(butter(_ORDER, frequency, fs=1.0 / period, output="sos"), values, axis=0))
 
-    smooth = smoothed(q, cutoff)
-    v = np.gradient(smooth, period, axis=0) if part.velocity is None else smoothed(part.velocity, cutoff)
-    a = np.gradient(v, period, axis=0)
-    if keep > 1:
-        effort = smoothed(effort, _PASSED / (period * keep))
-    end = max(2, round(_SETTLING / cutoff / period))
-    inner = slice(end, len(even) - end)
-    return even[inner], smooth[inner], v[inner], a[inner], effort[inner], (q - smooth)[inner]
+def _kinematics(part: EvenPart, period: float, cutoffs: Array) -> Kinematics:
+    """Filtered positions and their derivatives."""
+    q = _low_passed(part.position, cutoffs, period)
+    v = np.gradient(q, period, axis=0) if part.velocity is None else _low_passed(part.velocity, cutoffs, period)
+    return Kinematics(q, v, np.gradient(v, period, axis=0))
+
+
+def _decimated(part: EvenPart, period: float, keep: int) -> Array:
+    """The efforts, filtered if only one sample of `keep` is kept, shape (K, n)."""
+    effort: Array = part.effort
+    return effort if keep == 1 else _low_passed(effort, np.full(effort.shape[1], _PASSED / (period * keep)), period)
+
+
+@dataclass(frozen=True, eq=False)
+class _NoiseSpectra:
+    """White noise of measured positions and velocities.
+
+    Attributes:
+        period: Of the samples [s].
+        position: Standard deviations, shape (n,) [rad or m].
+        velocity: Likewise, shape (n,) [rad/s or m/s]; None: positions are differentiated.
+    """
+
+    period: float
+    position: Array
+    velocity: Array | None
+
+    def acceleration(self, frequency: Array, cutoffs: Array) -> Array:
+        """One-sided spectral density of the noise of the accelerations, shape (n, F), for frequencies, (F,) [Hz]."""
+        rate = 2.0 * np.pi * frequency
+        density = (self.position[:, None] * rate**2 if self.velocity is None else self.velocity[:, None] * rate) ** 2
+        return np.asarray(2.0 * self.period * density * self._gains(frequency, cutoffs) ** 2)
+
+    def covariance(self, cutoff: float, cutoffs: Array) -> Array:
+        """Covariance of noise in q, v, a after the filter `cutoff`, and after those of `cutoffs`, shape (n, 6, 6)."""
+        width = 0.5 / self.period / _FREQUENCIES
+        frequency = width * (np.arange(_FREQUENCIES) + 0.5)
+        slope = 2.0j * np.pi * frequency
+        chain = np.stack([np.ones_like(slope), slope, slope**2])
+        gains = np.stack([self._gains(frequency, np.full(len(cutoffs), cutoff)), self._gains(frequency, cutoffs)], 1)
+        of_position = chain if self.velocity is None else chain * [[1.0], [0.0], [0.0]]
+        responses = [(self.position, of_position)]
+        if self.velocity is not None:
+            responses.append((self.velocity, np.stack([np.zeros_like(slope), np.ones_like(slope), slope])))
+        found = np.zeros((len(cutoffs), 6, 6))
+        for deviation, response in responses:
+            passed = (gains[:, :, None] * response).reshape(len(cutoffs), 6, -1)
+            variance = 2.0 * self.period * width * deviation**2
+            found += variance[:, None, None] * (passed @ passed.conj().transpose(0, 2, 1)).real
+        return found
+
+    def _gains(self, frequency: Array, cutoffs: Array) -> Array:
+        """Of the filters forward and backward, shape (n, F)."""
+        return np.stack([np.abs(sosfreqz(butter(_ORDER, cutoff, fs=1.0 / self.period, output="sos"), frequency,
+                                         fs=1.0 / self.period)[1]) ** 2 for cutoff in cutoffs])
+
+
+def _instrument_cutoffs(accelerations: Sequence[Array], cutoff: float, noise: _NoiseSpectra) -> Array:
+    """Cutoff frequencies that keep most of the energy of each joint's acceleration, shape (n,) [Hz].
+
+    Args:
+        accelerations: Of each part, filtered with the cutoff frequency, shapes (K, n).
+        cutoff: [Hz].
+        noise: Of what was measured.
+    """
+    longest = max(len(part) for part in accelerations)
+    frequency = np.fft.rfftfreq(longest, noise.period)
+    power, size = np.zeros((len(frequency), accelerations[0].shape[1])), 0.0
+    for part in accelerations:
+        window = np.hanning(len(part) + 2)[1:-1]
+        power += np.abs(np.fft.rfft(window[:, None] * part, longest, axis=0)) ** 2
+        size += float(window @ window)
+    density = uniform_filter1d(2.0 * noise.period / size * power.T, max(1, round(_SMOOTHING / frequency[1])), axis=1)
+    floor = noise.acceleration(frequency, np.full(len(density), cutoff))
+    energy = np.cumsum(np.where(density > _ABOVE_NOISE * floor, density - floor, 0.0), axis=1)
+    reached = frequency[np.argmax(energy >= _ENERGY * energy[:, -1:], axis=1)]
+    # Beyond it, where the noise allows: narrow instruments make no use of fast motion.
+    quiet = frequency[np.count_nonzero(np.cumsum(floor, axis=1) <= _NOISE_SHARE * energy[:, -1:], axis=1) - 1]
+    return np.clip(np.maximum(_ABOVE_ENERGY * reached, quiet), _NARROWEST * cutoff, cutoff)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Tables of an identified model, as Markdown: efforts, friction, base parameters, motors, and what was not told."""
+"""Tables of an identified model, as Markdown: efforts, friction, base parameters, motors, and what is unknown."""
 
 from __future__ import annotations
 
@@ -65,15 +65,16 @@ def friction_table(model: IdentifiedModel) -> list[str]:
 
 
 def base_table(model: IdentifiedModel) -> list[str]:
-    """Base parameters: description, weighted least squares with standard deviation, consistent model."""
+    """Base parameters: description, instrumental variables with standard deviation and bias, consistent model."""
     base = model.effort_model.base
     described, consistent = base.values(model.described), base.values(model.parameters)
     inertial = base.independent < model.effort_model.inertial_count
-    rows = [[f"{expression}{'' if told else ' (not told)'}", f"{before:.4g}", f"{value:.4g} ± {deviation:.2g}",
-             f"{after:.4g}"] for expression, before, value, deviation, after, told, shown in zip(
-                 base.expressions(), described, model.base_values, model.base_deviations, consistent, model.base_told,
-                 inertial, strict=True) if shown]
-    return table(["base parameter", "described", "least squares", "consistent"], rows)
+    rows = [[f"{expression}{'' if told else ' (not identifiable)'}", f"{before:.4g}",
+             f"{value:.4g} ± {deviation:.2g}", f"{bias:.2g}", f"{after:.4g}"]
+            for expression, before, value, deviation, bias, after, told, shown in zip(
+                 base.expressions(), described, model.base_values, model.base_deviations, model.base_bias, consistent,
+                 model.base_told, inertial, strict=True) if shown]
+    return table(["base parameter", "described", "instrumental variables", "bias", "consistent"], rows)
 
 
 def motor_table(joints: Sequence[str], constants: MotorConstants) -> list[str]:
@@ -130,8 +131,8 @@ def presliding_table(joints: Sequence[str], presliding: PreslidingFit) -> list[s
     return table(["joint", "stiffness σ₀ [N m/rad]", "level F [N m]"], rows)
 
 
-def not_told(model: IdentifiedModel) -> list[str]:
-    """Names of the base parameters and frictions that the motion did not tell."""
+def not_identifiable(model: IdentifiedModel) -> list[str]:
+    """Names of the base parameters and frictions that are not identifiable from the recording."""
     expressions = model.effort_model.base.expressions()
     return [expression for expression, told in zip(expressions, model.base_told, strict=True) if not told]
 

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.identification.identified_model import correlated_samples
 from robodyn_ros.identification.measured_motion import MeasuredMotion
 
 GREATEST_SHARE = 0.2
@@ -130,3 +129,21 @@ def least_squares(columns: Array, target: Array) -> tuple[Array, Array]:
     variance = float(error @ error) / max(len(target) - len(scale), 1) * correlated_samples(error)
     covariance = variance * np.linalg.pinv((columns / scale).T @ (columns / scale))
     return values / scale, np.sqrt(np.diagonal(covariance)) / scale
+
+
+def correlated_samples(errors: Array) -> float:
+    """Number of samples that count as one: 1 + 2 times the sum of the autocorrelations before the first negative one.
+
+    Args:
+        errors: Evenly spaced, shape (K,).
+    """
+    if len(errors) < 2 or not errors.any():
+        return 1.0
+    centred = errors - errors.mean()
+    spectrum = np.fft.rfft(centred, 2 * len(centred))
+    correlation = np.fft.irfft(np.abs(spectrum) ** 2)[:len(centred)]
+    if correlation[0] <= 0.0:
+        return 1.0
+    negative = np.flatnonzero(correlation < 0.0)
+    end = int(negative[0]) if len(negative) else len(correlation)
+    return float(1.0 + 2.0 * correlation[1:end].sum() / correlation[0])

@@ -14,45 +14,58 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from robodyn_ros.description.model import Array
+from robodyn_ros.identification.error_spectra import ErrorSpectra
 
 LEAST_SIGNIFICANCE = 5.0
-"""Rise of the friction over its standard deviation, below which there is none to be told."""
+"""Rise of the friction over its standard deviation, below which it is not identified."""
 
 _GREATEST_SHARE = 0.3  # of the greatest velocity
 _CANDIDATES = 25
+_SINGULAR = 1e-9
 
 
-def stribeck_velocity(columns: Array, v: Array, effort: Array, slowest: float, correlation: float) -> float:
-    """v_s of exp(-(v / v_s)^2) sign(v) that explains most of what other columns leave; NaN if it explains too little.
+def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Array, slowest: float,
+                      spectra: ErrorSpectra) -> float:
+    """v_s of exp(-(v / v_s)^2) sign(v) whose rise explains most of what other columns leave; NaN: within its errors.
+
+    The rise is its own instrument, less its part that the other columns have in common with theirs.
 
     Args:
-        columns: All other columns of the joint's samples, shape (K, p).
-        v: Velocities of the joint, shape (K,) [rad/s or m/s].
-        effort: Measured efforts, shape (K,) [N m or N].
+        columns: All other columns of the joint's samples, 0 where they do not count, shape (K, p).
+        instruments: Of these columns, shape (K, p).
+        v: Velocities of the joint, 0 where samples do not count, shape (K,) [rad/s or m/s].
+        effort: Measured efforts, 0 where samples do not count, shape (K,) [N m or N].
         slowest: Velocity below which there are no samples [rad/s or m/s].
-        correlation: Number of samples that count as one, as errors of neighbours are alike.
+        spectra: Of errors at the times of the samples.
     """
     greatest = _GREATEST_SHARE * float(np.abs(v).max(initial=0.0))
-    if len(v) <= columns.shape[1] or greatest <= 2.0 * slowest:
+    felt = np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > 0.0)
+    if np.count_nonzero(v) <= len(felt) or greatest <= 2.0 * slowest:
         return float("nan")
-    basis, triangle = np.linalg.qr(columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300))
-    basis = basis[:, np.abs(np.diagonal(triangle)) > 1e-9]
-    unexplained = effort - basis @ (basis.T @ effort)
-    total = float(unexplained @ unexplained)
+    w, z = (each[:, felt] / np.linalg.norm(columns[:, felt], axis=0) for each in (columns, instruments))
+    inverse = np.linalg.pinv(z.T @ w, rcond=_SINGULAR)
+    unexplained = effort - w @ (inverse @ (z.T @ effort))
+
+    def fitted(logarithms: Array) -> tuple[Array, Array, Array, Array]:
+        """Rises with each v_s and their own parts, (K, s); these parts' lengths and rises of friction, (s,)."""
+        rises = (np.sign(v) * np.exp(-((v / np.exp(logarithms)[:, None]) ** 2))).T
+        own = rises - z @ (inverse.T @ (w.T @ rises))
+        strength = (own * rises).sum(axis=0)
+        found = strength > _SINGULAR * len(v)
+        strength = np.where(found, strength, 1.0)
+        return rises, own, strength, np.where(found, np.maximum(own.T @ unexplained / strength, 0.0), 0.0)
 
     def explained(logarithms: Array) -> Array:
-        """Share of the rest that a rise with each v_s explains; 0 where friction would fall, shape of `logarithms`."""
-        rises = np.sign(v) * np.exp(-((v / np.exp(logarithms)[:, None]) ** 2))
-        # The rest has no part along the basis, so that of the rise is left out by its squares alone.
-        products, squares = rises @ unexplained, (rises**2).sum(axis=1)
-        squares = squares - ((rises @ basis) ** 2).sum(axis=1)
-        told = (products > 0.0) & (squares > 1e-9 * len(v)) & (total > 0.0)
-        return np.where(told, products**2 / np.where(told, squares * total, 1.0), 0.0)
+        """Squares of the efforts that a rise with each v_s explains, shape of `logarithms`."""
+        _, _, strength, rise = fitted(logarithms)
+        return rise**2 * strength
 
     grid = np.linspace(np.log(slowest), np.log(greatest), _CANDIDATES)
     best = int(np.argmax(explained(grid)))
     around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = minimize_scalar(lambda each: -explained(np.array([each]))[0], bounds=around, method="bounded")
-    share = -float(found.fun)
-    significance = np.sqrt(len(v) / correlation * share / max(1.0 - share, 1e-12))
-    return float(np.exp(found.x)) if significance > LEAST_SIGNIFICANCE else float("nan")
+    logarithm = np.array([minimize_scalar(lambda each: -explained(np.array([each]))[0], bounds=around,
+                                          method="bounded").x])
+    rises, own, strength, rise = fitted(logarithm)
+    residual = unexplained[:, None] - rise * (rises - w @ (inverse @ (z.T @ rises)))
+    deviation = np.sqrt(spectra.variances(own[:, None], residual)) / strength
+    return float(np.exp(logarithm[0])) if rise[0] > LEAST_SIGNIFICANCE * deviation[0] else float("nan")

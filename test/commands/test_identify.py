@@ -75,9 +75,10 @@ def test_the_files_are_the_model(arm, output):
     assert error < 0.1 * np.abs(before.gravity(q) - true.gravity(q)).max()
 
 
-def test_the_report_tells_errors_friction_and_what_is_not_told(output):
+def test_the_report_tells_errors_friction_and_what_is_not_identifiable(output):
     report = (output / "report.md").read_text()
-    for heading in ("Errors of predicted efforts", "Friction", "Base parameters", "What the motion did not tell"):
+    for heading in ("Errors of predicted efforts", "Friction", "Base parameters",
+                    "Not identifiable from this recording"):
         assert f"## {heading}" in report
     assert "validation: identified" in report and "link1.hx + 0.5 link2.m" in report
     assert "inertial parameters of the links are told one by one" in report

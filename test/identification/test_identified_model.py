@@ -18,9 +18,10 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.identification.excitation import Task, excite
 from robodyn_ros.identification.identified_files import urdf_with_inertias
-from robodyn_ros.identification.identified_model import correlated_samples, drive_efforts, identify
+from robodyn_ros.identification.identified_model import drive_efforts, identify
 from robodyn_ros.identification.measured_motion import MeasuredMotion
 from robodyn_ros.identification.pseudo_inertia import pseudo_inertia
+from robodyn_ros.identification.spring_fit import correlated_samples
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.identification.error_spectra import ErrorSpectra
 from robodyn_ros.identification.stribeck import stribeck_velocity
 
 RANDOM = np.random.default_rng(0)
@@ -22,23 +23,28 @@ def effort(rise, velocity=0.03, noise=0.02):
     return 0.7 * V + level * np.sign(V) + noise * RANDOM.normal(size=len(V))
 
 
+def found(effort, rows=slice(None), slowest=0.004):
+    columns, v = COLUMNS[rows], V[rows]
+    return stribeck_velocity(columns, columns, v, effort, slowest, ErrorSpectra(np.arange(float(len(v)))))
+
+
 @pytest.mark.parametrize("velocity", [0.01, 0.03, 0.1])
 def test_it_is_found_where_the_friction_rises(velocity):
-    assert stribeck_velocity(COLUMNS, V, effort(1.0, velocity), 0.004, 1.0) == pytest.approx(velocity, rel=0.05)
+    assert found(effort(1.0, velocity)) == pytest.approx(velocity, rel=0.05)
 
 
 def test_without_a_rise_there_is_none():
-    assert np.isnan(stribeck_velocity(COLUMNS, V, effort(0.0), 0.004, 1.0))
-    assert np.isnan(stribeck_velocity(COLUMNS, V, effort(-1.0), 0.004, 1.0))
+    assert np.isnan(found(effort(0.0)))
+    assert np.isnan(found(effort(-1.0)))
 
 
 def test_a_rise_within_the_noise_is_not_told():
-    """A tenth of the noise of a sample is told by thousands, unless hundreds of them count as one."""
-    weak = effort(0.01, noise=0.1)
-    assert np.isnan(stribeck_velocity(COLUMNS, V, weak, 0.004, 100.0))
+    """A rise of a third of the errors is told by thousands of samples, unless a hundred neighbours are alike."""
+    errors = np.repeat(RANDOM.normal(size=len(V) // 100 + 1), 100)[:len(V)]
+    assert np.isnan(found(effort(0.03) + 0.1 * errors))
 
 
 def test_a_joint_that_is_never_slow_tells_nothing():
     fast = np.abs(V) > 0.2
-    assert np.isnan(stribeck_velocity(COLUMNS[fast], V[fast], effort(1.0)[fast], 0.2, 1.0))
-    assert np.isnan(stribeck_velocity(COLUMNS[:0], V[:0], V[:0], 0.004, 1.0))
+    assert np.isnan(found(effort(1.0)[fast], fast, 0.2))
+    assert np.isnan(found(V[:0], slice(0, 0)))
