@@ -24,7 +24,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.identification.consistent_fit import LinearFit
 from robodyn_ros.identification.effort_model import EffortModel
 from robodyn_ros.identification.error_spectra import ErrorSpectra
-from robodyn_ros.identification.measured_motion import TINY, Kinematics, MeasuredMotion
+from robodyn_ros.identification.measured_motion import TINY, MeasuredMotion, MotionSamples
 from robodyn_ros.identification.spring_fit import correlated_samples
 from robodyn_ros.identification.stribeck import stribeck_velocity
 
@@ -53,7 +53,7 @@ class InstrumentalFit:
 
     def __init__(self, model: EffortModel, motion: MeasuredMotion, scale: Array) -> None:
         self._model, self._motion = model, motion
-        self._given = Kinematics(motion.q, motion.v, motion.a)
+        self._given = MotionSamples(motion.q, motion.v, motion.a)
         self._instruments = motion.instruments or self._given
         self._w, self._z = self._both(slice(None), None)
         self._effort = np.where(motion.usable, motion.effort, 0.0)
@@ -77,10 +77,10 @@ class InstrumentalFit:
             noise: To be added, shape (6, K, n); None: none.
         """
         usable, sliding = self._motion.usable[rows], self._given.v[rows]
-        motions = [Kinematics(*(values[rows] for values in each)) for each in (self._given, self._instruments)]
+        motions = [MotionSamples(*(values[rows] for values in each)) for each in (self._given, self._instruments)]
         if noise is not None:
             sliding = np.where(np.abs(sliding) > TINY, np.sign(sliding) * np.abs(sliding + noise[1]), sliding)
-            motions = [Kinematics(*(values + error for values, error in zip(each, errors, strict=True)))
+            motions = [MotionSamples(*(values + error for values, error in zip(each, errors, strict=True)))
                        for each, errors in zip(motions, (noise[:3], noise[3:]), strict=True)]
         found = [self._model.columns(*each, sliding)[:, :, self._model.base.independent] for each in motions]
         return found[0] * usable[:, :, None], found[1] * usable[:, :, None]

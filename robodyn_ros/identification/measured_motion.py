@@ -73,7 +73,7 @@ _JUMP = 3.0  # [times the velocity limit]
 _FASTEST = 100.0  # [rad/s or m/s], where there is no limit
 
 
-class Kinematics(NamedTuple):
+class MotionSamples(NamedTuple):
     """Positions, velocities and accelerations, each of shape (K, n)."""
 
     q: Array
@@ -110,7 +110,7 @@ class MeasuredMotion:
     slowest: Array
     notes: tuple[str, ...]
     processing: str = ""
-    instruments: Kinematics | None = None
+    instruments: MotionSamples | None = None
     noise_covariance: Array | None = None
 
     @property
@@ -195,7 +195,7 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     spectra = _NoiseSpectra(period, noise, velocity_noise)
     cutoffs = _instrument_cutoffs([one.a[within] for one, within in zip(wide, inner, strict=True)], cutoff, spectra)
     narrow = [_kinematics(part, period, cutoffs) for part in parts]
-    instruments = Kinematics(*(np.concatenate([one[index][within][::keep] for one, within in zip(
+    instruments = MotionSamples(*(np.concatenate([one[index][within][::keep] for one, within in zip(
         narrow, inner, strict=True)]) for index in range(3)))
     # White noise on positions, of which the filter lets pass up to the cutoff, differentiated.
     share = np.sqrt(2.0 * cutoff * period / 3.0) * 2.0 * np.pi * cutoff
@@ -439,11 +439,11 @@ def _low_passed(values: Array, cutoffs: Array, period: float) -> Array:
     return passed
 
 
-def _kinematics(part: EvenPart, period: float, cutoffs: Array) -> Kinematics:
+def _kinematics(part: EvenPart, period: float, cutoffs: Array) -> MotionSamples:
     """Filtered positions and their derivatives."""
     q = _low_passed(part.position, cutoffs, period)
     v = np.gradient(q, period, axis=0) if part.velocity is None else _low_passed(part.velocity, cutoffs, period)
-    return Kinematics(q, v, np.gradient(v, period, axis=0))
+    return MotionSamples(q, v, np.gradient(v, period, axis=0))
 
 
 def _decimated(part: EvenPart, period: float, keep: int) -> Array:

@@ -54,7 +54,7 @@ def identified(has_rotor, rotor=(0.0, 0.0)):
     robot = described_arm("planar_2r")
     model = EffortModel(robot, np.array([np.nan, 0.05]), np.array(has_rotor))
     parameters = np.concatenate([inertial_parameters(robot.model), [0.3, 0.2], [1.0, 0.5], [0.0, 0.4], rotor])
-    return IdentifiedModel(model, parameters, *[parameters] * 6, noise=np.zeros(2))
+    return IdentifiedModel(model, parameters, *[parameters] * 7, noise=np.zeros(2))
 
 
 def test_the_yaml_is_what_the_simulation_takes(tmp_path):
