@@ -142,9 +142,13 @@ def _our_name(name: str) -> str:
 
 def without_last_acceleration(motion: MeasuredMotion) -> MeasuredMotion:
     """The motion with the accelerations of the last joint at 0, as the published program has them."""
-    accelerations = motion.a.copy()
-    accelerations[:, -1] = 0.0
-    return replace(motion, a=accelerations)
+    all_but_last = np.arange(motion.a.shape[1]) < motion.a.shape[1] - 1
+    instruments = motion.instruments and motion.instruments._replace(a=motion.instruments.a * all_but_last)
+    covariance = motion.noise_covariance
+    if covariance is not None:
+        covariance = covariance.copy()
+        covariance[-1, [2, 5]] = covariance[-1, :, [2, 5]] = 0.0
+    return replace(motion, a=motion.a * all_but_last, instruments=instruments, noise_covariance=covariance)
 
 
 def by_published_method(model: EffortModel, motion: MeasuredMotion) -> Array:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from robodyn_ros.description.model import Array
@@ -50,7 +51,7 @@ class ErrorSpectra:
         return np.asarray(np.einsum("fjm,fjk,fkm->m", factors, density, factors.conj(), optimize=True).real
                           / self._length)
 
-    def _spectrum(self, series: Array) -> Array:
+    def _spectrum(self, series: Array) -> NDArray[np.complex128]:
         placed = np.zeros((self._length, *series.shape[1:]))
         placed[self._place] = series
         return np.fft.rfft(placed, axis=0)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
-from scipy.ndimage import binary_dilation, maximum_filter1d, minimum_filter1d, uniform_filter1d
+from scipy.ndimage import binary_dilation, correlate1d, maximum_filter1d, minimum_filter1d, uniform_filter1d
 from scipy.signal import butter, detrend, sosfiltfilt, sosfreqz
 
 from robodyn_ros.common_fields import CUTOFF
@@ -49,6 +49,7 @@ _PASSED = 0.4  # by the filter before a decimation [rates of the samples that ar
 _GAP = 1.5  # [sampling periods]
 _UNEVEN = 0.25  # distance of an interval from whole periods, where the rate varies [sampling periods]
 _ORDER = 4
+_DIFFERENCES = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0  # of sixth order [sampling periods]
 _ENERGY = 0.95  # of a joint's acceleration, which the instruments keep
 _ABOVE_ENERGY = 1.5  # cutoff of the instruments over the frequency up to which they keep it
 _NOISE_SHARE = 1e-3  # of a joint's acceleration, which the instruments may have: their bias is such a share
@@ -181,10 +182,10 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
                for index in range(3))
     stamps, efforts = (np.concatenate([values[within][::keep] for values, within in zip(each, inner, strict=True)])
                        for each in ([part.time for part in parts], [_decimated(part, period, keep) for part in parts]))
-    residual, of_velocity = (
-        None if getattr(parts[0], name) is None else
-        np.concatenate([(getattr(part, name) - one[index])[within] for part, one, within in zip(
-            parts, wide, inner, strict=True)]) for index, name in enumerate(("position", "velocity")))
+    pairs = list(zip(parts, wide, inner, strict=True))
+    residual = np.concatenate([(part.position - one.q)[within] for part, one, within in pairs])
+    of_velocity = None if velocity is None else np.concatenate(
+        [(part.velocity - one.v)[within] for part, one, within in pairs])
     # White noise has the share 2 cutoff period of its variance below the cutoff, where the filter does not remove it.
     above = np.sqrt(1.0 - 2.0 * cutoff * period)
     noise = np.maximum(np.sqrt(np.mean(residual ** 2, axis=0)) / above, encoder_steps(position) / np.sqrt(12.0))
@@ -260,7 +261,8 @@ def _processing(period: float, cutoff: float, keep: int, has_velocity: bool, cut
     butterworth = f"a Butterworth low-pass of order {_ORDER}, forward and backward (zero phase)"
     text = (f"Positions{' and velocities' if has_velocity else ''} at {1.0 / period:.4g} Hz passed {butterworth}, with "
             f"a cutoff of {cutoff:g} Hz; {'velocities' if has_velocity else 'they'} were differentiated by central "
-            f"differences. Instruments passed filters of {cutoffs.min():.2g} to {cutoffs.max():.2g} Hz.")
+            f"differences of order {len(_DIFFERENCES) - 1}. Instruments passed filters of {cutoffs.min():.2g} to "
+            f"{cutoffs.max():.2g} Hz.")
     if keep > 1:
         text += (f" Efforts passed such a filter of {_PASSED / (period * keep):.4g} Hz, and one sample of {keep} was "
                  f"kept: {1.0 / (period * keep):.4g} Hz.")
@@ -442,8 +444,17 @@ def _low_passed(values: Array, cutoffs: Array, period: float) -> Array:
 def _kinematics(part: EvenPart, period: float, cutoffs: Array) -> MotionSamples:
     """Filtered positions and their derivatives."""
     q = _low_passed(part.position, cutoffs, period)
-    v = np.gradient(q, period, axis=0) if part.velocity is None else _low_passed(part.velocity, cutoffs, period)
-    return MotionSamples(q, v, np.gradient(v, period, axis=0))
+    v = _differentiated(q, period) if part.velocity is None else _low_passed(part.velocity, cutoffs, period)
+    return MotionSamples(q, v, _differentiated(v, period))
+
+
+def _differentiated(values: Array, period: float) -> Array:
+    """Derivatives by central differences of sixth order, shape of `values`, (K, n).
+
+    Those of second order are 1.2 % small in the accelerations of 3 Hz at 100 Hz. Three samples at either end are wrong,
+    which is less than the filter needs to settle.
+    """
+    return np.asarray(correlate1d(values, _DIFFERENCES / period, axis=0, mode="nearest"))
 
 
 def _decimated(part: EvenPart, period: float, keep: int) -> Array:
@@ -475,7 +486,7 @@ class _NoiseSpectra:
     def covariance(self, cutoff: float, cutoffs: Array) -> Array:
         """Covariance of noise in q, v, a after the filter `cutoff`, and after those of `cutoffs`, shape (n, 6, 6)."""
         width = 0.5 / self.period / _FREQUENCIES
-        frequency = width * (np.arange(_FREQUENCIES) + 0.5)
+        frequency: Array = width * (np.arange(_FREQUENCIES, dtype=np.float64) + 0.5)
         slope = 2.0j * np.pi * frequency
         chain = np.stack([np.ones_like(slope), slope, slope**2])
         gains = np.stack([self._gains(frequency, np.full(len(cutoffs), cutoff)), self._gains(frequency, cutoffs)], 1)
@@ -505,7 +516,7 @@ def _instrument_cutoffs(accelerations: Sequence[Array], cutoff: float, noise: _N
         noise: Of what was measured.
     """
     longest = max(len(part) for part in accelerations)
-    frequency = np.fft.rfftfreq(longest, noise.period)
+    frequency: Array = np.fft.rfftfreq(longest, noise.period).astype(np.float64)
     power, size = np.zeros((len(frequency), accelerations[0].shape[1])), 0.0
     for part in accelerations:
         window = np.hanning(len(part) + 2)[1:-1]

