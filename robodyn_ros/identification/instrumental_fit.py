@@ -11,7 +11,7 @@
 Noise of the positions is in the columns W of the regressor, too, so that least squares make inertias too small. The
 instruments Z are the same columns of a narrowly filtered motion, whose noise is smaller by orders of magnitude
 [JanotVandanjonGautier]: sum_j Z_j^T (tau_j - W_j beta) / phi_j = 0, where phi_j is the variance of the residuals of
-joint j, times the number of neighbours that are alike. Deviations are those of these sums: the spectrum of residuals
+joint j. Deviations are those of these sums: the spectrum of residuals
 is measured, and includes noise of efforts and positions, of any colour.
 """
 
@@ -25,7 +25,6 @@ from robodyn_ros.identification.consistent_fit import LinearFit
 from robodyn_ros.identification.effort_model import EffortModel
 from robodyn_ros.identification.error_spectra import ErrorSpectra
 from robodyn_ros.identification.measured_motion import TINY, MeasuredMotion, MotionSamples
-from robodyn_ros.identification.spring_fit import correlated_samples
 from robodyn_ros.identification.stribeck import stribeck_velocity
 
 _REPETITIONS = 3  # of the weighting
@@ -62,10 +61,7 @@ class InstrumentalFit:
         self._weights = np.maximum(scale, least) ** -2.0
         for _ in range(_REPETITIONS):
             self.values = self._solve()
-            residual, alike = self.residual(self.values), np.ones(len(scale))
-            for j, used in enumerate(motion.usable.T):
-                alike[j] = correlated_samples(residual[used, j])
-            self._weights = np.maximum(self.residual_size(self.values), least) ** -2.0 / alike
+            self._weights = np.maximum(self.residual_size(self.values), least) ** -2.0
         self.values = self._solve()
         self.measured, self.bias = self._spread(least)
 
