@@ -57,6 +57,9 @@ class InstrumentalFit:
         self._w, self._z = self._both(slice(None), None)
         self._effort = np.where(motion.usable, motion.effort, 0.0)
         self._spectra = ErrorSpectra(motion.time)
+        # Of each joint: Z^T W, Z^T Z and Z^T tau.
+        self._products = [tuple(z.T @ other for other in (w, z, effort)) for w, z, effort in zip(
+            *(np.ascontiguousarray(np.swapaxes(each, 0, 1)) for each in (self._w, self._z, self._effort)), strict=True)]
         least = _LEAST_NOISE * scale
         self._weights = np.maximum(scale, least) ** -2.0
         for _ in range(_REPETITIONS):
@@ -96,9 +99,9 @@ class InstrumentalFit:
 
     def _solve(self) -> Array:
         """The base parameters with the present weights, of least length where several are as good, shape (b,)."""
-        self._square = sum(weight * self._z[:, j].T @ self._w[:, j] for j, weight in enumerate(self._weights))
-        self._own = sum(weight * self._z[:, j].T @ self._z[:, j] for j, weight in enumerate(self._weights))
-        product = sum(weight * self._z[:, j].T @ self._effort[:, j] for j, weight in enumerate(self._weights))
+        self._square, self._own, product = (
+            sum(weight * each for weight, each in zip(self._weights, products, strict=True))
+            for products in zip(*self._products, strict=True))
         size = np.sqrt(np.diagonal(self._own))
         self._size = np.where(size > 0.0, size, 1.0)
         left, values, right = np.linalg.svd(self._square / np.outer(self._size, self._size))
@@ -114,15 +117,14 @@ class InstrumentalFit:
         influence = self._z * self._weights[:, None] / self._size @ self._inverse.T
         # Correlations are those of white noise; sizes are measured, and compared with those of white noise, since the
         # fit takes up part of either.
-        random, white = np.random.default_rng(_SEED), np.zeros(len(self.values))
-        for _ in range(_WHITE_DRAWS):
-            noise = self._motion.usable * random.normal(size=self._effort.shape) / np.sqrt(self._weights)
-            product = sum(weight * self._z[:, j].T @ noise[:, j] for j, weight in enumerate(self._weights))
-            fitted = self._w @ (self._inverse @ (product / self._size) / self._size)
-            white += self._spectra.variances(influence, noise - fitted) / _WHITE_DRAWS
+        noise = np.random.default_rng(_SEED).normal(size=(_WHITE_DRAWS, *self._effort.shape))
+        noise *= self._motion.usable / np.sqrt(self._weights)
+        sums = np.tensordot(noise, influence, 2)
+        noise -= np.moveaxis(self._w @ (sums / self._size).T, -1, 0)
+        measured, *white = self._spectra.variances(influence, np.stack([self.residual(self.values), *noise]))
+        white = np.mean(white, axis=0)
         floor = float((self._weights * least**2).max())
-        ratio = np.sqrt(np.where(white > 0.0, np.maximum(
-            self._spectra.variances(influence, self.residual(self.values)) / np.maximum(white, 1e-300), floor), 1.0))
+        ratio = np.sqrt(np.where(white > 0.0, np.maximum(measured / np.maximum(white, 1e-300), floor), 1.0))
         bias = self._inverse @ (self._bias_of_sums() / self._size)
         factor = np.linalg.qr((self._right @ np.column_stack([ratio[:, None] * spread, bias])).T, mode="r")
         matrix = solve_triangular(factor, self._right * self._size, trans="T")

@@ -67,5 +67,5 @@ def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Arra
                                           method="bounded").x])
     rises, own, strength, rise = fitted(logarithm)
     residual = unexplained[:, None] - rise * (rises - w @ (inverse @ (z.T @ rises)))
-    deviation = np.sqrt(spectra.variances(own[:, None], residual)) / strength
+    deviation = np.sqrt(spectra.variances(own[:, None], residual[None])[0]) / strength
     return float(np.exp(logarithm[0])) if rise[0] > LEAST_SIGNIFICANCE * deviation[0] else float("nan")
