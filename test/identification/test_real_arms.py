@@ -40,12 +40,11 @@ def tx40_model(tx40):
 
 
 def test_the_tx40_is_as_published(tx40, tx40_model):
-    """All 60 parameters agree within two published deviations, except three of the last joint.
+    """All 60 parameters agree within two published deviations, except three of the last link.
 
     The published program leaves the acceleration of joint 6 at 0: its loop over the joints ends before the last one
-    (calculate_first_second_order_differentiation of figaroh, range(model.nq - 1)). With the same omission, all agree.
-    With the acceleration, the first moments of link 6 differ by 2.1 and 2.2 deviations, and the Coulomb friction of the
-    coupled motor by 2.02.
+    (calculate_first_second_order_differentiation of figaroh, range(model.nq - 1)). With the same omission, all 60 agree
+    within 1.5 deviations, these three within one.
     """
     published = Published(tx40_model.effort_model)
 
@@ -54,10 +53,11 @@ def test_the_tx40_is_as_published(tx40, tx40_model):
                         strict=True))
 
     found = differences(tx40_model)
-    limits = {"mx6": 2.5, "my6": 2.5, "fsm6": 2.05}
-    assert len(found) == 60 and not {name: value for name, value in found.items() if abs(value) > limits.get(name, 2.0)}
+    beyond = {name for name, value in found.items() if abs(value) > 2.0}
+    assert len(found) == 60 and beyond <= {"mx6", "my6", "Iyz6"}
+    assert max(abs(found[name]) for name in beyond) < 2.6
     found = differences(tx40.identify(without_last_acceleration(tx40.motion())))
-    assert max(map(abs, found.values())) < 2.0
+    assert max(map(abs, found.values())) < 1.5 and max(abs(found[name]) for name in beyond) < 1.0
 
 
 def test_the_tx40_has_a_rotor_in_the_coupled_wrist(tx40_model):
@@ -70,7 +70,7 @@ def test_the_tx40_has_a_rotor_in_the_coupled_wrist(tx40_model):
 def test_torques_of_the_tx40_are_predicted_as_by_the_published_model(tx40, tx40_model):
     """On all that both were fitted to, and on the end of the motion, which neither our model nor their method saw.
 
-    The published model itself saw the end, too: its errors there are smaller by 4 to 9 %.
+    The published model itself saw the end, too: its errors there are smaller by up to 9 %.
     """
     base = tx40_model.effort_model.base
 
