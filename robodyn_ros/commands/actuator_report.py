@@ -20,13 +20,10 @@ from robodyn_ros.commands.robot_report import gravity_efforts, random_postures
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel, resolving_step
 
 _MANY_TIMES = 1e4
 """Ratio of a rotor's reflected inertia and its links' beyond which a unit or a gear ratio is likely wrong."""
-
-_RESOLVED = np.sqrt(12.0 * 0.01)
-"""h omega at which the step's frequency, (2 / h) atan(h omega / 2) = omega (1 - (h omega)^2 / 12 + ...), is 1 % low."""
 
 
 def describe_actuators(robot: Robot, file: str, step: float) -> tuple[list[str], list[str]]:
@@ -157,7 +154,7 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
     Returns:
         The lines of the description, none for a rigid robot; and the doubts.
     """
-    joints, step = plant.elastic, plant.step
+    joints = plant.elastic
     if not len(joints):
         return ["elastic joints: none"], []
     names = [plant.model.joint_names[joint] for joint in joints]
@@ -174,11 +171,6 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
     rates, modes = plant.spring_modes()
     fastest, name = float(rates[-1]), names[int(np.argmax(np.abs(modes[:, -1])))]
     lines.append(f"fastest mode: {fastest / (2.0 * np.pi):.4g} Hz, mainly of {name}; steps of "
-                 f"{_RESOLVED / fastest:.3g} s have it within 1 %, in positions 0, without damping and backlash")
-    doubts = []
-    if step * fastest > 1.01 * _RESOLVED:  # the printed step is rounded
-        seen = 2.0 / step * np.arctan(0.5 * step * fastest) / (2.0 * np.pi)
-        doubts.append(f"spring of joint '{name}': a step of {step:g} s is too long for its mode of "
-                      f"{fastest / (2.0 * np.pi):.4g} Hz, which swings at {seen:.4g} Hz in it; a step of "
-                      f"{_RESOLVED / fastest:.3g} s has it within 1 %")
-    return lines, doubts
+                 f"{resolving_step(fastest):.3g} s have it within 1 %, in positions 0, without damping and backlash")
+    doubt = plant.unresolved_spring()
+    return lines, [doubt] if doubt else []

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -140,9 +141,16 @@ def simulator(model: RobotModel, start: Array, options: Namespace, described: Ro
     plant = simulated_plant(model, options.step, options.actuators, options.world, options.driver, described)
     plant.check_start(start)
     if options.engine == Engine.ROBODYN:
+        warn_of_springs(plant)
         return plant, None
     return plant, MujocoPlant(Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction,
                                driver=plant.driver)
+
+
+def warn_of_springs(plant: PlantModel) -> None:
+    """Print a warning if a spring of the simulated robot swings too fast for the step."""
+    if doubt := plant.unresolved_spring():
+        print(f"robodyn: warning: {doubt}", file=sys.stderr)
 
 
 def comparable(is_elastic: bool = False) -> tuple[str, ...]:

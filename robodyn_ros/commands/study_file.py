@@ -17,7 +17,7 @@ from typing import Any
 
 from robodyn_ros.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
 from robodyn_ros.checks import Range
-from robodyn_ros.commands.compare import simulated_plant
+from robodyn_ros.commands.compare import simulated_plant, warn_of_springs
 from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.commands.signal_files import read_signals
 from robodyn_ros.commands.trajectory_files import read_motion
@@ -134,6 +134,7 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     robot = Robot.from_urdf(file, tip_link=found.tip_link)
     driver = None if found.driver is None else _file(found.driver, path.parent)
     plant = simulated_plant(robot.model, found.step, actuators, world, driver)
+    warn_of_springs(plant)
     robot = plant.known_to(robot)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
     quantities = dict(quantity_axes(f"{where}: quantities", found.quantities, plant, motions.values()))

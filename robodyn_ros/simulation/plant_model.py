@@ -43,6 +43,18 @@ _BENT = 1e-9
 _STABLE_ANGLE = 2.785
 """h omega up to which the Runge-Kutta method is stable for a swing, [HairerLubichWanner]."""
 
+FREQUENCY_ERROR = 0.02
+"""By which share a step may have the frequency of a spring too low before somebody is warned."""
+
+
+def resolving_step(rate: float) -> float:
+    """Return the step whose frequency (2 / h) atan(h omega / 2) = omega (1 - (h omega)^2 / 12 + ...) is 1 % low [s].
+
+    Args:
+        rate: omega [rad/s].
+    """
+    return float(np.sqrt(12.0 * 0.01) / rate)
+
 
 class Integrator(StrEnum):
     """Methods of integration."""
@@ -358,6 +370,25 @@ class PlantModel:
         root = np.sqrt(actuators.stiffness[joints])
         squares, modes = np.linalg.eigh(root[:, None] * mobility * root)
         return np.sqrt(np.maximum(squares, 0.0)), modes
+
+    def unresolved_spring(self) -> str:
+        """Return which spring swings too fast for the step, how fast, and the step that it needs; "" if none does.
+
+        The step's frequency is (2 / h) atan(h omega / 2), see `elastic_joints`. From a difference of `FREQUENCY_ERROR`
+        on, laws of elastic joints may be stable in the simulation and unstable on the robot, or the other way round.
+        """
+        if (self.integrator is not Integrator.SEMI_IMPLICIT_EULER or not len(self.elastic)
+                or is_traced(self.actuators.stiffness, self.actuators.reflected_inertia)):
+            return ""
+        frequencies, modes = self.spring_modes()
+        fastest, step = float(frequencies[-1]), self.step
+        seen = 2.0 / step * np.arctan(0.5 * step * fastest)
+        if seen >= (1.0 - FREQUENCY_ERROR) * fastest:
+            return ""
+        joint = self.model.joint_names[self.elastic[int(np.argmax(np.abs(modes[:, -1])))]]
+        return (f"spring of joint '{joint}': a step of {step:g} s is too long for its mode of "
+                f"{fastest / (2.0 * np.pi):.4g} Hz, which swings at {seen / (2.0 * np.pi):.4g} Hz in it; a step of "
+                f"{resolving_step(fastest):.3g} s has it within 1 %")
 
     @property
     def follows_state(self) -> bool:

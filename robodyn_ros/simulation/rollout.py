@@ -507,6 +507,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
     `ClosedLoop` does so any number of times for the price of one compilation, `rollout_scores` for robots that differ.
 
     A controller that cannot be compiled runs as Python code; one warning in the log says why and how long a tick takes.
+    Another one names a spring of the robot that swings too fast for the step, see `PlantModel.unresolved_spring`.
 
     Args:
         robot: The robot; its ``timing`` has the control period.
@@ -574,7 +575,10 @@ def _loop(robot: Robot, controller: str | Controller, parameters: Parameters | N
     if isinstance(plant, PlantModel):
         robot = plant.known_to(robot)
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
-    return ClosedLoop(made, plant, robot.timing.period, varied=varied)
+    loop = ClosedLoop(made, plant, robot.timing.period, varied=varied)
+    if doubt := loop.plant.unresolved_spring():
+        _logger.warning(doubt)
+    return loop
 
 
 def _check_client(client: Any, threads: int | None = None) -> None:

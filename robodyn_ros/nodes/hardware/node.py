@@ -60,7 +60,7 @@ from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
-from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.plant import Plant, default_position
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
 from robodyn_ros.timing import to_seconds
@@ -92,6 +92,8 @@ class HardwareNode(RobodynNode):
                                parameters["frame_prefix"] + robot.model.base_link)
 
         self._announce(plant, parameters.__getitem__)
+        if isinstance(plant, Plant) and (doubt := plant.model.unresolved_spring()):
+            self.get_logger().warning(doubt)
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
