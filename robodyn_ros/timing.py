@@ -41,6 +41,11 @@ class LoopTiming(NamedTuple):
     period: float = DEFAULT_PERIOD
     delay: int = 0
 
+    @property
+    def latency(self) -> float:
+        """Mean time from a measurement to the effect of its efforts, which are held over a period [s]."""
+        return (self.delay + 0.5) * self.period
+
     def __str__(self) -> str:
         return f"a period of {1e3 * self.period:.3g} ms and a delay of {self.delay} period{'s' * (self.delay != 1)}"
 

@@ -10,6 +10,13 @@
 
 The gains keep two shares of the stability bound of `sampled_loop`: `MARGIN` of the damping, and a stiffness so small
 beside the damping that one more period of delay is stable too. Viscous friction, which only helps, is not counted on.
+
+A law that compensates gravity does so late: its efforts act tau = (N + 1/2) T after the measurement, in the mean over a
+period, and g(q - tau v) is about g(q) - tau (dg/dq) v. The last term is a damping, which is negative where gravity
+pulls the robot away from a posture, and can be more than the damping that a joint of little inertia may have. Viscous
+friction D is compensated late, too: D (v - tau a) takes its damping away and leaves an inertia of tau D in its place.
+Where motions grow by that, a law evaluates its model ahead: gravity at q + tau v, and friction at v + tau a for the
+acceleration a that it asks for; see `model_lead`.
 """
 
 from __future__ import annotations
@@ -20,7 +27,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.sampled_loop import most_damping
+from robodyn_ros.control.parameters import scalar
+from robodyn_ros.control.sampled_loop import (
+    delayed_loop,
+    differences,
+    most_damping,
+    sampled_arm,
+    with_longer_periods,
+)
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import LoopTiming
@@ -45,6 +59,12 @@ _IMMOBILE = 1e-12
 """Acceleration of a tip link per force, that of 1e12 kg, below which it is rounding [1/kg or 1/(kg m^2)]."""
 
 _SAMPLES = 64
+_STILL = 1e-3
+"""Rate of growth of motions that neither grow nor decay, by rounding [1/s]."""
+_LONGEST = 3  # delay of the exact check of late efforts [control periods]; its time rises with the third power
+
+Gains = Callable[[Robot], tuple[Array, Array]]
+"""Stiffness and damping of a robot's joints, shape (n,) each."""
 
 
 def damping_rate(timing: LoopTiming) -> Any:
@@ -76,6 +96,11 @@ def slowed(value: float, order: int, damping: float) -> Callable[[Robot], float]
 
     default.__doc__ = f"{value:g}, or what the period and the delay allow"
     return default
+
+
+def slowed_gains(p: float, d: float) -> Gains:
+    """Return the stiffness and damping, per inertia, of a law whose K_p and K_v are `slowed` [1/s^2, 1/s]."""
+    return lambda robot: (np.full(robot.n, slowed(p, 2, d)(robot)), np.full(robot.n, slowed(d, 1, d)(robot)))
 
 
 def viscous_friction(robot: Robot) -> Array:
@@ -169,6 +194,90 @@ def task_gains(robot: Robot) -> TaskGains:
     felt = parts[0] * (jacobians[:, :3] ** 2).sum(axis=1) + parts[1] * (jacobians[:, 3:] ** 2).sum(axis=1)
     critical = 2.0 * np.sqrt(felt * np.diagonal(mass_matrices, axis1=1, axis2=2)).max(axis=0)
     return TaskGains(parts[0], parts[1], read_only(np.minimum(critical, damping(robot))))
+
+
+def model_lead(gains: Gains, *, by_mass: bool = False) -> Any:
+    """Declare the parameter by how long a law evaluates its model ahead of the measured positions.
+
+    It is 0 where the late model lets no motion grow in any posture, under the law's default gains; otherwise tau.
+
+    Args:
+        gains: The law's default stiffness and damping.
+        by_mass: Whether the law multiplies them with the mass matrix and compensates viscous friction.
+    """
+    def default(robot: Robot) -> float:
+        return _lead(robot, gains, by_mass)
+
+    default.__doc__ = "0, or where the late model would let motions grow, the delay and half a period"
+    return scalar(default, unit="s", minimum=0.0, maximum=10.0,
+                  description="Time by which the model is evaluated ahead of the measured positions")
+
+
+@lru_cache(maxsize=32)
+def _lead(robot: Robot, gains: Gains, by_mass: bool) -> float:
+    p, d = gains(robot)
+    if is_well_damped(robot, p, d, by_mass) or late_growth(robot, p, d, by_mass) <= _STILL:
+        return 0.0
+    return robot.timing.latency
+
+
+def is_well_damped(robot: Robot, p: Array, d: Array, by_mass: bool) -> bool:
+    """Whether damping is left in all postures though lateness takes twice as much from it as it does.
+
+    A quick sufficient test for motions that decay; arguments as for `late_growth`.
+    """
+    inertia, gravity = sampled_postures(robot)
+    late, friction = 2.0 * robot.timing.latency, np.diag(robot.model.damping) * by_mass
+    through = inertia if by_mass else np.eye(robot.n)
+    left = through * (d - late * p) + late * gravity
+    slow = inertia - 2.0 * late * friction if friction.any() else np.zeros((1, 1, 1))
+    return min(_least_eigenvalue(left), _least_eigenvalue(slow)) >= 0.0
+
+
+def _least_eigenvalue(matrices: Array) -> float:
+    """Of the symmetric parts of matrices, shape (S, n, n)."""
+    return float(np.linalg.eigvalsh(0.5 * (matrices + np.swapaxes(matrices, 1, 2)))[:, 0].min())
+
+
+def late_growth(robot: Robot, p: Array, d: Array, by_mass: bool = False, lead: float = 0.0) -> float:
+    """Return the greatest rate at which a motion grows in any sampled posture under a law that compensates gravity.
+
+    Args:
+        robot: The robot, with the timing of its loop.
+        p: Stiffness of the joints, shape (n,).
+        d: Their damping, shape (n,).
+        by_mass: As for `model_lead`.
+        lead: Time by which the law evaluates its model ahead [s].
+
+    Returns:
+        [1/s]; negative if all motions decay.
+    """
+    inertia, gravity = sampled_postures(robot)
+    period, delay = with_longer_periods(robot.timing, _LONGEST)
+    friction = np.diag(robot.model.damping) * by_mass
+    through = inertia + lead * friction if by_mass else np.broadcast_to(np.eye(robot.n), inertia.shape)
+    feedback = np.concatenate([gravity - through * p, lead * gravity + friction - through * d], axis=2)
+    loop = delayed_loop(*sampled_arm(inertia, gravity, robot.model.damping, period), feedback, delay)
+    return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)
+
+
+class Postures(NamedTuple):
+    """An arm in sampled postures.
+
+    Attributes:
+        inertia: Mass matrices as dynamics have them, with `armature`, shape (S, n, n).
+        gravity: Derivatives of the gravity efforts by the positions, symmetric, shape (S, n, n).
+    """
+
+    inertia: Array
+    gravity: Array
+
+
+@lru_cache(maxsize=8)
+def sampled_postures(robot: Robot) -> Postures:
+    """Return the arm in the postures of `sampled_positions`."""
+    slopes = differences(robot.dynamics().batch.gravity, sampled_positions(robot))
+    return Postures(sampled_mass_matrices(robot), 0.5 * (slopes + np.swapaxes(slopes, 1, 2)))
 
 
 def sampled_positions(robot: Robot) -> Array:

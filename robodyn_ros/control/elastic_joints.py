@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control.default_gains import largest_inertia, sampled_positions
+from robodyn_ros.control.default_gains import Postures, largest_inertia, sampled_postures
 from robodyn_ros.control.elastic_arm import ElasticArm, MotorFeedback, rounded
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, Unit, per_joint
-from robodyn_ros.control.sampled_loop import LEAST_GROWTH, LOOKED_AT, differences
+from robodyn_ros.control.sampled_loop import LEAST_GROWTH, LOOKED_AT
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -57,26 +57,6 @@ def inertia_of_links(robot: Robot) -> Array:
     """Largest inertia of each link, its motor left out where it is behind a spring; shape (n,) [kg m^2 or kg]."""
     behind = np.ones(robot.n, dtype=bool) if robot.springs is None else robot.springs.is_elastic
     return largest_inertia(robot) - np.where(behind, robot.model.armature, 0.0)
-
-
-class Postures(NamedTuple):
-    """An arm in sampled postures.
-
-    Attributes:
-        inertia: Mass matrices as dynamics have them, with `armature`, shape (S, n, n).
-        gravity: Derivatives of the gravity efforts by the positions, symmetric, shape (S, n, n).
-    """
-
-    inertia: Array
-    gravity: Array
-
-
-@lru_cache(maxsize=8)
-def sampled_postures(robot: Robot) -> Postures:
-    """Return the arm in the postures of `sampled_positions`."""
-    q, batch = sampled_positions(robot), robot.dynamics().batch
-    slopes = differences(batch.gravity, q)
-    return Postures(batch.mass_matrix(q), 0.5 * (slopes + np.swapaxes(slopes, 1, 2)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,6 @@ from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.description.model import Array
-from robodyn_ros.robot import Robot
 from robodyn_ros.timing import LoopTiming
 
 MOST_DELAY = 12
@@ -91,9 +90,10 @@ def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopT
         The greatest factor without a growing oscillation in any configuration, of those looked at, from 0 to 5; below 1
         the law is unstable.
     """
-    stride = max(1, -(-timing.delay // MOST_DELAY))
-    period, delay = timing.period * stride, -(-timing.delay // stride)
-    transition, response = _sampled_robot(law.robot, q, period)
+    period, delay = with_longer_periods(timing, MOST_DELAY)
+    batch = law.robot.dynamics().batch
+    transition, response = sampled_arm(batch.mass_matrix(q), differences(batch.gravity, q), law.robot.model.damping,
+                                       period)
     gain = np.stack([_feedback(law, parameters, timing.period, each) for each in q])
     low, high, probe = 0, len(FACTORS), FACTORS.index(1.0)  # stable at factors before low, unstable from high on
     while low < high:
@@ -103,6 +103,17 @@ def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopT
             low = probe + 1
         probe = (low + high) // 2
     return FACTORS[low - 1] if low else 0.0
+
+
+def with_longer_periods(timing: LoopTiming, most: int) -> LoopTiming:
+    """Return the timing with at most some periods of delay, of a loop with longer periods, which is not more stable.
+
+    Args:
+        timing: Of the loop.
+        most: Greatest delay [control periods].
+    """
+    stride = max(1, -(-timing.delay // most))
+    return LoopTiming(timing.period * stride, -(-timing.delay // stride))
 
 
 def _growth(transition: Array, response: Array, gain: Array, delay: int) -> float:
@@ -145,19 +156,24 @@ def delayed_loop(transition: Array, response: Array, gain: Array, delay: int) ->
     return loop
 
 
-def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]:
+def sampled_arm(inertia: Array, slope: Array, damping: Array, period: float) -> tuple[Array, Array]:
     """Sample M a = tau - D v - (dg/dq) (q - q_0) with tau held over a period.
+
+    Args:
+        inertia: M in postures q_0, shape (S, n, n).
+        slope: dg/dq, derivatives of the gravity efforts by the positions, shape (S, n, n).
+        damping: D, viscous friction of the joints, shape (n,).
+        period: [s].
 
     Returns:
         Transition of (q - q_0, v), shape (S, 2n, 2n), and response to efforts, shape (S, 2n, n).
     """
-    n, samples = robot.n, len(q)
-    inverse = np.linalg.inv(robot.dynamics().batch.mass_matrix(q))
-    slope = differences(robot.dynamics().batch.gravity, q)
+    samples, n, _ = inertia.shape
+    inverse = np.linalg.inv(inertia)
     continuous = np.zeros((samples, 3 * n, 3 * n))
     continuous[:, :n, n : 2 * n] = np.eye(n)
     continuous[:, n : 2 * n, :n] = -inverse @ slope
-    continuous[:, n : 2 * n, n : 2 * n] = -inverse * robot.model.damping
+    continuous[:, n : 2 * n, n : 2 * n] = -inverse * damping
     continuous[:, n : 2 * n, 2 * n :] = inverse
     sampled = matrix_exponential(period * continuous)
     return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
@@ -179,8 +195,10 @@ def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q:
 
 def differences(function: Callable[[Array], Array], q: Array) -> Array:
     """Derivatives of a batch function by its argument, shape (S, n, n)."""
-    steps = np.eye(q.shape[1]) * _STEP
-    return np.stack([(function(q + step) - function(q - step)) / (2.0 * _STEP) for step in steps], axis=2)
+    samples, n = q.shape
+    steps = _STEP * np.stack([np.eye(n), -np.eye(n)])[:, :, None]
+    beyond, before = function((q + steps).reshape(-1, n)).reshape(2, n, samples, n)
+    return np.ascontiguousarray(np.moveaxis((beyond - before) / (2.0 * _STEP), 0, 2))
 
 
 def matrix_exponential(matrices: Array) -> Array:

@@ -8,20 +8,28 @@
 
 """Gains from a robot's inertias."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from random_robots import urdf_robots
+from scipy.linalg import expm
 from shipped import QUICK, few
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.compare import perform
+from robodyn_ros.control.controller import JointReference, State
 from robodyn_ros.control.default_gains import (
     NATURAL_FREQUENCY,
     SATURATION_ERROR,
     damping,
+    is_well_damped,
     joint_gains,
+    late_growth,
     sampled_positions,
+    slowed_gains,
     stiffness,
     task_gains,
     viscous_friction,
@@ -33,6 +41,7 @@ from robodyn_ros.control.sampled_loop import stable_factor
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.excursion import excursion
+from robodyn_ros.simulation.model_perturbations import with_payload
 from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
 from robodyn_ros.timing import LoopTiming
 
@@ -108,6 +117,103 @@ def test_all_poles_of_laws_that_compute_accelerations_slow_down_alike(law, own):
     for name, (value, order) in own.items():
         np.testing.assert_allclose(getattr(fast, name), value)
         np.testing.assert_allclose(getattr(slow, name), value * (20.0 / own["d"][0]) ** order, err_msg=name)
+
+
+LATE_LAWS = ("pd_gravity", "joint_impedance", "computed_torque", "gravity_compensation")
+PERIODS, DELAYS = (0.001, 0.002, 0.005, 0.01, 0.02), (0, 1, 2, 3)
+LED = {
+    "scara": {},
+    "arm6": {"pd_gravity": "10/3 20/2 20/3", "joint_impedance": "10/2 10/3 20/1 20/2 20/3", "computed_torque": "20/3",
+             "gravity_compensation": "2/2 2/3 5/1 5/2 5/3 10/0 10/1 10/2 10/3 20/0 20/1 20/2 20/3"},
+    "arm7": {"pd_gravity": "5/3 10/2 10/3 20/1 20/2 20/3", "computed_torque": "20/2 20/3",
+             "joint_impedance": "5/2 5/3 10/1 10/2 10/3 20/0 20/1 20/2 20/3",
+             "gravity_compensation": "1/2 1/3 2/1 2/2 2/3 5/0 5/1 5/2 5/3 10/0 10/1 10/2 10/3 20/0 20/1 20/2 20/3"}}
+"""Periods [ms] and delays at which a law evaluates its model ahead by default."""
+BEYOND = {"arm7": {("pd_gravity", 0.02, 3), ("computed_torque", 0.02, 3)}}
+"""Loops in which gravity lets motions grow whatever the lead is."""
+
+
+@pytest.mark.parametrize("name", few(LED, quick=("scara", "arm6", "arm7")))
+@pytest.mark.parametrize("law", LATE_LAWS)
+def test_they_hold_the_whole_arm_where_efforts_come_late(name, law):
+    """Eigenvalues of the sampled loop in new postures, empty and with half of the load that the efforts hold."""
+    robot = Robot.from_urdf(robot_file(name))
+    low, high = np.maximum(robot.model.position_lower, -np.pi), np.minimum(robot.model.position_upper, np.pi)
+    q = np.random.default_rng(11).uniform(low, high, (4, robot.n))
+    controller, led = make_controller(law, robot), []
+    plants = [[continuous(plant, each) for each in q] for plant in (robot, with_half_load(robot))]
+    for period, delay in itertools.product(PERIODS, DELAYS):
+        parameters = controller.Parameters().for_robot(robot.with_timing(period, delay))
+        if parameters.lead:
+            assert parameters.lead == pytest.approx((delay + 0.5) * period)
+            led.append(f"{1e3 * period:g}/{delay}")
+        gains = [feedback_of(controller, parameters, period, each) for each in q]
+        grows = [growth(*pair, period, delay, is_loaded) for is_loaded, plant in enumerate(plants)
+                 for pair in zip(plant, gains, strict=True)]
+        assert max(grows) < 1e-3 or (law, period, delay) in BEYOND.get(name, ()), (period, delay, grows)
+    assert " ".join(led) == LED[name].get(law, "")
+
+
+def with_half_load(robot):
+    """The robot with half of what its efforts hold at the tip in sampled postures, at most half of its mass."""
+    full, q = Robot(with_payload(robot.model, 1.0)), sampled_positions(robot)[:16]
+    gravity = robot.dynamics().batch.gravity(q)
+    lever = np.abs(full.dynamics().batch.gravity(q) - gravity)
+    held = ((robot.model.effort_limit - np.abs(gravity))[lever > 1e-9] / lever[lever > 1e-9]).min(initial=np.inf)
+    mass = min(held, sum(joint.inertia.mass for joint in robot.model.joints))
+    return Robot(with_payload(robot.model, 0.5 * max(0.0, mass)))
+
+
+def feedback_of(law, parameters, period, q):
+    """d tau / d(q, v) of a law that holds a posture, shape (n, 2n)."""
+    n, rest = len(q), np.zeros(len(q))
+    answer = law.answering(parameters, State(0.0, period, q, rest))
+    reference = None if law.follows is None else JointReference(q, rest, rest)
+
+    def effort(x):
+        return answer(State(0.0, period, x[:n], x[n:]), reference)
+
+    x = np.concatenate([q, rest])
+    return np.stack([(effort(x + step) - effort(x - step)) / 2e-5 for step in 1e-5 * np.eye(2 * n)], axis=1)
+
+
+def continuous(robot, q):
+    """Derivative of (q - q_0, v, efforts) about rest, shape (3n, 3n)."""
+    n, dynamics, steps = robot.n, robot.dynamics(), 1e-5 * np.eye(robot.n)
+    slope = np.stack([(dynamics.gravity(q + step) - dynamics.gravity(q - step)) / 2e-5 for step in steps], axis=1)
+    forces = np.concatenate([-slope, -np.diag(robot.model.damping), np.eye(n)], axis=1)
+    accelerations = np.linalg.solve(dynamics.mass_matrix(q), forces)
+    return np.concatenate([np.eye(n, 3 * n, k=n), accelerations, np.zeros((n, 3 * n))])
+
+
+def growth(plant, gain, period, delay, falls):
+    """Greatest rate at which a motion grows; of a robot with a load that the law does not know, of an oscillation."""
+    n, step = len(gain), expm(period * plant)[:2 * len(gain)]
+    loop = np.zeros(((2 + delay) * n, (2 + delay) * n))  # the state, and efforts on their way, the last first
+    loop[:2 * n, :2 * n] = step[:, :2 * n]
+    if delay:
+        loop[:2 * n, -n:], loop[2 * n:3 * n, :2 * n] = step[:, 2 * n:], gain
+        loop[3 * n:, 2 * n:-n] = np.eye((delay - 1) * n)
+    else:
+        loop += step[:, 2 * n:] @ gain
+    z = np.linalg.eigvals(loop)
+    z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)] if falls else z
+    return np.log(np.abs(z).max(initial=1e-300)) / period
+
+
+@settings(deadline=None, max_examples=10)
+@given(urdf_robots(max_joints=5), st.sampled_from(PERIODS), st.sampled_from(DELAYS))
+def test_what_the_quick_test_calls_well_damped_does_not_grow(xml, period, delay):
+    robot = Robot.from_urdf_text(xml).with_timing(period, delay)
+    for gains, by_mass in ((joint_gains, False), (slowed_gains(400.0, 40.0), True)):
+        if is_well_damped(robot, *gains(robot), by_mass):
+            assert late_growth(robot, *gains(robot), by_mass) < 1e-3
+
+
+def test_a_given_lead_and_given_gains_stay():
+    robot = Robot.from_urdf(robot_file("arm6")).with_timing(0.02, 3)
+    given = make_controller("pd_gravity", robot).Parameters(p=7.0, d=3.0, lead=0.0).for_robot(robot)
+    assert given.lead == 0.0 and (given.p == 7.0).all() and (given.d == 3.0).all()
 
 
 @pytest.mark.parametrize("law", ["pd", "pd_gravity", "pid", "computed_torque"])

@@ -53,12 +53,14 @@ def test_computed_torque_is_the_books_formula(name):
     robot = ROBOTS[name]
     state, reference = random_input(robot.n)
     p, d, friction = np.random.default_rng(1).uniform(1.0, 100.0, (3, robot.n))
-    effort = ComputedTorque(robot, ComputedTorqueParameters(p, d, friction)).update(state, reference)
     book = robot.dynamics(False, "textbook")
     a = reference.a + d * (reference.v - state.v) + p * (reference.q - state.q)
-    expected = (book.mass_matrix(state.q) @ a + book.coriolis_matrix(state.q, state.v) @ state.v
-                + book.gravity(state.q) + friction * state.v)
-    np.testing.assert_allclose(effort, expected, rtol=1e-9, atol=1e-9)
+    for lead in (0.0, 0.03):
+        effort = ComputedTorque(robot, ComputedTorqueParameters(p, d, friction, lead=lead)).update(state, reference)
+        ahead = state.q + lead * state.v
+        expected = (book.mass_matrix(ahead) @ a + book.coriolis_matrix(ahead, state.v) @ state.v
+                    + book.gravity(ahead) + friction * (state.v + lead * a))
+        np.testing.assert_allclose(effort, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_computed_torque_takes_its_friction_from_the_description():

@@ -21,8 +21,8 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
 from robodyn_ros.actuation.actuated_dynamics import damping, forward_dynamics
 from robodyn_ros.compile import compile_function
-from robodyn_ros.control.laws.pd import PD, PDParameters
-from robodyn_ros.control.laws.pd_gravity import PDGravity
+from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.laws.pd_gravity import PDGravity, PDGravityParameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.lyapunov import lyapunov_function, lyapunov_rate
@@ -68,7 +68,7 @@ def test_it_falls_along_simulated_motions(name):
     robot, step = ROBOTS[name], 2.5e-4
     q_d, start = goal_and_start(robot)
     gains = PDGravity(robot).parameters
-    weak = PDParameters(0.2 * gains.p, 0.4 * gains.d)  # efforts within the limits
+    weak = PDGravityParameters(0.2 * gains.p, 0.4 * gains.d)  # efforts within the limits
     q, v, effort = run(robot, PDGravity(robot, weak), q_d, duration=0.5, q=start, step=step)
     assert (np.abs(effort) < robot.model.effort_limit).all()
     value = lyapunov_function(robot.dynamics().batch.kinetic_energy, q, v, q_d, weak.p)

@@ -10,10 +10,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import slowed, viscous_friction
+from robodyn_ros.control.default_gains import model_lead, slowed, slowed_gains, viscous_friction
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
@@ -27,6 +27,7 @@ class ComputedTorqueParameters(Parameters):
         p: K_p, shape (n,) [1/s^2].
         d: K_v, shape (n,) [1/s].
         friction: D, shape (n,) [N m s/rad or N s/m].
+        lead: See `default_gains.model_lead` [s].
     """
 
     p: Array = per_joint(
@@ -38,13 +39,15 @@ class ComputedTorqueParameters(Parameters):
     friction: Array = per_joint(
         viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
+    _: KW_ONLY
+    lead: float = model_lead(slowed_gains(400.0, 40.0), by_mass=True)
 
 
 class ComputedTorque(Law[ComputedTorqueParameters, JointReference, None]):
     """tau = M(q) a* + h(q, v) + g(q) + D v with a* = a_d + K_v (v_d - v) + K_p (q_d - q).
 
     [Yamamoto] (6.41), (6.42). With an exact model the error obeys (6.46), e'' + K_v e' + K_p e = 0, the same in
-    every configuration.
+    every configuration. Where efforts come late, M, h and g are those of q + lead v, and D multiplies v + lead a*.
     """
 
     @staticmethod
@@ -54,4 +57,5 @@ class ComputedTorque(Law[ComputedTorqueParameters, JointReference, None]):
     ) -> Array:
         """As in `Law`; uses no memory."""
         a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
-        return dynamics.inverse_dynamics(state.q, state.v, a) + parameters.friction * state.v
+        ahead = state.q + parameters.lead * state.v
+        return dynamics.inverse_dynamics(ahead, state.v, a) + parameters.friction * (state.v + parameters.lead * a)

@@ -10,13 +10,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import slowed
+from robodyn_ros.control.default_gains import model_lead, slowed, slowed_gains
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
@@ -51,6 +51,8 @@ class ComputedTorquePIDParameters(ComputedTorqueParameters):
         default_limit, unit=EFFORT, minimum=0.0,
         description="Effort beyond which the integral does not grow (anti-windup)",
     )
+    _: KW_ONLY
+    lead: float = model_lead(slowed_gains(600.0, 45.0), by_mass=True)
 
 
 class IntegralMemory(NamedTuple):

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import MARGIN, slowed, viscous_friction
+from robodyn_ros.control.default_gains import MARGIN, Postures, slowed, viscous_friction
 from robodyn_ros.control.elastic_arm import MotorFeedback
 from robodyn_ros.control.elastic_joints import (
     ElasticJoints,
-    Postures,
     described_inertia,
     inertia_of_links,
     spring_stiffness,

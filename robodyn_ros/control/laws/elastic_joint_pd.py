@@ -16,14 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import stiffness
+from robodyn_ros.control.default_gains import Postures, sampled_postures, stiffness
 from robodyn_ros.control.elastic_arm import MotorFeedback
 from robodyn_ros.control.elastic_joints import (
     ElasticJoints,
-    Postures,
     described_inertia,
     inertia_of_links,
-    sampled_postures,
     values_text,
 )
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, per_joint

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.laws.pd import PDParameters
+from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, per_joint, scalar
 from robodyn_ros.description.model import Array
@@ -26,8 +26,8 @@ CENTERS = (0.0, 2.0, 8.0)
 
 
 @dataclass(frozen=True, eq=False)
-class FuzzyParameters(PDParameters):
-    """Rules of `Fuzzy`: of an error that is small, medium or large, as shares of p and d; p and d as of `PD`.
+class FuzzyParameters(PDGravityParameters):
+    """Rules of `Fuzzy`: of a small, medium or large error, as shares of p and d; p, d and lead as of `PDGravity`.
 
     Attributes:
         effort_limit: Unit of the errors, shape (n,) [N m or N].
@@ -52,7 +52,7 @@ class FuzzyParameters(PDParameters):
 
 
 class Fuzzy(Law[FuzzyParameters, JointReference, None]):
-    """tau = sum over the rules of w_r(z) (K_p,r e + K_v,r e') + g(q), independent joints, e = q_d - q.
+    """tau = sum over the rules of w_r(z) (K_p,r e + K_v,r e') + g(q + lead v), independent joints, e = q_d - q.
 
     Rules of Takagi and Sugeno [TakagiSugeno]: "if z is small (medium, large), then PD with these gains", for
     z = K_p |e| / effort limit, the share of the limit that position feedback asks for. The memberships w_r are
@@ -73,7 +73,7 @@ class Fuzzy(Law[FuzzyParameters, JointReference, None]):
         small, medium, large = memberships(parameters.p * abs(e) / parameters.effort_limit)
         p = small * parameters.p_small + medium * parameters.p_medium + large * parameters.p_large
         d = small * parameters.d_small + medium * parameters.d_medium + large * parameters.d_large
-        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q)
+        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q + parameters.lead * state.v)
 
 
 def memberships(z: Array) -> tuple[Array, Array, Array]:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
@@ -34,13 +36,15 @@ class GravityCompensationParameters(Parameters):
 
     Attributes:
         d: D, shape (n,) [N m s/rad or N s/m].
+        lead: See `default_gains.model_lead` [s].
     """
 
     d: Array = per_joint(light_damping, unit=DAMPING, minimum=0.0, description="Braking effort per velocity, D")
+    lead: float = default_gains.model_lead(lambda robot: (np.zeros(robot.n), light_damping(robot)))
 
 
 class GravityCompensation(Law[GravityCompensationParameters, None, None]):
-    """tau = g(q) - D v: [Yamamoto] (6.34) without the position feedback.
+    """tau = g(q + lead v) - D v: [Yamamoto] (6.34) without the position feedback.
 
     The robot stays where it is put and yields to a push. With an exact model, its kinetic energy changes only by
     -v^T D v and by the work of the push.
@@ -51,4 +55,4 @@ class GravityCompensation(Law[GravityCompensationParameters, None, None]):
         dynamics: Dynamics, parameters: GravityCompensationParameters, state: State, reference: None
     ) -> Array:
         """As in `Law`; uses neither reference nor memory."""
-        return dynamics.gravity(state.q) - parameters.d * state.v
+        return dynamics.gravity(state.q + parameters.lead * state.v) - parameters.d * state.v

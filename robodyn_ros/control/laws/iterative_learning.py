@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.laws.pd import PD, PDParameters
+from robodyn_ros.control.laws.pd_gravity import PDGravity, PDGravityParameters
 from robodyn_ros.control.parameters import scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True, eq=False)
-class IterativeLearningParameters(PDParameters):
-    """Gains of `IterativeLearning`; p and d as of `PD`.
+class IterativeLearningParameters(PDGravityParameters):
+    """Gains of `IterativeLearning`; p, d and lead as of `PDGravity`.
 
     Attributes:
         duration: Time of the repeated motion, or a little less [s].
@@ -66,7 +66,7 @@ class LearningMemory(NamedTuple):
 
 
 class IterativeLearning(Law[IterativeLearningParameters, JointReference, LearningMemory]):
-    """tau = K_p e + K_v e' + g(q) + u_j(t), u_j+1(t) = (1 - f) u_j(t) + l_p K_p e_j(t) + l_d K_v e_j'(t), e = q_d - q.
+    """tau = PDGravity + u_j(t), u_j+1(t) = (1 - f) u_j(t) + l_p K_p e_j(t) + l_d K_v e_j'(t), e = q_d - q.
 
     A learning law of P and D type [Arimoto] on PD control with gravity compensation. A table of efforts over time adds
     at repeat j + 1 a share of the feedback of repeat j. A repeat begins when the reference leaves rest. It ends when
@@ -100,7 +100,7 @@ class IterativeLearning(Law[IterativeLearningParameters, JointReference, Learnin
         learned = kept * past.learned + learns * np.multiply.outer(near, lesson)
         weight = kept * past.weight + learns * near
 
-        effort = PD.law(dynamics, parameters, state, reference) + dynamics.gravity(state.q) + near @ table
+        effort = PDGravity.law(dynamics, parameters, state, reference) + near @ table
         return effort, LearningMemory(clock, repeats, table, learned, weight)
 
     def initial_memory(self, state: State) -> LearningMemory:

@@ -37,6 +37,7 @@ class JointImpedanceParameters(Parameters):
     Attributes:
         stiffness: K, shape (n,) [N m/rad or N/m].
         damping: D, shape (n,) [N m s/rad or N s/m].
+        lead: See `default_gains.model_lead` [s].
     """
 
     stiffness: Array = per_joint(
@@ -45,6 +46,7 @@ class JointImpedanceParameters(Parameters):
     damping: Array = per_joint(
         soft_damping, unit=DAMPING, minimum=0.0, description="Effort per velocity of the deflection, D"
     )
+    lead: float = default_gains.model_lead(lambda robot: (soft_stiffness(robot), soft_damping(robot)))
 
 
 class JointImpedance(Law[JointImpedanceParameters, JointReference, None]):
@@ -63,6 +65,7 @@ class JointImpedance(Law[JointImpedanceParameters, JointReference, None]):
     ) -> Array:
         """As in `Law`; uses no memory."""
         q, v = state.q, state.v
-        motion = dynamics.mass_matrix(q) @ reference.a + dynamics.coriolis_matrix(q, v) @ reference.v
+        ahead = q + parameters.lead * v
+        motion = dynamics.mass_matrix(ahead) @ reference.a + dynamics.coriolis_matrix(ahead, v) @ reference.v
         spring = parameters.stiffness * (reference.q - q) + parameters.damping * (reference.v - v)
-        return motion + dynamics.gravity(q) + spring
+        return motion + dynamics.gravity(ahead) + spring

@@ -17,7 +17,7 @@ import numpy as np
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
-from robodyn_ros.control.laws.pd import PDParameters
+from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, derived, per_joint
 from robodyn_ros.description.model import Array
@@ -58,8 +58,8 @@ def gain_shares(weights: Array, error: Array, rate: Array, inertia: Array) -> tu
 
 
 @dataclass(frozen=True, eq=False)
-class NeuralParameters(PDParameters):
-    """Gains of `Neural`, to be scaled by the network; p and d as of `PD`.
+class NeuralParameters(PDGravityParameters):
+    """Gains of `Neural`, to be scaled by the network; p, d and lead as of `PDGravity`.
 
     Attributes:
         effort_limit: Unit of the errors, shape (n,) [N m or N].
@@ -73,7 +73,9 @@ class NeuralParameters(PDParameters):
 
 
 class Neural(Law[NeuralParameters, JointReference, None]):
-    """tau = a K_p e + b K_v e' + g(q), (a, b) = network(K_p |e| / limit, K_v e' / limit, M_ii(q) / max), e = q_d - q.
+    """tau = a K_p e + b K_v e' + g(q + lead v), (a, b) = network(K_p |e| / limit, K_v e' / limit, M_ii(q) / max).
+
+    The error e is q_d - q.
 
     One network serves every joint of every robot, since its inputs are divided by the joint's own effort limit and
     inertia: `gain_shares`. It was trained on steps of single joints with limited effort, to reach the goal early
@@ -92,7 +94,7 @@ class Neural(Law[NeuralParameters, JointReference, None]):
         inertia = dynamics.mass_matrix(state.q).diagonal() / parameters.largest_inertia
         p, d = gain_shares(np.array(WEIGHTS), parameters.p * size / limit, parameters.d * e_dot * e / (size * limit),
                            inertia)
-        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q)
+        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q + parameters.lead * state.v)
 
 
 _TINY = 1e-24

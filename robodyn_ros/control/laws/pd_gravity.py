@@ -10,14 +10,29 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.default_gains import joint_gains, model_lead
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
-class PDGravity(Law[PDParameters, JointReference, None]):
-    """tau = K_p (q_d - q) + K_v (v_d - v) + g(q).
+@dataclass(frozen=True, eq=False)
+class PDGravityParameters(PDParameters):
+    """Gains of `PDGravity`; p and d as of `PD`.
+
+    Attributes:
+        lead: See `default_gains.model_lead` [s].
+    """
+
+    _: KW_ONLY
+    lead: float = model_lead(joint_gains)
+
+
+class PDGravity(Law[PDGravityParameters, JointReference, None]):
+    """tau = K_p (q_d - q) + K_v (v_d - v) + g(q + lead v).
 
     [Yamamoto] (6.34), as a torque. With an exact model there is no offset, and towards a resting q_d the robot is
     stable from any state, for any positive gains: ``robodyn_ros.textbook.lyapunov`` has the Lyapunov function.
@@ -25,7 +40,8 @@ class PDGravity(Law[PDParameters, JointReference, None]):
 
     @staticmethod
     def law(
-        dynamics: Dynamics, parameters: PDParameters, state: State, reference: JointReference
+        dynamics: Dynamics, parameters: PDGravityParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
-        return PD.law(dynamics, parameters, state, reference) + dynamics.gravity(state.q)
+        ahead = state.q + parameters.lead * state.v
+        return PD.law(dynamics, parameters, state, reference) + dynamics.gravity(ahead)

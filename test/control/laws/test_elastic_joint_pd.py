@@ -17,8 +17,8 @@ from robodyn_ros import ClosedLoop, InputError, PluginError, Robot, SimulationEr
 from robodyn_ros.actuation import Friction, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference, Law, State
+from robodyn_ros.control.default_gains import Postures
 from robodyn_ros.control.elastic_arm import ElasticArm
-from robodyn_ros.control.elastic_joints import Postures
 from robodyn_ros.control.laws.elastic_joint_pd import (
     ElasticJointParameters,
     ElasticJointPD,

@@ -18,8 +18,8 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.laws.pd import PD, PDParameters
-from robodyn_ros.control.laws.pd_gravity import PDGravity
+from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.laws.pd_gravity import PDGravity, PDGravityParameters
 from robodyn_ros.control.registry import load_controller
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.resources import robot_file, shipped_robots
@@ -43,7 +43,7 @@ def test_it_is_6_34(name):
     p, d = rng.uniform(1.0, 10.0, (2, n))
     rest = np.zeros(n)
     voltage = -d * v + p * (q_d - q) + actuators.voltage(gravity(robot.model, q), rest, rest)
-    controller = PDGravity(robot, PDParameters(actuators.effort_gain(p), actuators.effort_gain(d)))
+    controller = PDGravity(robot, PDGravityParameters(actuators.effort_gain(p), actuators.effort_gain(d)))
     effort = controller.update(State(0.0, 0.001, q, v), JointReference(q_d, rest, rest))
     np.testing.assert_allclose(effort, actuators.voltage_gain * voltage, rtol=1e-9, atol=1e-9)
 
@@ -55,7 +55,7 @@ def test_no_offset_even_with_weak_gains(name):
     low, high = np.maximum(robot.model.position_lower, -1.0), np.minimum(robot.model.position_upper, 1.0)
     q_d, gains = low + 0.6 * (high - low), PD(robot).parameters
     start = q_d + 0.05 * (high - low)
-    weak = PDParameters(0.25 * gains.p, gains.d)
+    weak = PDGravityParameters(0.25 * gains.p, gains.d)
     q, v, _ = run(robot, PDGravity(robot, weak), q_d, duration=6.0, q=start)
     assert np.abs(v[-1]).max() < 0.02 and np.abs(q[-1] - q_d).max() < 0.01
     assert np.abs(robot.dynamics().gravity(q_d) / weak.p).max() > 0.05
@@ -67,9 +67,10 @@ def test_the_same_source_can_be_compiled():
 
     def answer(q, v, q_d, v_d, p, d):
         state, reference = State(0.0, 0.001, q, v), JointReference(q_d, v_d, v_d)
-        return PDGravity.law(InlineDynamics(robot.model), PDParameters(p, d), state, reference)
+        return PDGravity.law(InlineDynamics(robot.model), PDGravityParameters(p, d, lead=0.01), state, reference)
 
     kernel = compile_function(answer, dict.fromkeys(["q", "v", "q_d", "v_d", "p", "d"], (n,)), name="pd_gravity")
     arrays = [*np.random.default_rng(0).normal(size=(4, n)), gains.p, gains.d]
-    expected = PDGravity(robot).update(State(0.0, 0.001, *arrays[:2]), JointReference(*arrays[2:4], arrays[3]))
+    law = PDGravity(robot, PDGravityParameters(gains.p, gains.d, lead=0.01))
+    expected = law.update(State(0.0, 0.001, *arrays[:2]), JointReference(*arrays[2:4], arrays[3]))
     np.testing.assert_allclose(kernel(*arrays), expected, rtol=1e-10, atol=1e-10)
