@@ -64,7 +64,8 @@ _STILL = 1e-3
 _LONGEST = 3  # delay of the exact check of late efforts [control periods]; its time rises with the third power
 
 Gains = Callable[[Robot], tuple[Array, Array]]
-"""Stiffness and damping of a robot's joints, shape (n,) each."""
+"""Stiffness and damping of a robot's joints, shape (n,) each. For laws without the mass matrix, the stiffness may be a
+matrix in each sampled posture, shape (S, n, n), and the damping differ there, shape (S, n)."""
 
 
 def damping_rate(timing: LoopTiming) -> Any:
@@ -160,6 +161,18 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     return read_only(np.minimum(share**2 * stiffness, stiffness_rate(robot.timing) * damping)), read_only(damping)
 
 
+def tip_stiffness(robot: Robot, translation: float, rotation: float) -> Array:
+    """Return J^T K J, the stiffness of the joints by springs at the tip, in all sampled postures, shape (S, n, n).
+
+    Args:
+        robot: The robot.
+        translation: Of the springs [N/m].
+        rotation: Likewise [N m/rad].
+    """
+    jacobians = robot.dynamics().batch.jacobian(sampled_positions(robot))
+    return np.swapaxes(jacobians, 1, 2) @ (np.repeat([translation, rotation], 3)[:, None] * jacobians)
+
+
 def stiffness(robot: Robot) -> Array:
     """Stiffness of each joint, shape (n,) [N m/rad or N/m]; see `joint_gains`."""
     return joint_gains(robot)[0]
@@ -228,10 +241,15 @@ def is_well_damped(robot: Robot, p: Array, d: Array, by_mass: bool) -> bool:
     """
     inertia, gravity = sampled_postures(robot)
     late, friction = 2.0 * robot.timing.latency, np.diag(robot.model.damping) * by_mass
-    through = inertia if by_mass else np.eye(robot.n)
-    left = through * (d - late * p) + late * gravity
+    stiffness, damping = _gain_matrices(inertia if by_mass else np.eye(robot.n), p, d)
+    left = damping - late * (stiffness - gravity)
     slow = inertia - 2.0 * late * friction if friction.any() else np.zeros((1, 1, 1))
     return min(_least_eigenvalue(left), _least_eigenvalue(slow)) >= 0.0
+
+
+def _gain_matrices(through: Array, p: Array, d: Array) -> tuple[Array, Array]:
+    """Return what `Gains` are at the joints, each of shape (n, n) or (S, n, n)."""
+    return p if p.ndim == 3 else through * p, through * d[..., None, :]
 
 
 def _least_eigenvalue(matrices: Array) -> float:
@@ -244,8 +262,8 @@ def late_growth(robot: Robot, p: Array, d: Array, by_mass: bool = False, lead: f
 
     Args:
         robot: The robot, with the timing of its loop.
-        p: Stiffness of the joints, shape (n,).
-        d: Their damping, shape (n,).
+        p: Stiffness of the joints, see `Gains`.
+        d: Their damping, likewise.
         by_mass: As for `model_lead`.
         lead: Time by which the law evaluates its model ahead [s].
 
@@ -255,8 +273,8 @@ def late_growth(robot: Robot, p: Array, d: Array, by_mass: bool = False, lead: f
     inertia, gravity = sampled_postures(robot)
     period, delay = with_longer_periods(robot.timing, _LONGEST)
     friction = np.diag(robot.model.damping) * by_mass
-    through = inertia + lead * friction if by_mass else np.broadcast_to(np.eye(robot.n), inertia.shape)
-    feedback = np.concatenate([gravity - through * p, lead * gravity + friction - through * d], axis=2)
+    stiffness, damping = _gain_matrices(inertia + lead * friction if by_mass else np.eye(robot.n), p, d)
+    feedback = np.concatenate([gravity - stiffness, lead * gravity + friction - damping], axis=2)
     loop = delayed_loop(*sampled_arm(inertia, gravity, robot.model.damping, period), feedback, delay)
     return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)
 

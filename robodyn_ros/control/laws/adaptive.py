@@ -63,6 +63,7 @@ class AdaptiveParameters(Parameters):
         d: K_D, shape (n,) [N m s/rad or N s/m].
         adaptation: Gamma over the squares of `scale` [1/J].
         bound: Greatest distance of the estimates from the description's values, over `scale`.
+        lead: See `default_gains.model_lead` [s].
         nominal: The description's parameters, shape (10 links + n,).
         scale: See `parameter_scales`, shape (10 links + n,).
         rotors: Inertia of the rotors, known, shape (n,), or (n, n) where motors are coupled [kg m^2 or kg].
@@ -81,6 +82,7 @@ class AdaptiveParameters(Parameters):
     bound: float = scalar(
         1.0, minimum=0.0, description="How far estimates may go from the description's, over the parameter's scale"
     )
+    lead: float = default_gains.model_lead(default_gains.joint_gains)
     nominal: Array = derived(lambda robot, _: nominal_parameters(robot), of_inertias=True)
     scale: Array = derived(lambda robot, _: parameter_scales(robot))
     rotors: Array = derived(lambda robot, _: robot.model.armature if robot.model.coupling is None else
@@ -117,7 +119,7 @@ class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
         v_r = reference.v + parameters.rate * (reference.q - state.q)
         a_r = reference.a + parameters.rate * (reference.v - state.v)
         s = v_r - state.v
-        inertial = slotine_li_regressor(dynamics, state.q, state.v, v_r, a_r)
+        inertial = slotine_li_regressor(dynamics, state.q + parameters.lead * state.v, state.v, v_r, a_r)
         split = inertial.shape[1]
         rotors = parameters.rotors * a_r if parameters.rotors.ndim == 1 else parameters.rotors @ a_r
         known = rotors + parameters.d * s

@@ -51,6 +51,13 @@ def _soft(part: str) -> Any:
     return stiffness
 
 
+def _gains(robot: Robot) -> tuple[Array, Array]:
+    """Return the default stiffness and damping of the joints in all sampled postures, shapes (S, n, n) and (S, n)."""
+    felt = default_gains.tip_stiffness(robot, _soft("translation")(robot), _soft("rotation")(robot))
+    wanted = 2.0 * np.sqrt(np.diagonal(default_gains.sampled_mass_matrices(robot) * felt, axis1=1, axis2=2))
+    return felt, light_damping(robot) + np.minimum(wanted, MOST_DAMPING * default_gains.damping(robot))
+
+
 @dataclass(frozen=True, eq=False)
 class ImpedanceParameters(SpringParameters):
     """Stiffness and damping of `Impedance`.
@@ -61,6 +68,7 @@ class ImpedanceParameters(SpringParameters):
         damping_ratio: zeta.
         d: Damping that is always there, shape (n,) [N m s/rad or N s/m].
         singularity: As in `AccelerationParameters`.
+        lead: See `default_gains.model_lead` [s].
         thresholds: As in `AccelerationParameters`.
         most_damping: Greatest damping for the stiffness, shape (n,) [N m s/rad or N s/m].
     """
@@ -82,6 +90,7 @@ class ImpedanceParameters(SpringParameters):
         description="Distance from singular positions, over its median, below which the joints' desired velocities are "
         "damped",
     )
+    lead: float = default_gains.model_lead(_gains)
     thresholds: Array = derived(
         lambda robot, complete: singularity_thresholds(robot, complete.rows, complete.singularity, with_inertia=False)
     )
@@ -89,7 +98,7 @@ class ImpedanceParameters(SpringParameters):
 
 
 class Impedance(Law[ImpedanceParameters, TipReference, None]):
-    """tau = J^T K (r_d - r) + (D + diag(2 zeta sqrt(M_ii (J^T K J)_ii))) (J^+ r'_d - v) + g(q).
+    """tau = J^T K (r_d - r) + (D + diag(2 zeta sqrt(M_ii (J^T K J)_ii))) (J^+ r'_d - v) + g(q + lead v).
 
     Impedance control [Hogan] without shaping the inertia, so that no force is measured: a slow push f moves the tip by
     K^-1 f. Dampers act at the joints, each with the damping ratio zeta for the stiffness that its joint feels. A damper
@@ -117,4 +126,4 @@ class Impedance(Law[ImpedanceParameters, TipReference, None]):
         v_d = jacobian.T @ solve_damped(square, thresholds, singular, reference.twist[rows])
         spring = jacobian.T @ (stiffness * errors.pose)
         spring = spring + effort_beside(parameters, state, reference)
-        return spring + damping * (v_d - state.v) + dynamics.gravity(q)
+        return spring + damping * (v_d - state.v) + dynamics.gravity(q + parameters.lead * state.v)

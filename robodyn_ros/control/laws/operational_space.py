@@ -98,7 +98,10 @@ def operational_space_effort(
     a = parameters.posture_acceleration(state, posture, damping, reference)
     drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
     wrench = solve_damped(mobility, parameters.thresholds, damping, wanted - drift - jacobian @ a)
-    effort = jacobian.T @ wrench
+    effort, by_wrench = jacobian.T @ wrench, response @ wrench
     for k in parameters.beside:  # which would be accelerated with the chain
-        effort[k] = mass_matrix[k, chain] @ (response @ wrench)
-    return effort + mass_matrix @ a + dynamics.bias(q, v) + parameters.friction * v
+        effort[k] = mass_matrix[k, chain] @ by_wrench
+    effort = effort + mass_matrix @ a + dynamics.bias(q + parameters.lead * v, v)
+    for place, k in enumerate(chain):
+        a[k] = a[k] + by_wrench[place]
+    return effort + parameters.friction * (v + parameters.lead * a)

@@ -49,7 +49,8 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
         drift = dynamics.jacobian_derivative(q, v)[rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - jacobian @ posture
         a = posture + jacobian.T @ solve_damped(square, parameters.thresholds, damping, missing)
-        return dynamics.inverse_dynamics(q, v, a) + parameters.friction * v, memory
+        effort = dynamics.inverse_dynamics(q + parameters.lead * v, v, a)
+        return effort + parameters.friction * (v + parameters.lead * a), memory
 
     def initial_memory(self, state: State) -> Posture:
         """The posture to keep is the present one."""

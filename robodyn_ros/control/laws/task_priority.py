@@ -224,7 +224,8 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - errors.jacobian @ a
         motion = expected_motion(dynamics, parameters, state, memory)
-        effort = mass_matrix @ within_limits(parameters, motion, a) + dynamics.bias(q, v) + parameters.friction * v
+        bias = dynamics.bias(q + parameters.lead * v, v)
+        effort = mass_matrix @ within_limits(parameters, motion, a) + bias + parameters.friction * v
         free = motion.inverse @ (effort + motion.disturbance - motion.bias)
         friction, held = dry_friction(parameters, motion, free, memory.friction)
         free = free + motion.inverse @ friction

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from robodyn_ros.control.controller import State
-from robodyn_ros.control.default_gains import damping, sampled_positions, slowed, stiffness, viscous_friction
+from robodyn_ros.control.default_gains import (
+    damping,
+    model_lead,
+    sampled_positions,
+    slowed,
+    slowed_gains,
+    stiffness,
+    viscous_friction,
+)
 from robodyn_ros.control.laws.singularity import DEFAULT_SHARE, singularity_thresholds
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
@@ -143,6 +151,7 @@ class AccelerationParameters(TaskSpaceParameters):
         posture_d: Likewise per velocity [1/s].
         singularity: Distance from singular positions, over its median, below which the inverse is damped.
         friction: D, shape (n,) [N m s/rad or N s/m].
+        lead: See `default_gains.model_lead` [s].
         thresholds: Diagonal of S of `singularity_damping` for J J^T, shape (m,).
     """
 
@@ -168,6 +177,7 @@ class AccelerationParameters(TaskSpaceParameters):
     friction: Array = per_joint(
         viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
+    lead: float = model_lead(slowed_gains(400.0, 40.0), by_mass=True)
     thresholds: Array = derived(
         lambda robot, complete: singularity_thresholds(robot, complete.rows, complete.singularity, with_inertia=False)
     )

@@ -13,12 +13,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robodyn_ros.control.controller import Law, State
-from robodyn_ros.control.default_gains import task_gains
+from robodyn_ros.control.default_gains import model_lead, task_gains, tip_stiffness
 from robodyn_ros.control.laws.task_space import SpringParameters, by_part, effort_beside, task_errors
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
+from robodyn_ros.robot import Robot
+
+
+def _gains(robot: Robot) -> tuple[Array, Array]:
+    translation, rotation, damping = task_gains(robot)
+    return tip_stiffness(robot, translation, rotation), damping
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +36,7 @@ class TaskSpacePDParameters(SpringParameters):
         rotation: K_p of rotations [N m/rad].
         d: K_v, shape (n,) [N m s/rad or N s/m].
         gravity: Whether gravity is compensated.
+        lead: See `default_gains.model_lead` [s].
     """
 
     translation: float = scalar(
@@ -45,10 +52,11 @@ class TaskSpacePDParameters(SpringParameters):
         description="Braking effort per velocity, K_v",
     )
     gravity: bool = scalar(True, description="Whether gravity is compensated")
+    lead: float = model_lead(_gains)
 
 
 class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
-    """tau = J^T K_p (r_d - r) - K_v v + g(q).
+    """tau = J^T K_p (r_d - r) - K_v v + g(q + lead v).
 
     [Yamamoto] (6.47). r is the pose of the tip link, its rotation error is that of quaternions
     (`task_space.pose_error`), J is the geometric Jacobian. Where the axes determine the joints, the function of (6.36)
@@ -68,4 +76,5 @@ class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
         stiffness = by_part(rows, parameters.translation, parameters.rotation)
         effort = errors.jacobian.T @ (stiffness * errors.pose) - parameters.d * state.v
         effort = effort + effort_beside(parameters, state, reference)
-        return effort + dynamics.gravity(state.q) if parameters.gravity else effort
+        ahead = state.q + parameters.lead * state.v
+        return effort + dynamics.gravity(ahead) if parameters.gravity else effort
