@@ -20,7 +20,7 @@ from shipped import QUICK, few
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.compare import perform
-from robodyn_ros.control.controller import JointReference, State
+from robodyn_ros.control.controller import State
 from robodyn_ros.control.default_gains import (
     NATURAL_FREQUENCY,
     SATURATION_ERROR,
@@ -38,6 +38,7 @@ from robodyn_ros.control.laws.lqr import LQR, gain_matrix
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.sampled_loop import stable_factor
+from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.excursion import excursion
@@ -168,7 +169,7 @@ def feedback_of(law, parameters, period, q):
     """d tau / d(q, v) of a law that holds a posture, shape (n, 2n)."""
     n, rest = len(q), np.zeros(len(q))
     answer = law.answering(parameters, State(0.0, period, q, rest))
-    reference = None if law.follows is None else JointReference(q, rest, rest)
+    reference = None if law.follows is None else SOURCES[law.follows](law.robot, q).sample(0.0)
 
     def effort(x):
         return answer(State(0.0, period, x[:n], x[n:]), reference)

@@ -8,7 +8,6 @@
 
 """Elastic joints with backlash: against closed forms, MuJoCo with two hinges a joint, and the balance of energy."""
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -21,7 +20,6 @@ from scipy.spatial.transform import Rotation
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Friction, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings, TransmissionSettings
-from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.errors import InputError
 from robodyn_ros.fields import declared
@@ -33,7 +31,6 @@ from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
-from robodyn_ros.simulation.rollout import rollout
 
 STEP, LINK, MOTOR = 1e-3, 0.5, 0.2
 
@@ -302,28 +299,6 @@ def test_explicit_methods_refuse_springs_that_are_too_fast_for_the_step():
     with pytest.raises(InputError, match=r"runge_kutta: expected steps of at most 0.000105 s for the spring of joint "
                                          r"'axle', which swings at 4211 Hz, received 0.001 s"):
         wheel(1e8, integrator="runge_kutta")
-
-
-@pytest.mark.parametrize("stiffness", (1e2, 1e3, 1e4))
-def test_a_spring_too_fast_for_the_step_is_named_from_2_percent_on(stiffness, caplog, capsys, tmp_path):
-    """By `rollout` and by the commands that simulate; with the step that it names, nobody warns."""
-    file = tmp_path / "springs.yaml"
-    file.write_text(f"joints:\n  joint2: {{transmission: {{stiffness: {stiffness}, inertia: {MOTOR}}}}}\n")
-    robot = Robot.named("planar_2r").with_actuators(str(file))
-    rate = PlantModel.from_robot(robot).spring_modes()[0][-1]
-    for step in (2e-3, 1e-3, 5e-4, 2e-4, 1e-4):
-        plant = PlantModel.from_robot(robot, step)
-        doubt, is_low = plant.unresolved_spring(), bool(2.0 * np.arctan(0.5 * step * rate) < 0.98 * step * rate)
-        assert doubt.startswith("spring of joint 'joint2': a step of") == is_low
-        caplog.clear()
-        rollout(robot, "elastic_joint_pd", duration=0.01, plant=plant)
-        assert [record.message for record in caplog.records] == [doubt] * is_low
-        assert main(["compare", "--robot", "planar_2r", "--actuators", str(file), "--step", str(step),
-                     "--output", str(tmp_path / "c.png"), "elastic_joint_pd"]) == 0
-        assert capsys.readouterr().err == f"robodyn: warning: {doubt}\n" * is_low
-        if is_low:
-            needed = float(re.search(r"a step of ([\d.e-]+) s has it within 1 %$", doubt)[1])
-            assert PlantModel.from_robot(robot, needed).unresolved_spring() == ""
 
 
 def test_batches_and_varied_quantities_are_each_robot_on_its_own():

@@ -8,13 +8,17 @@
 
 """The parts of a simulated model have to fit together."""
 
+import re
+
 import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.commands.command_line import main
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.rollout import rollout
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 FAST_MOTOR = JointActuators(Actuators(DCMotor([1.0, 1.0], 0.05, 1e-5, [0.0, 1e-4]), GearTrain(50.0)))
@@ -65,3 +69,25 @@ def test_dry_friction_is_of_joint_or_gear():
                                           (None, stiction, [True, False]), (lossy, none, [True, False])):
         plant = PlantModel.from_description(MODEL, actuators=actuators, friction=friction)
         assert plant.has_dry_friction.tolist() == expected
+
+
+@pytest.mark.parametrize("stiffness", (1e2, 1e3, 1e4))
+def test_a_spring_too_fast_for_the_step_is_named_from_2_percent_on(stiffness, caplog, capsys, tmp_path):
+    """By `rollout` and by the commands that simulate; with the step that it names, nobody warns."""
+    file = tmp_path / "springs.yaml"
+    file.write_text(f"joints:\n  joint2: {{transmission: {{stiffness: {stiffness}, inertia: 0.2}}}}\n")
+    robot = Robot.named("planar_2r").with_actuators(str(file))
+    rate = PlantModel.from_robot(robot).spring_modes()[0][-1]
+    for step in (2e-3, 1e-3, 5e-4, 2e-4, 1e-4):
+        plant = PlantModel.from_robot(robot, step)
+        doubt, is_low = plant.unresolved_spring(), bool(2.0 * np.arctan(0.5 * step * rate) < 0.98 * step * rate)
+        assert doubt.startswith("spring of joint 'joint2': a step of") == is_low
+        caplog.clear()
+        rollout(robot, "elastic_joint_pd", duration=0.01, plant=plant)
+        assert [record.message for record in caplog.records] == [doubt] * is_low
+        assert main(["compare", "--robot", "planar_2r", "--actuators", str(file), "--step", str(step),
+                     "--output", str(tmp_path / "c.png"), "elastic_joint_pd"]) == 0
+        assert capsys.readouterr().err == f"robodyn: warning: {doubt}\n" * is_low
+        if is_low:
+            needed = float(re.search(r"a step of ([\d.e-]+) s has it within 1 %$", doubt)[1])
+            assert PlantModel.from_robot(robot, needed).unresolved_spring() == ""
