@@ -120,13 +120,13 @@ def test_commands_work_beside_a_recording_and_clients_of_nodes_that_have_ended(r
             assert f"/{SPACE}/recorder" in parameters.nodes
             client.call(ListParameters, f"/{SPACE}/recorder", "list_parameters", ListParameters.Request(), 60.0)
             with recorder.stopped():
-                parameters = GraphParameters(client, seconds=2.0)
+                parameters = GraphParameters(client, answer_seconds=5.0)
                 assert [entry.value for entry in parameters.entries(["controller"])] == ["computed_torque"]
                 assert parameters.silent == [f"/{SPACE}/recorder"]
                 with pytest.raises(InputError, match=r"/controller, .*/recorder gave no answer\): did you mean"):
                     parameters.entries(["payload.mas"])
-                with pytest.raises(RobodynError, match="no answer of node '/driven/recorder' within 2 s"):
-                    GraphParameters(client, f"/{SPACE}/recorder", seconds=2.0).entries(["output"])
+                with pytest.raises(RobodynError, match="no answer of node '/driven/recorder' within 5 s"):
+                    GraphParameters(client, f"/{SPACE}/recorder", answer_seconds=5.0).entries(["output"])
         recorder.stop()
     rig.ros.node.destroy_client(ghost)
 

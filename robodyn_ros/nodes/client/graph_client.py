@@ -257,22 +257,25 @@ class GraphClient:
         # An executor takes messages before it answers a request that came later.
         self.call(GetParameters, node, "get_parameters", GetParameters.Request(), seconds)
 
-    def set_parameters(self, node: str, values: Mapping[str, Any], seconds: float) -> SetParametersResult:
+    def set_parameters(self, node: str, values: Mapping[str, Any], seconds: float,
+                       answer_seconds: float = 0.0) -> SetParametersResult:
         """Set parameters of a node at once, and return whether it took them, and if not, why.
 
         Args:
             node: Name of the node.
             values: Value of each parameter.
             seconds: Longest wait for the node, and again for its answer [s].
+            answer_seconds: Longest wait for its answer, if it is longer [s].
 
         Raises:
             RobodynError: The node does not answer.
         """
         parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
         return self.call(SetParametersAtomically, node, "set_parameters_atomically",
-                         SetParametersAtomically.Request(parameters=parameters), seconds).result
+                         SetParametersAtomically.Request(parameters=parameters), seconds, answer_seconds).result
 
-    def call(self, kind: type, node: str, service: str, request: Any, seconds: float) -> Any:
+    def call(self, kind: type, node: str, service: str, request: Any, seconds: float,
+             answer_seconds: float = 0.0) -> Any:
         """Call a service of a node.
 
         Args:
@@ -281,6 +284,7 @@ class GraphClient:
             service: Name of the service below the node's name.
             request: The request.
             seconds: Longest wait for the node, and again for its answer [s].
+            answer_seconds: Longest wait for its answer, if it is longer [s].
 
         Returns:
             The response.
@@ -309,7 +313,7 @@ class GraphClient:
             return next((future for future in futures if future.done()), None)
 
         try:
-            future: Any = self.wait_for(answered, f"answer of node '{node}'", seconds)
+            future: Any = self.wait_for(answered, f"answer of node '{node}'", max(seconds, answer_seconds))
             self.refuse_namesakes(self.node.resolve_service_name(node))
             return future.result()
         finally:

@@ -62,7 +62,8 @@ class GraphParameters:
     Args:
         client: The connection to the graph.
         node: Only this node; empty: all nodes of the client's namespace. Namespaces below it are other graphs.
-        seconds: Longest wait for each node and answer [s].
+        seconds: Longest wait for each node [s].
+        answer_seconds: Longest wait for each answer of a node that is there [s].
 
     Attributes:
         nodes: Full names of the nodes.
@@ -72,8 +73,9 @@ class GraphParameters:
         RobodynError: There are no nodes within that time.
     """
 
-    def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0) -> None:
-        self._client, self._seconds = client, seconds
+    def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0,
+                 answer_seconds: float = 20.0) -> None:
+        self._client, self._seconds, self._answer_seconds = client, seconds, answer_seconds
         self._listed: dict[str, list[str]] = {}
         self._named, self._all = bool(node), not node
         self.silent: list[str] = []
@@ -145,7 +147,7 @@ class GraphParameters:
                                      f"{values[descriptor.name]} or in a file after --params-file")
             result = self._client.set_parameters(node, {
                 name: to_value(values[name], descriptor)
-                for name, descriptor in zip(names, descriptors, strict=True)}, self._seconds)
+                for name, descriptor in zip(names, descriptors, strict=True)}, self._seconds, self._answer_seconds)
             self._listed.pop(node, None)  # another controller has other parameters
             if not result.successful:
                 raise RobodynError(f"node '{node}' refused, nothing has changed there: {result.reason}")
@@ -207,7 +209,7 @@ class GraphParameters:
             self._listed[node] = []
 
     def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
-        return self._client.call(kind, node, service, kind.Request(**fields), self._seconds)
+        return self._client.call(kind, node, service, kind.Request(**fields), self._seconds, self._answer_seconds)
 
     def _has_found_more(self) -> bool:
         """Whether there are further nodes, after a longer look: nodes can be known before their services are."""
