@@ -69,6 +69,7 @@ def test_broken_constraints_and_failures_cost_more_than_any_error(study):
         np.zeros((1, 4)))[0] > INFEASIBLE
 
 
+@pytest.mark.long
 def test_gains_that_the_law_refuses_fail_in_all_samples(tmp_path):
     path = tmp_path / "elastic.yaml"
     path.write_text("""
