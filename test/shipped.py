@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Tests of formulas run for two of the shipped robots; with -m long they run for the others, too."""
+"""Tests of formulas run for two of the shipped robots or a few laws; with -m long for the others, too."""
 
 import pytest
 
@@ -17,5 +17,5 @@ REDUNDANT = ("scara", "arm7")
 
 
 def few(names, quick=QUICK):
-    """Parameters of a test for each robot; those of robots beside the quick ones are long."""
+    """Parameters of a test for each robot or law; those beside the quick ones are long."""
     return [pytest.param(name, marks=() if name in quick else pytest.mark.long) for name in names]

@@ -64,6 +64,7 @@ def test_a_controller_is_switched_off_once_its_commands_stop(manager, guard, wor
     assert "the driver holds the arm" in output, "the joints stand, since the law published their states"
 
 
+@pytest.mark.long
 def test_commands_that_freeze_while_the_arm_moves_have_stopped_too(manager, guard):
     guarded, patient = guard("effort_controller"), guard(
         "spare_controller", "--unchanged", "0", "--topic", "effort_controller/commands")

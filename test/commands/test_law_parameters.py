@@ -98,6 +98,7 @@ def test_laws_of_a_folder_are_exported_and_checked(tmp_path, gains_file, monkeyp
     assert "law 'own_law:Own'" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_comparing_a_learned_law_with_others(tmp_path, monkeypatch, capsys):
     """A law that needs a file runs once it is named; without one, the table says what lacks."""
     pytest.importorskip("onnx", reason="onnx is not installed: make setup FOR=learn")

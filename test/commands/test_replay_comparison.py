@@ -76,6 +76,7 @@ def test_the_shipped_tx40_moves_as_it_was_recorded(tmp_path, capsys):
     assert (found < [0.03, 0.03, 0.08, 0.08, 0.13, 0.15]).all()
 
 
+@pytest.mark.long
 def test_presliding_brings_the_tx40_little_nearer(tmp_path, capsys):
     """3.5 % for joint 2, at most 1 % for the others, as the page of measured arms says."""
     pytest.importorskip("pyarrow")

@@ -113,6 +113,7 @@ def test_a_motion_beyond_the_limits_is_refused(tmp_path):
         read_motion(path, scara)
 
 
+@pytest.mark.long
 def test_compare_and_tune_follow_it_with_motors(tmp_path, capsys):
     path, common = write(tmp_path / "motion.csv", CSV), ["--robot", "planar_2r", "--actuators", "hardware_dc_motors"]
     assert main(["compare", "pd", "--controllers", "computed_torque", *common, "--trajectory", str(path), "--output",

@@ -232,6 +232,7 @@ def test_what_the_command_cannot_use(tmp_path, capsys):
         assert words in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_gains_that_the_law_refuses_are_left_out_of_the_search(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["tune", "elastic_composite", "--robot", "arm7", "--actuators", "hardware_elastic_arm7",

@@ -69,6 +69,7 @@ def test_the_readmes_controller_runs(tmp_path, monkeypatch):
     assert not controller.uncompiled_reason
 
 
+@pytest.mark.long
 def test_the_readmes_controller_in_rollout_compare_and_tune(tmp_path, monkeypatch, capsys):
     """Same gains and law as pd_gravity, and hence the same figures."""
     (tmp_path / "my_controllers.py").write_text(example("README.md", "my_controllers.py"))

@@ -11,6 +11,7 @@
 import numpy as np
 import pytest
 from plant_motion import BENT
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State, TipReference
@@ -86,7 +87,7 @@ def test_every_pair_in_motion(name):
     assert np.abs(plant.q - q).max() < 2.0
 
 
-@pytest.mark.parametrize("name", BENT)
+@pytest.mark.parametrize("name", few(BENT))
 @pytest.mark.parametrize("law", sorted(set(OURS) - WITHOUT_GRAVITY))
 def test_at_rest_laws_that_know_gravity_begin_with_it(law, name):
     """A swap between them is bumpless, also between kinds of references."""

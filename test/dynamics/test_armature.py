@@ -50,7 +50,7 @@ def rigid(model: RobotModel) -> RobotModel:
     return model.with_scaled_armature(np.zeros(model.n))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=6)
 @given(urdf_robots(max_joints=5), SEEDS)
 def test_every_function_counts_them(urdf, seed):
     robot = Robot.from_urdf_text(urdf.replace('<dynamics ', '<dynamics armature="0.7" '))

@@ -78,6 +78,7 @@ def test_fifty_joints_against_pinocchio_and_the_textbook(name):
             assert relative_error(result[:, :, k], np.array(slopes), size) < 1e-6
 
 
+@pytest.mark.long
 def test_compiled_and_in_batches():
     model = Robot.from_urdf_text(random_chain(24)).model
     states = np.stack([random_state(model, seed) for seed in range(11)], axis=1)

@@ -183,8 +183,9 @@ for parent, other in (("l19", "l8"), ("l27", "l0")):
 """A large robot: a chain with a branch, and a limb of its own."""
 
 
-@pytest.mark.parametrize(("robot", "links"), [("arm7", ("link6", "link5")), (BRANCHED, ("l18", "l30"))],
-                         ids=["arm7", "branched"])
+@pytest.mark.parametrize(("robot", "links"), [
+    pytest.param("arm7", ("link6", "link5"), id="arm7"),
+    pytest.param(BRANCHED, ("l18", "l30"), id="branched", marks=pytest.mark.long)])
 def test_task_space_in_all_forms(robot, links):
     robot = PinReference(robot).robot
     compiled, textbook = Dynamics(robot), Robot(robot).dynamics(False, "textbook")

@@ -120,9 +120,10 @@ def test_a_law_in_c_gives_the_efforts_of_python(name):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("name", "senses"), [("elastic_joint_pd", ("motor_q", "motor_v")),
-                                              ("torque_feedback", ("motor_q", "motor_v", "joint_torque")),
-                                              ("elastic_composite", ("motor_v",))])
+@pytest.mark.parametrize(("name", "senses"), [
+    ("elastic_joint_pd", ("motor_q", "motor_v")),
+    pytest.param("torque_feedback", ("motor_q", "motor_v", "joint_torque"), marks=pytest.mark.long),
+    pytest.param("elastic_composite", ("motor_v",), marks=pytest.mark.long)])
 def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses):
     robot = Robot.named("arm7")
     actuators = HardwareSettings.named("hardware_elastic_arm7").joint_actuators(robot.model)

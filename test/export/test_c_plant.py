@@ -113,6 +113,7 @@ def test_elastic_joints_move_as_in_python(backlash, integrator):
     assert (drive(robot, model) > 1.0).all()
 
 
+@pytest.mark.long
 @needs_compiler
 def test_the_shipped_arm_with_elastic_joints_moves_as_in_python():
     robot = Robot.from_urdf(robot_file("arm7"))

@@ -60,6 +60,7 @@ def test_the_two_masses_of_a_joint_in_closed_form(seed):
         assert abs(found[0] - true) < 2.0 * deviation[0] and abs(found[0] - true) < 0.05 * true
 
 
+@pytest.mark.long
 def test_an_arm_whose_joints_move_at_once_under_a_controller():
     """Sensor noise, friction on the links, torques held for 1 ms; joint 7 has its mode beyond the recording."""
     robot, random, period, count = Robot.named("arm7"), np.random.default_rng(1), 1e-3, 16000

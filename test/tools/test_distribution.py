@@ -23,7 +23,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="make dist needs a checkout")
+pytestmark = [pytest.mark.long,
+              pytest.mark.skipif(not (ROOT / ".git").exists(), reason="make dist needs a checkout")]
 
 
 @pytest.fixture(scope="module")

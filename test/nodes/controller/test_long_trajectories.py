@@ -36,6 +36,7 @@ def gaps(rig):
     return rig.nodes["hardware"].output().count("no command for")
 
 
+@pytest.mark.long
 def test_as_a_message(rig, ros, immense):
     def run():
         before, seen = gaps(rig), len(rig.nodes["controller"].output())
