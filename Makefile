@@ -24,6 +24,8 @@ HOME_OF_DISTRO = $(if $(ROS_DISTRO),,$(if $(filter-out jazzy,$(DISTRO)),.$(DISTR
 # The paths of another release, which the shell may have sourced, would win over those of DISTRO.
 LEAVE = $(if $(DISTRO),unset AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH;)
 ENTER = $(if $(ROS_DISTRO),,$(LEAVE)) . ./$(HOME_OF_DISTRO)install/setup.sh
+# Python writes its bytecode in this folder although the shell forbids it: nodes and tests load it instead of compiling.
+export PYTHONDONTWRITEBYTECODE =
 ARGS =
 FOR =
 LINTED = test/test_*.py test/tools test/control/test_documentation.py
