@@ -16,6 +16,9 @@ import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
+pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "robodyn_ros"
 MODULES = sorted(PACKAGE.rglob("*.py"))
