@@ -168,43 +168,40 @@ def test_goal_waits_for_its_start(rig):
     np.testing.assert_allclose(rig.next().feedback.positions, [0.5, 0.5], atol=0.01)
 
 
-@pytest.mark.parametrize(
-    ("code", "words", "arguments"),
-    [
-        ("INVALID_GOAL", "nan for joint 'joint2'", {"positions": [[0.1, NAN], [0.2, 0.2]]}),
-        ("INVALID_GOAL", "positions of point 1", {"positions": [[0.1, 0.1], [0.1]]}),
-        ("INVALID_GOAL", "increasing times", {"times": [2.0, 2.0]}),
-        ("INVALID_GOAL", "at least one point", {"times": [], "positions": []}),
-        ("INVALID_GOAL", "one degree of freedom", {"multi_dof_trajectory": MultiDOFJointTrajectory(joint_names=["j"])}),
-        ("INVALID_GOAL", "position of joint 'joint1'", {"path_tolerance": [tolerance(position=-2.0)]}),
-        ("INVALID_GOAL", "goal_time_tolerance", {"goal_time_tolerance": Duration(sec=-3)}),
-        ("INVALID_GOAL", "from the present reference of joint 0", {"times": [0.0], "positions": [[2.2, -1.0]]}),
-        ("OLD_HEADER_TIMESTAMP", "before it could begin", {"stamp": 1}),
-    ],
-)
-def test_goals_that_cannot_be_followed_end_at_once_and_leave_the_one_under_way_alone(rig, code, words, arguments):
-    goal = rig.far()
-    bad = rig.send(**{"times": [1.0, 2.0], "positions": [[0.1, 0.1], [0.2, 0.2]], **arguments})
-    assert words in bad.end(ABORTED, getattr(Result, code))
-    heard = len(goal.feedback)
-    rig.ros.wait_for(lambda: len(goal.feedback) > heard + 2, "further feedback")
-    assert not goal.done()
-    goal.cancel()
-    goal.end(CANCELED, Result.SUCCESSFUL)
-
-
-@pytest.mark.parametrize(("words", "arguments"), [
+GOALS_THAT_CANNOT_BE_FOLLOWED = [
+    ("INVALID_GOAL", "nan for joint 'joint2'", {"positions": [[0.1, NAN], [0.2, 0.2]]}),
+    ("INVALID_GOAL", "positions of point 1", {"positions": [[0.1, 0.1], [0.1]]}),
+    ("INVALID_GOAL", "increasing times", {"times": [2.0, 2.0]}),
+    ("INVALID_GOAL", "at least one point", {"times": [], "positions": []}),
+    ("INVALID_GOAL", "one degree of freedom", {"multi_dof_trajectory": MultiDOFJointTrajectory(joint_names=["j"])}),
+    ("INVALID_GOAL", "position of joint 'joint1'", {"path_tolerance": [tolerance(position=-2.0)]}),
+    ("INVALID_GOAL", "goal_time_tolerance", {"goal_time_tolerance": Duration(sec=-3)}),
+    ("INVALID_GOAL", "from the present reference of joint 0", {"times": [0.0], "positions": [[2.2, -1.0]]}),
+    ("OLD_HEADER_TIMESTAMP", "before it could begin", {"stamp": 1, "times": [1e-3, 2e-3]}),
+]
+GOALS_WITH_WRONG_JOINTS = [
     ("unknown joint 'elbow'", {"names": ["joint1", "elbow"]}),
     ("more than once", {"names": ["joint1", "joint1"]}),
     ("expected joint_names", {"names": []}),
     ("goal_tolerance: unknown joint 'wrist'", {"goal_tolerance": [tolerance("wrist")]}),
-])
-def test_goals_with_wrong_joints_are_rejected_and_the_log_says_why(rig, words, arguments):
-    goal = rig.far()
-    bad = rig.send(**{"times": [1.0, 2.0], "positions": [[0.1, 0.1], [0.2, 0.2]], **arguments})
-    assert not bad.handle.accepted and not goal.done()
-    rig.nodes["controller"].wait_for_output("rejected a goal: ")
-    rig.nodes["controller"].wait_for_output(words)
+]
+
+
+def test_goals_that_cannot_be_followed_end_at_once_and_leave_the_one_under_way_alone(rig):
+    goal = rig.send([600.0], [[2.0, -1.0]])
+    rig.ros.wait_for(lambda: goal.feedback, "feedback")
+    valid = {"times": [1.0, 2.0], "positions": [[0.1, 0.1], [0.2, 0.2]]}
+    for code, words, arguments in GOALS_THAT_CANNOT_BE_FOLLOWED:
+        bad = rig.send(**valid | arguments)
+        assert words in bad.end(ABORTED, getattr(Result, code)), arguments
+        heard = len(goal.feedback)
+        rig.ros.wait_for(lambda heard=heard: len(goal.feedback) > heard + 2, "further feedback")
+        assert not goal.done(), arguments
+    for words, arguments in GOALS_WITH_WRONG_JOINTS:
+        bad = rig.send(**valid | arguments)
+        assert not bad.handle.accepted and not goal.done(), arguments
+        rig.nodes["controller"].wait_for_output("rejected a goal: ")
+        rig.nodes["controller"].wait_for_output(words)
     goal.cancel()
     goal.end(CANCELED, Result.SUCCESSFUL)
 
