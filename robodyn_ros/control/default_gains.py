@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.parameters import scalar
 from robodyn_ros.control.sampled_loop import (
     delayed_loop,
     differences,
@@ -36,6 +35,7 @@ from robodyn_ros.control.sampled_loop import (
     with_longer_periods,
 )
 from robodyn_ros.description.model import Array, read_only
+from robodyn_ros.fields import declare
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import LoopTiming
 
@@ -222,8 +222,8 @@ def model_lead(gains: Gains, *, by_mass: bool = False) -> Any:
         return _lead(robot, gains, by_mass)
 
     default.__doc__ = "0, or where the late model would let motions grow, the delay and half a period"
-    return scalar(default, unit="s", minimum=0.0, maximum=10.0,
-                  description="Time by which the model is evaluated ahead of the measured positions")
+    return declare(default, unit="s", minimum=0.0, maximum=10.0, kind=float,  # with it, a given value needs no default
+                   description="Time by which the model is evaluated ahead of the measured positions")
 
 
 @lru_cache(maxsize=32)

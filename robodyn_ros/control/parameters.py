@@ -258,5 +258,6 @@ def _read_only_copy(value: Any) -> Array:
 
 
 def _of_robot(own: Field, robot: Robot) -> Field:
-    """Return a declaration whose default is that for a robot."""
-    return dataclasses.replace(own, default=own.default(robot)) if callable(own.default) else own
+    """Return a declaration that knows the type of its values, which may be that of the default for a robot."""
+    is_open = callable(own.default) and own.kind is None
+    return dataclasses.replace(own, default=own.default(robot)) if is_open else own

@@ -36,6 +36,7 @@ from robodyn_ros.control.default_gains import (
 )
 from robodyn_ros.control.laws.lqr import LQR, gain_matrix
 from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.sampled_loop import stable_factor
 from robodyn_ros.control.trajectories.reference import SOURCES
@@ -211,10 +212,15 @@ def test_what_the_quick_test_calls_well_damped_does_not_grow(xml, period, delay)
             assert late_growth(robot, *gains(robot), by_mass) < 1e-3
 
 
-def test_a_given_lead_and_given_gains_stay():
+def test_a_given_lead_and_given_gains_stay(monkeypatch):
     robot = Robot.from_urdf(robot_file("arm6")).with_timing(0.02, 3)
-    given = make_controller("pd_gravity", robot).Parameters(p=7.0, d=3.0, lead=0.0).for_robot(robot)
+    given = PDGravityParameters(p=7.0, d=3.0, lead=0.0).for_robot(robot)
     assert given.lead == 0.0 and (given.p == 7.0).all() and (given.d == 3.0).all()
+    with monkeypatch.context() as patched:  # completed parameters, as workers of a cluster get them
+        patched.setattr("robodyn_ros.control.default_gains.sampled_postures", None)
+        assert given.for_robot(robot.with_timing(0.02, 2)).lead == 0.0
+    with pytest.raises(InputError, match="lead: expected a finite number from 0 to 10"):
+        PDGravityParameters(lead=True).for_robot(robot)
 
 
 @pytest.mark.parametrize("law", ["pd", "pd_gravity", "pid", "computed_torque"])
