@@ -136,7 +136,7 @@ def rows(robots: Sequence[str], rates: Sequence[int], count: int) -> Iterator[Se
             for step, noise in ENCODERS:
                 found = [Coverage.of(Recording(name, rate, step, noise, corner), range(count)) for corner in CORNERS]
                 yield (name, f"{rate}", f"steps of {step:g}" if step else f"noise of {noise:g}",
-                       *(f"{each.within_two:.1%} of {each.identified:.0%}, {each.worst:.1f} σ" for each in found),
+                       *(f"{each.within_two:.1%} of {each.identified:.0%}, {each.worst:.1f}" for each in found),
                        str(sum(each.stribeck for each in found)))
 
 

@@ -65,6 +65,7 @@ _SLOWEST = 2e-3  # likewise, as a share of the greatest velocity
 _BESIDE = 0.25  # left out before and after slow samples, and bridged in gaps [periods of the cutoff frequency]
 _REST = 0.05  # in which a joint at rest stays within `_REST_WIDTH` [s]
 _REST_WIDTH, _DEPARTURE = 8.0, 3.0  # [standard deviations of the positions' noise]
+_SLOW_REVERSAL = 0.25  # its acceleration, which is told from a rest [root mean square of a joint's accelerations]
 _BREAKAWAY = 0.004, 0.008  # before a departure is seen in the noise, the joint breaks away [s]
 _START = 0.1  # until a joint that broke away is faster than the slowest sample that counts [s]
 _AT_STOP = 1e-3  # [rad or m]
@@ -191,7 +192,8 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     noise = np.maximum(np.sqrt(np.mean(residual ** 2, axis=0)) / above, encoder_steps(position) / np.sqrt(12.0))
     velocity_noise = None if of_velocity is None else np.sqrt(np.mean(of_velocity ** 2, axis=0)) / above
     typical = 1.4826 * np.median(np.abs(residual), axis=0)  # without the jumps that the filter rounds off
-    leaving = np.concatenate([breakaways(part.position[within], period, typical)[::keep]
+    slow_reversal = _SLOW_REVERSAL * np.sqrt(np.mean(a**2, axis=0))
+    leaving = np.concatenate([breakaways(part.position[within], period, typical, slow_reversal)[::keep]
                               for part, within in zip(parts, inner, strict=True)])
     spectra = _NoiseSpectra(period, noise, velocity_noise)
     cutoffs = _instrument_cutoffs([one.a[within] for one, within in zip(wide, inner, strict=True)], cutoff, spectra)
@@ -328,21 +330,26 @@ def check_velocities(names: Sequence[str], time: Array, position: Array, velocit
                                      "(--degrees for deg and deg/s), or leave --velocities out")
 
 
-def breakaways(position: Array, period: float, noise: Array) -> NDArray[np.int8]:
+def breakaways(position: Array, period: float, noise: Array, acceleration: Array) -> NDArray[np.int8]:
     """Return where joints break away from rest: 1 or -1, the direction of the motion that begins, shape (K, n); or 0.
 
     There the drive overcomes the static friction. The filter mixes such a sample with those after it, so that the
     samples that it leaves usable hardly tell the static friction of a joint that starts quickly.
 
+    A joint that reverses with an acceleration a stays within a width w for 2 sqrt(2 w / a). In noise or steps of an
+    encoder, only a longer rest is one.
+
     Args:
         position: Measured, not filtered, shape (K, n) [rad or m].
         period: Of the samples [s].
         noise: Standard deviation of the positions, shape (n,) [rad or m].
+        acceleration: Small one of a reversal, shape (n,) [rad/s^2 or m/s^2].
     """
     found = np.zeros(position.shape, dtype=np.int8)
-    width = 2 * max(2, round(0.5 * _REST / period)) + 1
     last, first = (round(each / period) for each in _BREAKAWAY)
+    reversal = np.sqrt(2.0 * _REST_WIDTH * noise / np.maximum(acceleration, 1e-9))
     for j, (q, deviation) in enumerate(zip(position.T, noise, strict=True)):
+        width = 2 * min(len(q), max(2, round(max(0.5 * _REST, reversal[j]) / period))) + 1
         narrow = maximum_filter1d(q, width) - minimum_filter1d(q, width) <= _REST_WIDTH * deviation
         rest = np.diff(maximum_filter1d(narrow.astype(np.int8), width), prepend=0)
         for begin, end in zip(np.flatnonzero(rest == 1), np.flatnonzero(rest == -1), strict=False):

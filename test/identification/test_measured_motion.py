@@ -46,6 +46,16 @@ def test_accelerations_of_fast_motion_are_not_small():
     np.testing.assert_allclose(motion.a[middle, 0], expected, atol=2e-4 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("step", [1e-4, 5e-4, 2e-3])
+@pytest.mark.parametrize("rate", [100, 1000])
+def test_a_reversal_within_a_step_of_an_encoder_is_no_rest(rate, step):
+    """Its end would count as a sample of the static friction, in which a Stribeck velocity is found."""
+    time = np.arange(0.0, 20.0, 1.0 / rate)
+    q = np.stack([0.5 * np.sin(2.0 * time), 0.3 * np.cos(3.0 * time)], axis=1)
+    motion = prepared(time, np.rint(q / step) * step, q)
+    assert not (np.abs(motion.v) == TINY).any()
+
+
 def test_slow_samples_and_stops_tell_no_friction():
     motion = prepared()
     assert (motion.slowest < 0.01).all()
