@@ -93,7 +93,7 @@ class HardwareNode(RobodynNode):
 
         self._announce(plant, parameters.__getitem__)
         if isinstance(plant, Plant) and (doubt := plant.model.unresolved_spring()):
-            self.get_logger().warning(doubt)
+            self.log.warning("spring", doubt)
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
