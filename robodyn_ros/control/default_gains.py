@@ -228,6 +228,8 @@ def model_lead(gains: Gains, *, by_mass: bool = False) -> Any:
 
 @lru_cache(maxsize=32)
 def _lead(robot: Robot, gains: Gains, by_mass: bool) -> float:
+    if not robot.n:
+        return 0.0
     p, d = gains(robot)
     if is_well_damped(robot, p, d, by_mass) or late_growth(robot, p, d, by_mass) <= _STILL:
         return 0.0
