@@ -11,8 +11,8 @@
 Noise of the positions is in the columns W of the regressor, too, so that least squares make inertias too small. The
 instruments Z are the same columns of a narrowly filtered motion, whose noise is smaller by orders of magnitude
 [JanotVandanjonGautier]: sum_j Z_j^T (tau_j - W_j beta) / phi_j = 0, where phi_j is the variance of the residuals of
-joint j. Deviations are those of these sums: the spectrum of residuals
-is measured, and includes noise of efforts and positions, of any colour.
+joint j. Deviations are those of these sums: the spectrum of residuals is measured, and includes noise of efforts and
+positions, of any colour.
 """
 
 from __future__ import annotations

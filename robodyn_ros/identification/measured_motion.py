@@ -179,8 +179,7 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     end = max(2, round(_SETTLING / cutoff / period))
     inner = [slice(end, len(part.time) - end) for part in parts]
     wide = [_kinematics(part, period, np.full(model.n, cutoff)) for part in parts]
-    q, v, a = (np.concatenate([one[index][within][::keep] for one, within in zip(wide, inner, strict=True)])
-               for index in range(3))
+    q, v, a = _kept(wide, inner, keep)
     stamps, efforts = (np.concatenate([values[within][::keep] for values, within in zip(each, inner, strict=True)])
                        for each in ([part.time for part in parts], [_decimated(part, period, keep) for part in parts]))
     pairs = list(zip(parts, wide, inner, strict=True))
@@ -197,9 +196,7 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
                               for part, within in zip(parts, inner, strict=True)])
     spectra = _NoiseSpectra(period, noise, velocity_noise)
     cutoffs = _instrument_cutoffs([one.a[within] for one, within in zip(wide, inner, strict=True)], cutoff, spectra)
-    narrow = [_kinematics(part, period, cutoffs) for part in parts]
-    instruments = MotionSamples(*(np.concatenate([one[index][within][::keep] for one, within in zip(
-        narrow, inner, strict=True)]) for index in range(3)))
+    instruments = _kept([_kinematics(part, period, cutoffs) for part in parts], inner, keep)
     # White noise on positions, of which the filter lets pass up to the cutoff, differentiated.
     share = np.sqrt(2.0 * cutoff * period / 3.0) * 2.0 * np.pi * cutoff
     noisy = _NOISE_FACTOR * share * above * noise
@@ -453,6 +450,12 @@ def _kinematics(part: EvenPart, period: float, cutoffs: Array) -> MotionSamples:
     q = _low_passed(part.position, cutoffs, period)
     v = _differentiated(q, period) if part.velocity is None else _low_passed(part.velocity, cutoffs, period)
     return MotionSamples(q, v, _differentiated(v, period))
+
+
+def _kept(motions: Sequence[MotionSamples], inner: Sequence[slice], keep: int) -> MotionSamples:
+    """One sample of `keep` from within each part, all parts together."""
+    return MotionSamples(*(np.concatenate([values[within][::keep] for values, within in zip(each, inner, strict=True)])
+                           for each in zip(*motions, strict=True)))
 
 
 def _differentiated(values: Array, period: float) -> Array:
