@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros import Robot
-from robodyn_ros.control.default_gains import sampled_positions
+from robodyn_ros.control.default_gains import Postures, late_feedback, sampled_positions
 from robodyn_ros.control.laws.computed_torque import ComputedTorqueParameters
 from robodyn_ros.control.laws.joint_impedance import JointImpedanceParameters
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
@@ -48,18 +48,6 @@ GROWTH = 0.01
 """Rate from which a motion counts as growing [1/s]."""
 POSTURES = 16
 MOST_JOINTS = 20
-
-
-class Feedback(NamedTuple):
-    """Efforts of a law at rest by positions and velocities, each of shape (S, n, n).
-
-    Attributes:
-        q: d tau / dq.
-        v: d tau / dv.
-    """
-
-    q: Array
-    v: Array
 
 
 def robots(sources: Iterable[Path]) -> Iterator[Robot]:
@@ -105,8 +93,8 @@ class Arm(NamedTuple):
                    mass * np.swapaxes(translation, 1, 2) @ translation, mass * differences(weight, q))
 
 
-def feedback(law: str, robot: Robot, arm: Arm, lead: float | None = None) -> Feedback:
-    """Return the feedback of a law by its formula.
+def feedback(law: str, robot: Robot, arm: Arm, lead: float | None = None) -> Array:
+    """Return the efforts of a law at rest by positions and velocities, shape (S, n, 2n).
 
     Args:
         law: One of `LAWS`.
@@ -114,35 +102,32 @@ def feedback(law: str, robot: Robot, arm: Arm, lead: float | None = None) -> Fee
         arm: The robot in postures.
         lead: Instead of the default one [s].
     """
-    damping = np.zeros(robot.n)
+    friction = None
     if law == "computed_torque":
         own = ComputedTorqueParameters().for_robot(robot)
-        p, d, damping, lead = own.p, own.d, own.friction, own.lead if lead is None else lead
-        through = arm.inertia + lead * np.diag(damping)
+        p, d, friction, default = own.p, own.d, own.friction, own.lead
+    elif law == "pd_gravity":
+        gains = PDGravityParameters().for_robot(robot)
+        p, d, default = gains.p, gains.d, gains.lead
     else:
-        through = np.broadcast_to(np.eye(robot.n), arm.inertia.shape)
-        if law == "pd_gravity":
-            gains = PDGravityParameters().for_robot(robot)
-            p, d, lead = gains.p, gains.d, gains.lead if lead is None else lead
-        else:
-            soft = JointImpedanceParameters().for_robot(robot)
-            p, d, lead = soft.stiffness, soft.damping, soft.lead if lead is None else lead
-    return Feedback(arm.slope - through * p, lead * arm.slope + np.diag(damping) - through * d)
+        soft = JointImpedanceParameters().for_robot(robot)
+        p, d, default = soft.stiffness, soft.damping, soft.lead
+    return late_feedback(Postures(arm.inertia, arm.slope), p, d, friction, default if lead is None else lead)
 
 
-def growth(robot: Robot, arm: Arm, efforts: Feedback, is_loaded: bool) -> float:
+def growth(robot: Robot, arm: Arm, efforts: Array, is_loaded: bool) -> float:
     """Return the greatest rate at which a motion grows [1/s].
 
     Args:
         robot: The robot with its timing.
         arm: The robot in postures.
-        efforts: Of the law.
+        efforts: Of the law, see `feedback`.
         is_loaded: Whether it carries the payload; then only oscillations count.
     """
     period, delay = robot.timing
     inertia, slope = arm.inertia + is_loaded * arm.load_inertia, arm.slope + is_loaded * arm.load_slope
     sampled = sampled_arm(inertia, slope, robot.model.damping, period)
-    z = np.linalg.eigvals(delayed_loop(*sampled, np.concatenate(efforts, axis=2), delay)).ravel()
+    z = np.linalg.eigvals(delayed_loop(*sampled, efforts, delay)).ravel()
     if is_loaded:
         z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)]
     return float(np.log(np.abs(z).max(initial=1e-300)) / period)
@@ -163,7 +148,7 @@ def main() -> None:
                 for law in LAWS:
                     efforts, unled = feedback(law, timed, arm), feedback(law, timed, arm, 0.0)
                     place = law, period, delay
-                    led[place] += not np.array_equal(efforts.v, unled.v)
+                    led[place] += not np.array_equal(efforts, unled)
                     if any(growth(timed, arm, efforts, loaded) > GROWTH for loaded in (False, True)):
                         grows[place], least = grows[place] + 1, min(least, falls * timed.timing.latency)
                     late[law] += any(growth(timed, arm, unled, loaded) > GROWTH for loaded in (False, True))

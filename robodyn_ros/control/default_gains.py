@@ -272,13 +272,28 @@ def late_growth(robot: Robot, p: Array, d: Array, by_mass: bool = False, lead: f
     Returns:
         [1/s]; negative if all motions decay.
     """
-    inertia, gravity = sampled_postures(robot)
+    postures = sampled_postures(robot)
     period, delay = with_longer_periods(robot.timing, _LONGEST)
-    friction = np.diag(robot.model.damping) * by_mass
-    stiffness, damping = _gain_matrices(inertia + lead * friction if by_mass else np.eye(robot.n), p, d)
-    feedback = np.concatenate([gravity - stiffness, lead * gravity + friction - damping], axis=2)
-    loop = delayed_loop(*sampled_arm(inertia, gravity, robot.model.damping, period), feedback, delay)
+    feedback = late_feedback(postures, p, d, robot.model.damping if by_mass else None, lead)
+    loop = delayed_loop(*sampled_arm(*postures, robot.model.damping, period), feedback, delay)
     return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)
+
+
+def late_feedback(postures: Postures, p: Array, d: Array, friction: Array | None, lead: float) -> Array:
+    """Return the efforts by positions and velocities of a law that compensates gravity, at rest, shape (S, n, 2n).
+
+    Args:
+        postures: Of the arm.
+        p: Stiffness of the joints, see `Gains`.
+        d: Their damping, likewise.
+        friction: Viscous friction that a law compensates which multiplies its gains with the mass matrix, shape (n,);
+            None: the law does neither.
+        lead: Time by which the law evaluates its model ahead [s].
+    """
+    inertia, gravity = postures
+    known = np.diag(np.zeros(inertia.shape[1]) if friction is None else friction)
+    stiffness, damping = _gain_matrices(np.eye(len(known)) if friction is None else inertia + lead * known, p, d)
+    return np.concatenate([gravity - stiffness, lead * gravity + known - damping], axis=2)
 
 
 class Postures(NamedTuple):
