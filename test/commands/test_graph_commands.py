@@ -118,7 +118,6 @@ def test_commands_work_beside_a_recording_and_clients_of_nodes_that_have_ended(r
         with GraphClient("asking", SPACE) as client:
             parameters = GraphParameters(client, seconds=60.0)
             assert f"/{SPACE}/recorder" in parameters.nodes
-            client.call(ListParameters, f"/{SPACE}/recorder", "list_parameters", ListParameters.Request(), 60.0)
             with recorder.stopped():
                 parameters = GraphParameters(client, answer_seconds=5.0)
                 assert [entry.value for entry in parameters.entries(["controller"])] == ["computed_torque"]

@@ -167,15 +167,19 @@ class RecorderNode(RobodynNode):
         return RecordedTopic(channel, subscription, message_type)
 
     def _take(self) -> None:
-        """Pass the messages that have come to the recording, in the order of receipt."""
-        taken = []
+        """Pass the messages that have come to the recording, in the order of receipt.
+
+        What comes meanwhile waits for the next time: on a busy computer, messages may come faster than they are taken.
+        """
+        taken, begin = [], time.time_ns()
         for topic in self._topics.values():
             if topic is not None:
-                handle = topic.subscription.handle
+                handle, received = topic.subscription.handle, 0
                 with handle:
-                    while (message := handle.take_message(topic.message_type, True)) is not None:
+                    while received < begin and (message := handle.take_message(topic.message_type, True)) is not None:
                         data, info = message
-                        taken.append((info["received_timestamp"], topic.channel, info["source_timestamp"], data))
+                        received = info["received_timestamp"]
+                        taken.append((received, topic.channel, info["source_timestamp"], data))
         for received, channel, published, data in sorted(taken):
             self._bag.write(channel, received, published, data)
 

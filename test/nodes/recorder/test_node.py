@@ -11,7 +11,10 @@
 import ctypes
 import os
 import signal
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -148,6 +151,21 @@ def test_another_library_decodes_what_the_file_defines(recording):
     assert decoded["/cell/controller/controller_state"].controller == "computed_torque"
     assert list(decoded["/cell/joint_states"].name) == ["joint1", "joint2"]
     assert [qos.durability.name for qos in latched.ext.offered_qos_profiles] == ["TRANSIENT_LOCAL"]
+
+
+def test_messages_that_come_faster_than_they_are_taken_leave_time_for_requests():
+    """A mock of the middleware: no computer is as slow as this one is fast."""
+    def take_message(message_type, raw):
+        taken.append(time.time_ns())
+        assert len(taken) < 100, "it takes what comes while it takes"
+        time.sleep(0.001)
+        return b"", {"received_timestamp": taken[-1], "source_timestamp": 0}
+
+    taken, handle = [], MagicMock(take_message=take_message)
+    busy = SimpleNamespace(_topics={"busy": recorder.RecordedTopic(1, SimpleNamespace(handle=handle), JointState)},
+                           _bag=MagicMock())
+    recorder.RecorderNode._take(busy)
+    busy._bag.write.assert_called_once_with(1, taken[0], 0, b"")
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another library than glibc")
