@@ -14,11 +14,13 @@ import os
 import signal
 import socket
 import tempfile
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from thread_states import thread_states
 
 NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py", "commands/test_swap.py",
             "commands/test_guard.py", "commands/test_touch_demo.py", "commands/test_view.py",
@@ -127,6 +129,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if needs_ros(item.path):
             item.add_marker("ros")
     items.sort(key=lambda item: (places.get(item.path, len(places)), not needs_ros(item.path)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Print the threads of all nodes beside the failure of a test that has started some."""
+    report = yield
+    if report.failed and needs_ros(item.path):
+        report.sections.append(("Threads of the processes", thread_states()))
+    return report
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -29,7 +29,7 @@ FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 STOP_SECONDS = 2.0
 """Time for a process to end after SIGTERM [s]; longer if other programs have the processor."""
 
-_POLL_SECONDS = 0.02
+_POLL_SECONDS, _ABORT_SECONDS = 0.02, 0.5
 _USAGE_ERROR = 2
 STOPPED = (0, *(-number for number in STOP_SIGNALS), *(128 + number for number in STOP_SIGNALS))
 """Exit codes of a process that was asked to stop."""
@@ -116,6 +116,8 @@ def _kill_if_stuck(process: subprocess.Popen[bytes], what: str) -> None:
     begin, waited = time.monotonic(), waiting_time_of(str(process.pid))
     while process.poll() is None:
         if time.monotonic() - begin > with_patience(STOP_SECONDS, waiting_time_of(str(process.pid)) - waited):
+            process.send_signal(signal.SIGABRT)  # Python prints where its threads are
+            time.sleep(_ABORT_SECONDS)
             process.kill()
             print(f"robodyn: {what} did not end within {STOP_SECONDS:g} s and were killed", file=sys.stderr, flush=True)
             return

@@ -9,6 +9,7 @@
 """No plugin ends a node or blocks it, wherever it raises or blocks."""
 
 import itertools
+import re
 import signal
 import subprocess
 import sys
@@ -185,8 +186,9 @@ def test_a_signal_ends_a_simulation_whose_interpreter_is_held(notes):
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=DEADLINE)
-        assert process.returncode == 128 + signal.SIGKILL
+        assert process.returncode == 128 + signal.SIGABRT
         assert "robodyn: the nodes did not end within 2 s and were killed" in errors
+        assert re.search(r'File ".*hostile_plugins.py", line \d+ in ', errors), errors  # where its threads were
     finally:
         process.kill()
         process.wait()
