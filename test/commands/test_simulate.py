@@ -9,6 +9,7 @@
 """The whole graph in one process, as `robodyn simulate` starts it."""
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -20,9 +21,11 @@ from ros_process import RosProcess, RosTest
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
+from urdf_parts import joint, link, robot
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
+from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, has_simulated_time, set_up
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import RANGE
@@ -64,6 +67,27 @@ def test_all_nodes_work_in_one_process(monkeypatch):
         answer = ros.call(Gravity, "dynamics/gravity", position=[0.0, 0.0])
         assert answer.success, answer.message
         assert process.output().count("discovery: this machine alone (ROS_AUTOMATIC_DISCOVERY_RANGE = LOCALHOST") == 1
+        process.stop()
+
+
+def test_a_law_moves_servos_whose_rotors_are_most_of_the_inertia(tmp_path, monkeypatch, capsys):
+    """Without the rotors and the friction of its actuators, the law leaves the joint 0.6 rad from its goal."""
+    inertial = ('<inertial><origin xyz="0 0 0.04"/><mass value="0.09"/>'
+                '<inertia ixx="4e-5" iyy="4e-5" izz="4e-5" ixy="0" ixz="0" iyz="0"/></inertial>')
+    limit = '<limit lower="-2.8" upper="2.8" velocity="4.6" effort="2.9"/>'
+    urdf, motors = tmp_path / "wrist.urdf", tmp_path / "servos.yaml"
+    urdf.write_text(robot(link("base", ""), joint("wrist_flex", "base", "wrist", axis="0 1 0", limit=limit),
+                          link("wrist", inertial), joint("wrist_roll", "wrist", "gripper", limit=limit),
+                          link("gripper", inertial)))
+    servo = {"actuator": {"motor": "feetech_sts3215_12v"}}
+    motors.write_text(yaml.safe_dump({"joints": {"wrist_flex": servo, "wrist_roll": servo}}))
+    with simulate("--robot", str(urdf), "--actuators", str(motors), "--controller", "pd_gravity", "--speed-limit", "4",
+                  "--namespace", "wrist") as process, RosTest(namespace="wrist") as ros:
+        states = ros.record(JointState, "joint_states")
+        ros.wait_for(lambda: process.check() or states, "joint states")
+        assert main(["move", "--namespace", "wrist", "wrist_roll=60deg"]) == 0, capsys.readouterr().err
+        reached = re.search(r"([0-9.e-]+) rad from its goal", capsys.readouterr().out)
+        assert float(reached[1]) < 0.01
         process.stop()
 
 
