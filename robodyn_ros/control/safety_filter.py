@@ -24,9 +24,9 @@ so that the bound is linear in the efforts, and each tick solves a quadratic pro
 
 Gauss' principle of least constraint: a limit of a joint acts on that joint as a stop would, and the others move as the
 law has them move. d is what the model lacks, as an observer of the momentum measures it (`expected_motion`), f is dry
-friction (`dry_friction`). Effort limits always hold: q''_law is under the law's efforts within them. Where the others
-contradict them or each other, they give way by a slack, those of less `YIELDING` last. Where no limit is near, the
-law's efforts stay as they are, bit for bit.
+friction (`law_motion`, `applied_effort`). Effort limits always hold: q''_law is under the law's efforts within them.
+Where the others contradict them or each other, they give way by a slack, those of less `YIELDING` last. Where no limit
+is near, the law's efforts stay as they are, bit for bit.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ _TOGETHER_SHARE = 0.75  # likewise where all joints brake at once, each in the d
 _RETURN_SPEED = 0.25  # most speed of the tip on its way out of a sphere, or back before a plane [m/s]
 _SINGULARITY_BRAKING = 2.0  # deceleration of the share of manipulability [1/s^2]
 _TINY = 1e-12
+_SAME = 1e-9  # share of the effort limits by which rounding may change efforts
+_STICKS = 1e-9  # speed below which a joint with dry friction sticks [rad/s or m/s]
 _ACROSS = 0.15  # share of the speed of the tip that it may have across the direction in which the law accelerates it
 
 
@@ -440,6 +442,7 @@ class SafetyParameters(Parameters):
         safety_period: T [s].
         safety_delay: Delay of the loop [control periods].
         safety_slides: Whether the model has dry friction.
+        safety_reverses_friction: Whether efforts make up for dry friction that changes its sign, `applied_effort`.
         safety_limits_speed: Whether the tip speed is limited.
         safety_avoids_singularities: Whether the manipulability is bounded.
         safety_tip_joints: Places of the joints that move the tip link.
@@ -495,6 +498,9 @@ class SafetyParameters(Parameters):
     safety_period: Array = derived(lambda robot, _: robot.timing.period)
     safety_delay: int = derived(_delay, structural=True)
     safety_slides: bool = derived(lambda _, complete: bool((complete.safety_coulomb > 0.0).any()), structural=True)
+    safety_reverses_friction: bool = derived(
+        lambda _, complete: bool((complete.safety_coulomb > 0.0).any())
+        and not any(DeclaredErrors.from_parameters(complete)), structural=True)
     safety_limits_speed: bool = derived(lambda _, complete: bool(complete.safety_tip_speed < NO_SPEED), structural=True)
     safety_avoids_singularities: bool = derived(lambda _, complete: bool(complete.safety_singularity > 0.0),
                                                 structural=True)
@@ -516,7 +522,7 @@ class Filtering(NamedTuple):
         v: Velocities of the last tick, shape (n,) [rad/s or m/s].
         acceleration: That the model alone, without d, expects of the efforts of the last ticks, of the last tick first,
             shape (1 + delay, n) [rad/s^2 or m/s^2].
-        friction: Multipliers of `dry_friction`, shape (n,); (0,) without any.
+        friction: `LawMotion.multipliers`.
     """
 
     law: Any
@@ -670,24 +676,84 @@ def remembered(memory: Any, acceleration: Array) -> Array:
     return np.concatenate([acceleration[None], memory.acceleration[:-1]])
 
 
-def dry_friction(parameters: Any, motion: ExpectedMotion, acceleration: Array, warm: Array) -> tuple[Array, Array]:
-    """f over the next control period as the simulated robot has it, and its multipliers.
+class LawMotion(NamedTuple):
+    """What the model expects of a law's efforts over the next control period.
 
-    Joints that slide have all of it, against their velocity at the end of the period; those that stick what holds them,
-    [Stewart]: f minimises the kinetic energy then, within its bounds.
+    Attributes:
+        effort: Within the limits, shape (n,) [N m or N].
+        sliding: Accelerations without dry friction, shape (n,) [rad/s^2 or m/s^2].
+        acceleration: With it, shape (n,) [rad/s^2 or m/s^2].
+        multipliers: Of the program of dry friction, shape (n,); (0,) without dry friction.
+    """
+
+    effort: Array
+    sliding: Array
+    acceleration: Array
+    multipliers: Array
+
+
+def law_motion(parameters: Any, motion: ExpectedMotion, effort: Array, warm: Array) -> LawMotion:
+    """The motion under efforts, with dry friction as the simulated robot has it.
+
+    Joints that slide have all of their friction f, against their velocity at the end of the period; those that stick
+    what holds them, [Stewart]: f minimises the kinetic energy then, within its bounds.
 
     Args:
         parameters: As of the filter.
         motion: Of the model.
-        acceleration: Without friction, shape (n,) [rad/s^2 or m/s^2].
-        warm: Multipliers of similar efforts.
+        effort: Within the limits, shape (n,) [N m or N].
+        warm: `LawMotion.multipliers` of similar efforts.
     """
+    sliding = motion.inverse @ (effort + motion.disturbance - motion.bias)
     if not parameters.safety_slides:
-        return np.zeros(len(acceleration)), np.zeros(0)
+        return LawMotion(effort, sliding, sliding, np.zeros(0))
     most = parameters.safety_coulomb
-    found = qp.solve(motion.inverse, motion.state.v / parameters.safety_period + acceleration, x_lower=-most,
-                     x_upper=most, warm=warm)
-    return found.x, found.multipliers
+    found = qp.solve(motion.inverse, motion.state.v / parameters.safety_period + sliding, x_lower=-most, x_upper=most,
+                     warm=warm)
+    return LawMotion(effort, sliding, sliding + motion.inverse @ found.x, found.multipliers)
+
+
+class AppliedEffort(NamedTuple):
+    """Efforts that a tick applies, and what the model expects of them.
+
+    Attributes:
+        effort: Shape (n,) [N m or N].
+        acceleration: Shape (n,) [rad/s^2 or m/s^2].
+    """
+
+    effort: Array
+    acceleration: Array
+
+
+def applied_effort(parameters: Any, motion: ExpectedMotion, law: LawMotion, change: Array) -> AppliedEffort:
+    """Efforts that move the joints as a change of the law's efforts would if dry friction stayed as under the law's.
+
+    Dry friction changes its sign with the velocity of the joint. A joint with a changed effort gets the acceleration of
+    that change: its effort makes up for the friction of the new motion. The other joints keep the law's efforts, and
+    their friction is what the simulated robot has beside joints that move so. With declared errors of the model, the
+    sign of the new velocity is not sure, and friction stays as under the law's efforts: of the wrong sign, the effort
+    would add to it.
+
+    Args:
+        parameters: As of the filter.
+        motion: Of the model.
+        law: The motion under the law's efforts.
+        change: Of these, shape (n,) [N m or N].
+    """
+    limit, acceleration = parameters.safety_efforts, law.acceleration + motion.inverse @ change
+    if not parameters.safety_reverses_friction:
+        return AppliedEffort(np.clip(law.effort + change, -limit, limit), acceleration)
+    most, before = parameters.safety_coulomb, motion.state.v / parameters.safety_period
+    after = before + acceleration
+    is_changed = np.abs(change) > _SAME * limit
+    found = qp.solve(motion.inverse, before + law.sliding - np.where(is_changed, after, 0.0),
+                     x_lower=np.where(is_changed, -np.inf, -most), x_upper=np.where(is_changed, np.inf, most),
+                     warm=law.multipliers)
+    both = found.x  # friction, and the changes of efforts
+    slides = np.abs(after) * parameters.safety_period > _STICKS
+    friction = np.where(is_changed, np.where(slides, -np.sign(after) * most, np.clip(both, -most, most)), both)
+    effort = np.clip(law.effort + (both - friction), -limit, limit)
+    return AppliedEffort(effort, law.sliding + motion.inverse @ (effort - law.effort + friction))
 
 
 class LimitRows(NamedTuple):
@@ -842,19 +908,16 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
     """The efforts nearest to a law's that keep the limits, shape (n,) [N m or N], and the memory without the law's."""
     limits = parameters.safety_efforts
     motion = expected_motion(dynamics, parameters, state, memory)
-    within = np.clip(effort, -limits, limits)
-    free = motion.inverse @ (within + motion.disturbance - motion.bias)
-    friction, held = dry_friction(parameters, motion, free, memory.friction)
-    free = free + motion.inverse @ friction
-    rows = limit_rows(dynamics, parameters, motion, free, motion.inverse, list(range(len(free))))
-    found = qp.solve(motion.inverse, np.zeros(len(limits)), rows.matrix, rows.lower, rows.upper, -limits - within,
-                     limits - within, yielding=rows.yielding, warm=memory.multipliers)
+    law = law_motion(parameters, motion, np.clip(effort, -limits, limits), memory.friction)
+    rows = limit_rows(dynamics, parameters, motion, law.acceleration, motion.inverse, list(range(len(limits))))
+    found = qp.solve(motion.inverse, np.zeros(len(limits)), rows.matrix, rows.lower, rows.upper, -limits - law.effort,
+                     limits - law.effort, yielding=rows.yielding, warm=memory.multipliers)
     change = rows.matrix @ found.x
     slack = np.maximum(np.maximum(rows.lower - change, change - rows.upper), 0.0)
-    safe = within + found.x
-    expected = free + motion.inverse @ (found.x - motion.disturbance)
+    safe, acceleration = applied_effort(parameters, motion, law, found.x)
     return safe, Filtering(None, found.multipliers, slack, np.stack([found.status]), safe - effort, motion.disturbance,
-                           state.v, remembered(memory, expected), held)
+                           state.v, remembered(memory, acceleration - motion.inverse @ motion.disturbance),
+                           law.multipliers)
 
 
 def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> Filtering:

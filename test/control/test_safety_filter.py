@@ -170,6 +170,25 @@ def test_friction_of_the_model_takes_no_joint_beyond_its_speed(inertia, damping,
     assert reversed_efforts(robot) < 0.9501
 
 
+LINK = """<link name="l{place}"><inertial><origin xyz="0.1 0 0"/><mass value="0.5"/><inertia ixx="{inertia}"
+iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j{place}" type="revolute">
+<parent link="l{before}"/><child link="l{place}"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/>
+<limit lower="-1000" upper="1000" effort="30" velocity="3"/><dynamics friction="1"/></joint>"""
+
+
+def test_dry_friction_of_coupled_joints_takes_none_beyond_its_speed():
+    """Joints that the filter reverses: by friction against the law's motion they have up to 1.9 of their speeds."""
+    links = "".join(LINK.format(place=k, before=k - 1, inertia=each) for k, each in enumerate((1e-3, 1e-3, 3e-4), 1))
+    robot = Robot.from_urdf_text(f'<robot name="chain"><link name="l0"/>{links}</robot>').with_timing(0.001)
+    made = filtered(FullEffort)
+    loop = ClosedLoop(made(robot), None, robot.timing.period)
+    scenario = loop.scenario(duration=2.0)
+    shares = np.repeat(np.random.default_rng(0).choice([-1.0, 1.0], (100, 3)), 20, axis=0)
+    done = loop.run(dataclasses.replace(scenario, references=scenario.references._replace(v=shares)))
+    assert 0.9 < (np.abs(done.v) / robot.velocity_limit).max() < 0.9501
+    assert (np.diff(np.sign(done.v), axis=0) != 0.0).sum() > 20  # they turn around
+
+
 def test_a_declared_delay_takes_no_joint_beyond_its_speed():
     """States of three periods ago; a filter that does not know of it learns forces that are not there."""
     unaware, aware = (reversed_efforts(robot, {"sensing.delay": [3]}) for robot in (

@@ -42,10 +42,10 @@ from robodyn_ros.control.safety_filter import (
     LimitRows,
     SafetyParameters,
     check_start,
-    dry_friction,
     expected_motion,
     half_space,
     joint_bounds,
+    law_motion,
     limit_names,
     model_names,
     remembered,
@@ -226,9 +226,8 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         motion = expected_motion(dynamics, parameters, state, memory)
         bias = dynamics.bias(q + parameters.lead * v, v)
         effort = mass_matrix @ within_limits(parameters, motion, a) + bias + parameters.friction * v
-        free = motion.inverse @ (effort + motion.disturbance - motion.bias)
-        friction, held = dry_friction(parameters, motion, free, memory.friction)
-        free = free + motion.inverse @ friction
+        posture = law_motion(parameters, motion, effort, memory.friction)
+        free = posture.acceleration
         by_tasks = np.eye(len(q))  # efforts of all joints by x, under which those beside the chain move as before
         if len(chain) < len(q):
             by_tasks = mass_matrix[:, chain] @ inverse
@@ -256,7 +255,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         changed = np.clip(effort + by_tasks @ x, -limit, limit)
         expected = free + motion.inverse @ (changed - effort - motion.disturbance)
         return changed, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack,
-                                       motion.disturbance, v, remembered(memory, expected), held)
+                                       motion.disturbance, v, remembered(memory, expected), posture.multipliers)
 
     def initial_memory(self, state: State) -> PriorityMemory:
         """The posture to keep is the present one."""
