@@ -9,9 +9,10 @@
 """Closed loops behind the safety filter under a law that tries to break every limit: how many pass one.
 
 `Adversary` reverses full efforts, exerts random ones, drives two joints into a corner of their limits, pushes along the
-motion, or uses the model that the filter has. ``python -m bench.safety`` runs ``--loops`` of them for each of these:
+motion, or uses the model that the filter has. ``python -m bench.safety`` prints a table with the least distance from
+each limit, and in brackets the number of loops that passed it. It runs ``--loops`` loops for each of these rows:
 
-- *exact*: a robot as its model has it (``--robot``, a name or a URDF file).
+- *exact*: each robot of ``--robot`` as its model has it, with each ``--period``; the first one without the filter, too.
 - *wrong*: TX40, an arm with the friction and the rotors of real gears. Each one differs from its model in the mass of
   each link, in a payload and in friction, as far as the filter is told (`DECLARED`), and the measurements have noise.
   The loops are spread over `TIMINGS`.
@@ -22,9 +23,9 @@ Every loop starts at rest at a random place within the limits; the limits are wi
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,10 @@ limits as friction at full speed."""
 TIMINGS = (LoopTiming(0.001, 3), LoopTiming(0.002, 0), LoopTiming(0.002, 1), LoopTiming(0.005, 0), LoopTiming(0.005, 1),
            LoopTiming(0.01, 0))
 """Periods and delays of the loops."""
+
+LIMITS = ("joint positions [rad or m]", "joint velocities [share]", "efforts [share]", "table [m]", "sphere [m]",
+          "singularity [share]", "tip speed [share]")
+"""Names of the limits of `Limits.room`."""
 
 DURATION, BLOCK = 0.8, 500
 """Length of a loop [s], and loops that are computed at once."""
@@ -250,52 +255,41 @@ def closed_loops(limits: Limits, count: int, *, is_filtered: bool = True, seed: 
         yield limits.room(motions.q, motions.v, motions.effort)
 
 
-def table(blocks: list[dict[str, np.ndarray]]) -> Iterator[list[str]]:
-    """Rows of the limits: how many loops passed one, and the least distance from it."""
-    for name in blocks[0]:
-        left = np.concatenate([block[name] for block in blocks])
-        yield [name, f"{np.count_nonzero(left < 0.0):,} of {len(left):,}", f"{left.min():.4f}"]
-
-
 def timed(limits: Limits, timing: LoopTiming) -> Limits:
     """The limits of a robot with another timing of its loop."""
     return Limits(**vars(limits) | {"robot": limits.robot.with_timing(*timing)})
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print a row for each robot and period: the least distances from the limits, and how many loops passed them."""
     parser = argparse.ArgumentParser(prog="python -m bench.safety", description=__doc__)
-    parser.add_argument("--loops", type=int, default=6_000, help="closed loops with the filter, of each kind")
+    parser.add_argument("--loops", type=int, default=6_000, help="closed loops of each row with the filter")
     parser.add_argument("--seed", type=int, default=0, help="of the robots, starts and attacks")
     parser.add_argument("--only", choices=["exact", "wrong"], help="leave the other kind out")
-    parser.add_argument("--robot", default="arm6", help="the exact one: a name or a URDF file")
-    parser.add_argument("--period", type=float, default=0.002, help="of the exact one [s]")
+    parser.add_argument("--robot", nargs="+", default=["arm6"], help="the exact ones: names or URDF files")
+    parser.add_argument("--period", nargs="+", type=float, default=[0.002], help="of the exact ones [s]")
     options = parser.parse_args()
-    print(machine())
-    if options.only != "wrong":
-        name = options.robot
-        robot = Robot.from_urdf(name) if name.endswith(".urdf") else Robot.named(name)
-        limits = timed(arm6() if name == "arm6" else Limits.within(robot), LoopTiming(options.period))
-        for is_filtered, count in ((True, options.loops), (False, min(options.loops, 500))):
-            began = time.monotonic()
-            blocks = list(closed_loops(limits, count, is_filtered=is_filtered, seed=options.seed))
-            _print(f"Adversary{'+safety' * is_filtered} on {robot.name} as its model has it, {count:,} closed loops of "
-                   f"{1e3 * options.period:g} ms", blocks, began)
+    print(f"{machine()}\n\n{line(['loops', *LIMITS])}\n{line(['---'] * (1 + len(LIMITS)))}")
+    exact = [] if options.only == "wrong" else options.robot
+    for place, (name, period) in enumerate(product(exact, options.period)):
+        limits = timed(arm6() if name == "arm6" else Limits.within(Robot.named(name)), LoopTiming(period))
+        for is_filtered in (True, False)[: 1 + (place == 0)]:
+            count = options.loops if is_filtered else min(options.loops, 500)
+            blocks = closed_loops(limits, count, is_filtered=is_filtered, seed=options.seed)
+            _print(f"{limits.robot.name}{', no filter' * (not is_filtered)}, {1e3 * period:g} ms", blocks)
     if options.only != "exact":
-        began, count = time.monotonic(), options.loops // len(TIMINGS)
-        blocks = []
-        for timing in TIMINGS:
-            blocks += closed_loops(timed(tx40(), timing), count, seed=options.seed, wrong=True)
-        _print(f"Adversary+safety on wrong TX40, {count * len(TIMINGS):,} closed loops", blocks, began)
+        _print("wrong TX40", chain.from_iterable(
+            closed_loops(timed(tx40(), timing), options.loops // len(TIMINGS), seed=options.seed, wrong=True)
+            for timing in TIMINGS))
 
 
-def _print(title: str, blocks: list[dict[str, np.ndarray]], began: float) -> None:
-    print(f"\n{title}:\n")
-    print(line(["limit", "loops that passed it", "least distance"]))
-    print(line(["---"] * 3))
-    for row in table(blocks):
-        print(line(row), flush=True)
-    print(f"\n{time.monotonic() - began:.0f} s")
+def _print(name: str, blocks: Iterable[dict[str, np.ndarray]]) -> None:
+    rooms = list(blocks)
+    distances = {limit: np.concatenate([room[limit] for room in rooms]) for limit in rooms[0]}
+    cells = {limit: f"{left.min():.4f}" + f" ({np.count_nonzero(left < 0.0):,})" * bool((left < 0.0).any())
+             for limit, left in distances.items()}
+    count = len(next(iter(distances.values())))
+    print(line([f"{name}: {count:,}", *(cells.get(limit, "") for limit in LIMITS)]), flush=True)
 
 
 if __name__ == "__main__":
