@@ -35,8 +35,9 @@ NONE = 1e30
 """Bounds of this size and more are none."""
 
 OPTIMAL, INFEASIBLE, UNFINISHED, INVALID = 0.0, 1.0, 2.0, 3.0
-"""Status of a solution: found; of the program with softened rows, since the rows contradict each other; of the last
-iteration, since the bound on these was reached; none, since H is not positive definite or a number is NaN."""
+"""Status of a solution: found; of the program with softened rows, since the rows contradict each other or the hard
+program is not solved; of the last iteration, since the bound on these was reached with softened rows, too; none, since
+H is not positive definite or a number is NaN."""
 
 LEAST_SQUARES = 1e-8
 """Softness of scaled rows in an infeasible program, where none is given: they are then violated as little as possible
@@ -48,6 +49,12 @@ HARDEST = 1e-11
 SAME = 1000.0
 """A dependent row that contradicts the others by less, in multiples of the tolerance, is one that they imply: many rows
 meet in one point, and rounding puts it beside one of them."""
+
+UNSOLVED = 1e6
+"""A working set whose rows are missed by more, in multiples of the tolerance, is dependent but for rounding."""
+
+SMALL = 1e-4
+"""Element of D below which its rounding is estimated."""
 
 ROUNDS = 10
 """Most iterations, in multiples of the number of variables and rows (bounds included)."""
@@ -228,7 +235,11 @@ def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, sc
 
 
 def append(n: int, count: int, row: int, scaled: ScaledRows, held: WorkingSet, products: Array) -> float:
-    """Add a row to the working set and to its factorisation; returns the new element of D, 0 for a dependent row."""
+    """Add a row to the working set and to its factorisation; returns the new element of D, 0 for a dependent row.
+
+    The element is v^T (M_W M_W^T + soft) v, v being the direction in which the multipliers of the rows cancel; rounding
+    makes an error of |v|^2 in it.
+    """
     new = held.triangle[count * (count + 1) // 2:]
     pivot = dot(n, scaled.matrix[row * n:], scaled.matrix[row * n:]) + scaled.soft[row]
     for j in range(count):
@@ -238,7 +249,13 @@ def append(n: int, count: int, row: int, scaled: ScaledRows, held: WorkingSet, p
         products[j] = total
         new[j] = total / held.diagonal[j]
         pivot -= total * new[j]
-    if not pivot > 1e4 * EPSILON:
+    size = 1.0
+    if pivot < SMALL:
+        for j in range(count):
+            products[j] = -new[j]
+        solve_transposed(count, held.triangle, products)
+        size += dot(count, products, products)
+    if not pivot > 1e4 * EPSILON or not pivot > 100.0 * EPSILON * size:
         pivot = 0.0
     held.order[count] = float(row)
     held.diagonal[count] = pivot
@@ -394,7 +411,11 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
             for j in range(count):
                 held.multiplier[j] += target[j]
             nearest(n, count, scaled, held, u)
+            residuals(n, count, scaled, held, u, target)
             counted[0], counted[1] = float(iterations), float(count)
+            for j in range(count):
+                if not (-UNSOLVED * tolerance < target[j] and target[j] < UNSOLVED * tolerance):
+                    return INFEASIBLE
             return OPTIMAL
         held.multiplier[count] = 0.0
         held.side[entering] = sign
@@ -448,7 +469,7 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
         limit = ROUNDS * rows
         status = iterate(n, m, limit, tolerance, warm, scaled, held, scratch, told)
         iterations = told[0]
-        if status == INFEASIBLE:
+        if status != OPTIMAL:
             for i in range(m):
                 least = LEAST_SQUARES
                 if yielding[i] > 0.0 and norm[i] > 0.0:
@@ -457,7 +478,7 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
                 soft[i] = soft[i] if soft[i] > least else least
             status = iterate(n, m, limit, tolerance, multipliers, scaled, held, scratch, told)
             iterations += told[0]
-            status = INFEASIBLE if status == OPTIMAL else status
+            status = INFEASIBLE if status == OPTIMAL else UNFINISHED
         elif contradiction == 1 and status == OPTIMAL:
             status = INFEASIBLE
         for j in range(int(told[1])):

@@ -39,10 +39,11 @@ class ProgramSolution(NamedTuple):
         x: Shape (n,); finite, and within its bounds, whatever the status.
         multipliers: Of the rows and then of the bounds of x, shape (m + n,): positive where an upper bound holds x
             back, negative where a lower one does, 0 elsewhere. H x + g + A^T z_rows + z_x = 0. The next tick's `warm`.
-        status: `OPTIMAL`; `INFEASIBLE`: the rows contradict each other, and are violated as `yielding` says, otherwise
-            as little as possible in least squares (of rows scaled to length 1 in the metric of H^-1), while the bounds
-            of x hold; `UNFINISHED`: after `ROUNDS` (n + m) iterations; `INVALID`: H is not positive definite, or a
-            number is NaN or too large, and x is what the bounds have nearest to 0.
+        status: `OPTIMAL`; `INFEASIBLE`: the rows contradict each other, or nearly depend on each other, so that
+            rounding or `ROUNDS` (n + m) iterations leave the program unsolved: they are violated as `yielding` says,
+            otherwise as little as possible in least squares (of rows scaled to length 1 in the metric of H^-1), while
+            the bounds of x hold; `UNFINISHED`: that program is not solved, either; `INVALID`: H is not positive
+            definite, or a number is NaN or too large, and x is what the bounds have nearest to 0.
         iterations: How often a row was added to those that hold with equality, or removed, shape ().
         violation: Greatest violation of a row, soft ones included, shape ().
     """

@@ -197,6 +197,38 @@ def test_contradicting_rows_yield_in_proportion():
     assert held.status == qp.OPTIMAL and held.x[0] == pytest.approx(3.0, abs=1e-9)  # hard where all can hold
 
 
+def test_programs_whose_rows_nearly_depend_on_each_other():
+    """Rounding decides whether a row depends on others; most of these contradict each other, as yielding says."""
+    n, m, rng, statuses = 6, 10, np.random.default_rng(0), list[float]()
+
+    def flat(h, g, a, lower, upper, yielding, warm):
+        found = qp.solve(h, g, a, lower, upper, -100.0, 100.0, yielding=yielding, warm=warm)
+        return np.concatenate([found.x, found.multipliers, found[2:]])
+
+    solve = compile_function(flat, {"h": (n, n), "g": (n,), "a": (m, n), "lower": (m,), "upper": (m,),
+                                    "yielding": (m,), "warm": (n + m,)}).call
+    for _ in range(2000):
+        root, g = rng.normal(size=(n, n)), rng.normal(size=n)
+        h, rank, alike = root @ root.T + 0.1 * np.eye(n), rng.integers(3, 7), rng.random(m) < 0.5
+        a = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
+        a[alike] = a[rng.integers(m, size=alike.sum())]
+        a = a + 10.0 ** rng.uniform(-6.0, -2.0) * rng.normal(size=a.shape)
+        lower = rng.normal(size=m) * 10.0 ** rng.uniform(-3.0, 1.0)
+        room, yielding = rng.random(m) * 10.0 ** rng.uniform(-3.0, 1.0), 10.0 ** rng.uniform(-7.0, -2.0, m)
+        last = solve(h, g, a, lower, lower + room, yielding, np.zeros(n + m))
+        lower = lower + 0.01 * rng.normal(size=m)
+        for warm in (np.zeros(n + m), last[n:-3]):
+            found = solve(h, g, a, lower, lower + room, yielding, warm)
+            x, z, status, value = found[:n], found[n:-3], found[-3], a @ found[:n]
+            beyond = np.maximum(value - lower - room, 0.0) - np.maximum(lower - value, 0.0)
+            balance = h @ x + g + a.T @ z[:m] + z[m:]
+            assert np.abs(balance).max() < 1e-8 * (1.0 + np.abs(z).max() * np.abs(a).max())
+            wanted = yielding * z[:m] if status == qp.INFEASIBLE else np.zeros(m)
+            np.testing.assert_allclose(beyond, wanted, atol=1e-4 * (1.0 + np.abs(value).max()))
+            statuses.append(status)
+    assert set(statuses) == {qp.OPTIMAL, qp.INFEASIBLE}
+
+
 def test_a_row_that_contradicts_itself_is_infeasible():
     found = qp.solve(np.eye(1), [0.0], [[1.0]], [2.0], [1.0])
     assert (found.status, found.x[0]) == (qp.INFEASIBLE, pytest.approx(1.5))
