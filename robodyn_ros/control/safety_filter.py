@@ -78,6 +78,7 @@ _BRAKING_SHARE = 0.5  # share of the effort left beside gravity that a joint may
 _TOGETHER_SHARE = 0.75  # likewise where all joints brake at once, each in the direction that is worst for another one
 _RETURN_SPEED = 0.25  # most speed of the tip on its way out of a sphere, or back before a plane [m/s]
 _SINGULARITY_BRAKING = 2.0  # deceleration of the share of manipulability [1/s^2]
+_RATE_BY_PERIOD = 0.1  # k T
 _TINY = 1e-12
 _SAME = 1e-9  # share of the effort limits by which rounding may change efforts
 _STICKS = 1e-9  # speed below which a joint with dry friction sticks [rad/s or m/s]
@@ -242,8 +243,12 @@ def observer_rate(robot: Robot) -> float:
 
 
 def rate(robot: Robot) -> float:
-    """40, or what the period and the delay allow."""
-    return min(40.0, 0.25 * damping_rate(robot.timing))
+    """40, or what the period and the delay allow.
+
+    Within a period a velocity v changes by k T (v_max - v) at most, with the inertia and the friction of its beginning.
+    Where it turns around, the error grows with the square of that share.
+    """
+    return min(40.0, _RATE_BY_PERIOD / robot.timing.period, 0.25 * damping_rate(robot.timing))
 
 
 def position_margin(robot: Robot) -> Array:
