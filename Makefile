@@ -28,7 +28,7 @@ ENTER = $(if $(ROS_DISTRO),,$(LEAVE)) . ./$(HOME_OF_DISTRO)install/setup.sh
 export PYTHONDONTWRITEBYTECODE =
 ARGS =
 FOR =
-LINTED = test/test_*.py test/tools test/control/test_documentation.py
+LINTED = test/test_*.py test/base/test_topic_names.py test/tools test/control/test_documentation.py
 SET_UP = command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' is missing; nothing was downloaded. Install it \
 	(Debian, Ubuntu): sudo apt-get install python3 python3-venv python3-dev"; exit 1; }; \
 	ROBODYN_DISTRO="$(DISTRO)" "$(PYTHON)" tools/set_up.py

@@ -42,7 +42,7 @@ setup(
     maintainer_email="maintainers@example.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed", "*.pyi"],  # types for programs that import the package
-                  f"{NAME}.export": ["templates/*.in", "templates/ros2_control/*.in"]},
+                  f"{NAME}.toolbox.export": ["templates/*.in", "templates/ros2_control/*.in"]},
     data_files=list(data_files()),
     python_requires=">=3.11",
     install_requires=["argcomplete", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
@@ -64,8 +64,8 @@ setup(
                  "sphinx-mathjax-offline"],
     },
     entry_points={
-        "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.entry_points:main",
-                            *(f"{node} = {NAME}.entry_points:{node}" for node in NODES)],
+        "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.commands.entry_points:main",
+                            *(f"{node} = {NAME}.commands.entry_points:{node}" for node in NODES)],
         f"{NAME}.controllers": [
             f"pd = {NAME}.control.laws.pd:PD",
             f"pid = {NAME}.control.laws.pid:PID",

@@ -21,8 +21,8 @@ import numpy as np
 import rclpy
 
 from bench.hardware_reports import HardwareReports
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.errors import RobodynError
 
 ROBOT, CONTROLLER = "arm7", "computed_torque"
 REAL_TIME = {"time_mode": "real_time", "update_rate": 500}

@@ -28,7 +28,7 @@ from bench.pinocchio_calls import calls
 from bench.report import machine
 from bench.robots import Pair
 from bench.timing import Comparison
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 
 RECORDED = Path(__file__).with_name("recorded_ratios.json")
 

@@ -21,7 +21,7 @@ from bench.plant import START, STEP, damped
 from bench.report import RATIO_HEAD, Section, ratio_cells
 from bench.robots import Pair
 from bench.timing import Comparison, compare
-from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop

@@ -20,10 +20,10 @@ import numpy as np
 from bench.closed_loop import prepared
 from bench.cluster import connected
 from bench.report import Section
-from robodyn_ros.study.block import BLOCK_TIME, BlockSize
-from robodyn_ros.study.blocks import map_blocks
-from robodyn_ros.study.cluster_run import ClusterRun
-from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
+from robodyn_ros.toolbox.study.block import BLOCK_TIME, BlockSize
+from robodyn_ros.toolbox.study.blocks import map_blocks
+from robodyn_ros.toolbox.study.cluster_run import ClusterRun
+from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
 
 SAMPLES, SMALL_BLOCKS, DURATION = 40_000, 200, 1.0
 THREADS, NETWORKS = 1000, (1, 10)  # of a large cluster, and speeds of its network [Gb/s]

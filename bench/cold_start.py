@@ -25,8 +25,8 @@ from pathlib import Path
 
 from bench.report import Section
 from bench.robots import HANDS, HUMANOID, tree
-from robodyn_ros.code_cache import VARIABLE
-from robodyn_ros.resources import robot_file
+from robodyn_ros.base.code_cache import VARIABLE
+from robodyn_ros.description.resources import robot_file
 
 SEVEN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity", "coriolis_matrix", "forward_kinematics",
          "jacobian")

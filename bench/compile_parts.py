@@ -24,14 +24,14 @@ from bench.report import Section, time_cells
 from bench.robots import HANDS, HUMANOID, chain, tree
 from bench.timing import Comparison, compare
 from robodyn_ros import Robot
-from robodyn_ros.code_cache import VARIABLE
+from robodyn_ros.base.code_cache import VARIABLE
 from robodyn_ros.compile import compiled_program, lowering, products, runtime, scalar, schedule
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.llvm_text import FunctionText, function
 from robodyn_ros.compile.tape import Tape
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.dynamics import matrix_factors
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
-from robodyn_ros.resources import robot_file
 
 ARM = robot_file("arm7").read_text()
 LARGE, LARGEST = tree((*HUMANOID, *HANDS)), chain(100)

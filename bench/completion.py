@@ -23,11 +23,16 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionWarning, RobodynError
 from robodyn_ros.commands.robot_report import random_postures
-from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf, rigid_bodies, set_absolute_meshes
+from robodyn_ros.description.completion.completed_urdf import (
+    CompletionRule,
+    complete_urdf,
+    rigid_bodies,
+    set_absolute_meshes,
+)
 from robodyn_ros.description.document import read_document
-from robodyn_ros.errors import DescriptionWarning, RobodynError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 
 
 def errors(file: Path) -> tuple[Robot, float, float, float, float]:

@@ -31,14 +31,14 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionWarning, RobodynError
 from robodyn_ros.control.default_gains import Postures, late_feedback, sampled_positions
+from robodyn_ros.control.gains.sampled_loop import delayed_loop, differences, sampled_arm
 from robodyn_ros.control.laws.computed_torque import ComputedTorqueParameters
 from robodyn_ros.control.laws.joint_impedance import JointImpedanceParameters
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
-from robodyn_ros.control.sampled_loop import delayed_loop, differences, sampled_arm
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import DescriptionWarning, RobodynError
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 PERIODS = (0.001, 0.002, 0.005, 0.01, 0.02)
 DELAYS = (0, 1, 2, 3)

@@ -27,9 +27,9 @@ import rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, PROFILES, RANGE, THIS_MACHINE
 from robodyn_ros.nodes.common.topics import STATE_QOS
-from robodyn_ros.resources import config_file
 
 RATE = 200.0
 """Joint states per second [Hz]."""

@@ -25,9 +25,9 @@ from bench.generated_code import GENERATOR, INSTALL, available
 from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.robots import Pair
 from bench.timing import Comparison, compare
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.state import JointReference, State
-from robodyn_ros.export import law_source, write_new
+from robodyn_ros.control.contract.state import JointReference, State
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.toolbox.export import law_source, write_new
 
 LAW = "computed_torque"
 FLAGS = ("-O3", "-march=native")

@@ -15,7 +15,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import NewStart
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.nodes.common.messages import read_stamp
 
 SETTLED = 20_000_000

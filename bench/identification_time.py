@@ -19,9 +19,9 @@ from bench.report import Section, time_cells
 from bench.robots import Pair
 from bench.timing import Comparison, compare
 from bench.wrong_arm import WrongArm, described_arm, trajectory
-from robodyn_ros.identification.excitation import Task, excite
-from robodyn_ros.identification.identified_model import identify
-from robodyn_ros.identification.measured_motion import MeasuredMotion
+from robodyn_ros.toolbox.identification.excitation import Task, excite
+from robodyn_ros.toolbox.identification.identified_model import identify
+from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 
 ROBOTS = ("scara", "arm6", "arm7")
 REPETITIONS = 5

@@ -27,9 +27,9 @@ from bench.report import line
 from bench.wrong_arm import WrongArm, described_arm, sampled, trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.regressor import inertial_parameters
-from robodyn_ros.identification.excitation import Task, excite
-from robodyn_ros.identification.identified_model import IdentifiedModel, identify
-from robodyn_ros.identification.measured_motion import prepare
+from robodyn_ros.toolbox.identification.excitation import Task, excite
+from robodyn_ros.toolbox.identification.identified_model import IdentifiedModel, identify
+from robodyn_ros.toolbox.identification.measured_motion import prepare
 
 RATES = 100, 500, 1000
 """Of the recordings [Hz]."""

@@ -24,17 +24,17 @@ import numpy as np
 
 from bench.report import DOCS, line
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import PluginError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile import trace
-from robodyn_ros.control.compiled_law import PackedParameters, law_of_arrays
-from robodyn_ros.control.controller import Law
-from robodyn_ros.control.law_inputs import StateForm, state_form
-from robodyn_ros.control.registry import law_names, load_controller, make_controller
-from robodyn_ros.control.state import State
+from robodyn_ros.control.contract.compiled_law import PackedParameters, law_of_arrays
+from robodyn_ros.control.contract.controller import Law
+from robodyn_ros.control.contract.law_inputs import StateForm, state_form
+from robodyn_ros.control.contract.state import State
+from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import PluginError
-from robodyn_ros.export import law_source, write_new
 from robodyn_ros.simulation.excursion import excursion, tip_references
+from robodyn_ros.toolbox.export import law_source, write_new
 
 ARMS = ("arm6", "arm7", "planar_2r", "scara")
 

@@ -23,15 +23,15 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
 from robodyn_ros.description.model import Array
-from robodyn_ros.identification.effort_model import EffortModel
-from robodyn_ros.identification.identified_model import IdentifiedModel, identify
-from robodyn_ros.identification.measured_motion import MeasuredMotion, prepare
-from robodyn_ros.identification.report import table
-from robodyn_ros.recording.table_file import Table
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.segment_replay import replay_segments, step_for
+from robodyn_ros.toolbox.identification.effort_model import EffortModel
+from robodyn_ros.toolbox.identification.identified_model import IdentifiedModel, identify
+from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion, prepare
+from robodyn_ros.toolbox.identification.report import table
+from robodyn_ros.toolbox.recording.table_file import Table
 
 FOLDER = Path(__file__).parents[1] / "test" / "identification" / "real_arms"
 

@@ -20,7 +20,7 @@ from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.timing import compare
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, Law, State
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 UNITS = (64, 128, 256, 512)
 

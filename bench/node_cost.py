@@ -30,10 +30,10 @@ from bench.hardware_reports import HardwareReports
 from bench.report import Section, ratio_cells
 from bench.start_up import LAST_COMPILED
 from bench.timing import Comparison
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.transport import set_up_transport
-from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
 JUDGED_BY_ECHO = ("hardware", "controller")

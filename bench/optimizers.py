@@ -24,8 +24,8 @@ import numpy as np
 from robodyn_ros.commands.cluster_options import usable_processors
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.description.model import Array
-from robodyn_ros.study.gain_space import GainSpace, searched_fields
-from robodyn_ros.study.robust_task import Goal, RobustTask
+from robodyn_ros.toolbox.study.gain_space import GainSpace, searched_fields
+from robodyn_ros.toolbox.study.robust_task import Goal, RobustTask
 
 STUDY = """
 robot: arm7

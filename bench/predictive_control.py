@@ -19,7 +19,7 @@ from bench.report import Section
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.laws.mpc import MPC, MPCParameters
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 TICKS = 500
 

@@ -32,9 +32,9 @@ import pinocchio
 from numpy.typing import NDArray
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionWarning, RobodynError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf  # noqa: F401 - before processes are forked
-from robodyn_ros.errors import DescriptionWarning, RobodynError
-from robodyn_ros.resources import robot_file
 
 Array = NDArray[np.float64]
 

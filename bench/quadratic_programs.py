@@ -18,7 +18,7 @@ import numpy as np
 
 from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.timing import compare
-from robodyn_ros.control import qp
+from robodyn_ros.control.optimisation import qp
 
 SIZES = (7, 14), (7, 28), (20, 40), (40, 100)
 """Variables and rows; the first two are those of filters of a robot with 7 axes."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 HUMANOID = (("left_leg", "base", 6), ("right_leg", "base", 6), ("waist", "base", 3), ("neck", "waist", 3),
             ("left_arm", "waist", 7), ("right_arm", "waist", 7))

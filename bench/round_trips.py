@@ -23,9 +23,9 @@ from bench.hardware_reports import HardwareReports
 from bench.report import RATIO_HEAD, Section, ratio_cells
 from bench.timing import Comparison, seconds_per_call
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.control.controller import JointReference, State
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.contract.controller import JointReference, State
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

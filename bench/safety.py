@@ -32,15 +32,15 @@ import numpy as np
 
 from bench.report import line, machine
 from robodyn_ros import Robot
-from robodyn_ros.common_fields import POSITION_NOISE, VELOCITY_NOISE
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.base.common_fields import POSITION_NOISE, VELOCITY_NOISE
+from robodyn_ros.base.timing import LoopTiming
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.safety_filter import SafetyParameters, filtered, manipulability
+from robodyn_ros.control.optimisation.safety_filter import SafetyParameters, filtered, manipulability
 from robodyn_ros.simulation.closed_loop import TickInput
 from robodyn_ros.simulation.quantities import DELAY, NOISES
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.timing import LoopTiming
 
 DECLARED = {"safety_mass_error": 0.2, "safety_payload": 2.0, "safety_friction_error": 0.5}
 """What the filter is told of wrong robots: 20 % of each link's mass, the 2 kg that TX40 carries, and half of the effort

@@ -27,13 +27,13 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from bench.process_trace import ProcessSample, at_equal_times, growth
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.control.trajectories.joint_trajectory import Points
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.control.references.joint_trajectory import Points
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.client.robot_client import RobotClient
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.topics import unserved_subscription
-from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
 ROBOT = "arm6"

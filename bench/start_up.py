@@ -27,9 +27,9 @@ from sensor_msgs.msg import JointState
 from bench.beside_the_nodes import CONTROLLER, processor_time, wait_for_output
 from bench.followed_states import FollowedStates
 from bench.report import Section
-from robodyn_ros.code_cache import VARIABLE
+from robodyn_ros.base.code_cache import VARIABLE
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 REPETITIONS = 7

@@ -23,7 +23,7 @@ from bench.robots import Pair
 from bench.timing import Comparison, compare
 from robodyn_ros.actuation import Friction, FrictionModel, JointActuators, MaxwellSlip
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.resources import actuators_file
+from robodyn_ros.description.resources import actuators_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel

@@ -30,10 +30,10 @@ from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.code_cache import VARIABLE
+from robodyn_ros.base.code_cache import VARIABLE
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, check_varied
 from robodyn_ros.simulation.quantities import START as START_QUANTITIES

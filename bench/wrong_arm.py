@@ -16,17 +16,17 @@ import numpy as np
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.control import default_gains
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.description.model import Array, Inertia
-from robodyn_ros.identification.identified_model import drive_efforts
-from robodyn_ros.identification.measured_motion import MeasuredMotion, prepare
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
+from robodyn_ros.toolbox.identification.identified_model import drive_efforts
+from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion, prepare
 
 ENCODER = 2.0 * np.pi / 2**16
 POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 3e-5, 5e-3, 0.005

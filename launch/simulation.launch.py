@@ -31,14 +31,14 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import Action, LaunchContext, LaunchDescription
+from robodyn_ros.base.common_fields import PORT
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.launch_arguments import SIMULATION as ARGUMENTS
 from robodyn_ros.commands.launch_arguments import refuse_unknown
 from robodyn_ros.commands.rviz_configuration import rviz_configuration
 from robodyn_ros.commands.simulation_setup import NODES, Setup, has_simulated_time, set_up
 from robodyn_ros.commands.supervision import STOPPED, Restarts
-from robodyn_ros.common_fields import PORT
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
 STATE_PUBLISHER = "state_publisher"

@@ -22,8 +22,8 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
 from launch import LaunchDescription
+from robodyn_ros.base.common_fields import PORT
 from robodyn_ros.commands.launch_arguments import OF_ONE_ROBOT, SIMULATION, refuse_unknown
-from robodyn_ros.common_fields import PORT
 
 ARGUMENTS = {
     "left": ("arm6", "Robot in the namespace left: one that comes with the package, or path of a URDF file."),

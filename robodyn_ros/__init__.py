@@ -37,7 +37,7 @@ __all__ = [
 
 _ERRORS = ("CompileError", "DescriptionError", "DescriptionWarning", "InputError", "PluginError", "RobodynError",
            "SimulationError")
-_IMPORTED_WHEN_USED = dict.fromkeys(_ERRORS, "robodyn_ros.errors") | {
+_IMPORTED_WHEN_USED = dict.fromkeys(_ERRORS, "robodyn_ros.base.errors") | {
     "ClosedLoop": "robodyn_ros.simulation.rollout",
     "Plant": "robodyn_ros.simulation.plant",
     "PlantModel": "robodyn_ros.simulation.plant_model",

@@ -10,6 +10,6 @@
 
 import sys
 
-from robodyn_ros.entry_points import main
+from robodyn_ros.commands.entry_points import main
 
 sys.exit(main())

@@ -23,7 +23,9 @@ from numpy.typing import ArrayLike
 from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.actuation.known_drivetrain import known_drivetrain
-from robodyn_ros.checks import Range, as_number
+from robodyn_ros.base.checks import Range, as_number
+from robodyn_ros.base.errors import DescriptionError, DescriptionRemark, DescriptionWarning, InputError, unknown
+from robodyn_ros.base.timing import LoopTiming
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.load_options import LoadOptions
@@ -31,9 +33,7 @@ from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, FormulaModule
-from robodyn_ros.errors import DescriptionError, DescriptionRemark, DescriptionWarning, InputError, unknown
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
-from robodyn_ros.timing import LoopTiming
 
 Formulas = Literal["efficient", "textbook"]
 
@@ -79,7 +79,7 @@ class Robot:
             DescriptionError: As for `from_urdf`.
             InputError: There is no such robot, or as for `from_urdf`.
         """
-        from robodyn_ros.resources import robot_file
+        from robodyn_ros.description.resources import robot_file
 
         return cls.from_urdf(robot_file(name), tip_link=tip_link)
 
@@ -151,8 +151,8 @@ class Robot:
             DescriptionWarning: As for `from_urdf`; or a part of the file is left out, such as springs and tendons.
             DescriptionRemark: The file lifts bodies against gravity.
         """
-        from robodyn_ros.bounded_files import expand
-        from robodyn_ros.robot_sources import convert_mjcf_file
+        from robodyn_ros.base.bounded_files import expand
+        from robodyn_ros.description.robot_sources import convert_mjcf_file
 
         converted = convert_mjcf_file(expand(path))
         if converted is None:

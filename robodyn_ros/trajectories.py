@@ -8,9 +8,9 @@
 
 """Motions to follow: of the joints, of the tip link, and an excursion that any robot can make."""
 
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.rest_to_rest import rest_to_rest_duration
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory
 from robodyn_ros.simulation.excursion import excursion, excursion_points, offset_start
 
 __all__ = ["JointTrajectory", "Points", "TipTrajectory", "excursion", "excursion_points", "offset_start",

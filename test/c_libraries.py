@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from robodyn_ros.export import write_new
+from robodyn_ros.toolbox.export import write_new
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-march=native")
 """As strict as compilers are; without the optimisation that takes longest and is for speed alone."""

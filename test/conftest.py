@@ -27,7 +27,7 @@ NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.
             "bench/test_two_machines.py", "test_examples.py", "test_pages.py")
 """Folders and files of tests that start ROS nodes."""
 LONGEST = ("nodes/controller/test_action.py", "nodes/controller/test_node.py", "commands/test_graph_commands.py",
-           "nodes/controller/test_hostile_plugins.py", "study/test_cluster.py", "nodes/hardware/test_node.py",
+           "nodes/controller/test_hostile_plugins.py", "toolbox/study/test_cluster.py", "nodes/hardware/test_node.py",
            "commands/test_simulate.py", "commands/test_replay.py", "nodes/recorder/test_node.py",
            "commands/test_swap.py")
 """Files that begin first: a process that began one of them last would run on alone."""

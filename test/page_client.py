@@ -17,7 +17,7 @@ import viser
 import websockets.sync.client
 import zstandard
 
-from robodyn_ros.view.server import address
+from robodyn_ros.toolbox.view.server import address
 
 CAMERA = {"type": "ViewerCameraMessage", "wxyz": [1.0, 0, 0, 0], "position": [1.0, 1, 1], "fov": 1.0, "near": 0.1,
           "far": 10.0, "image_height": 10, "image_width": 10, "look_at": [0.0, 0, 0], "up_direction": [0.0, 0, 1]}

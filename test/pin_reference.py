@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from shipped import few
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.description.urdf import load_urdf_text
-from robodyn_ros.resources import robot_file, shipped_robots
 
 pin = pytest.importorskip("pinocchio", reason="the reference dynamics; install the test extra (pin)")
 

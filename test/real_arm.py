@@ -21,9 +21,9 @@ import numpy as np
 
 from bench.controller_manager import PATIENCE, ControllerManager
 from robodyn_ros import Robot
-from robodyn_ros.control.controller import Law
-from robodyn_ros.export import ros2_control_package, write_new
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.contract.controller import Law
+from robodyn_ros.description.resources import robot_file
+from robodyn_ros.toolbox.export import ros2_control_package, write_new
 
 RATE = 200
 COLCON = (sys.executable, "-c", "import sys; from colcon_core.command import main; sys.exit(main())")

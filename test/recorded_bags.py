@@ -14,7 +14,7 @@ import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 INTERFACES = Path(__file__).parents[1] / "robodyn_interfaces" / "msg"
 SECOND = 1_000_000_000

@@ -23,12 +23,12 @@ from browser import PATIENCE, open_browser
 from robodyn_ros import Robot, rollout
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.compile import Compute, Repeat, compile_function, compile_procedure, derivative
-from robodyn_ros.control.registry import controller_names, load_controller, make_controller
+from robodyn_ros.control.plugins.registry import controller_names, load_controller, make_controller
 from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion
-from robodyn_ros.study.run import run_study
+from robodyn_ros.toolbox.study.run import run_study
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -31,7 +31,7 @@ from bench.attack.files import (  # noqa: E402
 )
 from robodyn_ros import RobodynError, Robot  # noqa: E402
 from robodyn_ros.commands.command_line import main  # noqa: E402
-from robodyn_ros.resources import robot_file  # noqa: E402
+from robodyn_ros.description.resources import robot_file  # noqa: E402
 
 LONGEST, LARGEST = 10.0, 400
 """Processor time [s], with imports and pictures, and growth of memory [MB]."""

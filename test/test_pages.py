@@ -13,7 +13,7 @@ from pathlib import Path
 import pages
 import pytest
 
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -17,9 +17,9 @@ import pytest
 import robodyn_ros
 from robodyn_ros import DescriptionError, InputError, Robot
 from robodyn_ros.control import State
-from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 
 def test_a_robot_from_a_file_or_its_text():
@@ -154,7 +154,7 @@ def test_joint_positions_of_a_pose():
 
 def test_compiled_dynamics_do_without_the_textbook():
     """Nodes start without its modules."""
-    program = ("import sys; from robodyn_ros import Robot; from robodyn_ros.resources import robot_file; "
+    program = ("import sys; from robodyn_ros import Robot; from robodyn_ros.description.resources import robot_file; "
                "robot = Robot.from_urdf(robot_file('planar_2r')); robot.dynamics().gravity([0.0, 0.0]); "
                "print(any(name.startswith('robodyn_ros.textbook') for name in sys.modules)); "
                "robot.dynamics(False, 'textbook'); print('robodyn_ros.textbook.formulas' in sys.modules)")

@@ -19,13 +19,14 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "security.md").read_text()
 READERS = {
     r"yaml\.(safe_load|load|full_load|unsafe_load)\(": {"commands/rviz_configuration.py"},  # config/ of the package
-    r"json\.loads?\(": {"bounded_files.py"},
-    r"pickle\.loads?\b": {"study/cluster_run.py"},  # on a cluster that the user has named
+    r"json\.loads?\(": {"base/bounded_files.py"},
+    r"pickle\.loads?\b": {"toolbox/study/cluster_run.py"},  # on a cluster that the user has named
     r"(?<![\w.])(eval|exec)\(": {"commands/command_line.py"},  # of no text at all
     r"importlib\.import_module\(": {"__init__.py", "commands/command_line.py", "commands/node_commands.py",
-                                    "control/plugin_source.py", "nodes/recorder/definitions.py", "robot_sources.py"},
-    r"StreamReader\(": {"recording/bag_reader.py"},
-    r"MjSpec\.from_(file|string)\(": {"mjcf/model_file.py"},
+                                    "control/plugins/plugin_source.py", "nodes/recorder/definitions.py",
+                                    "description/robot_sources.py"},
+    r"StreamReader\(": {"toolbox/recording/bag_reader.py"},
+    r"MjSpec\.from_(file|string)\(": {"description/mjcf/model_file.py"},
 }
 """Ways to take data, or the name of code, and the modules that may do so."""
 

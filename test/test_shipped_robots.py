@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 rng = np.random.default_rng(3)
 QUARTER = np.pi / 2

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.description.urdf import load_urdf_text
-from robodyn_ros.errors import DescriptionError
 
 INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/>'
 INERTIAL = f'<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>{INERTIA}</inertial>'

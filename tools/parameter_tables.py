@@ -24,12 +24,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.control.observations import ACTIONS, JOINTS, OBSERVATIONS
-from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.registry import load_controller
-from robodyn_ros.control.safety_filter import SafetyParameters
-from robodyn_ros.fields import Field, Range, Unit, declared
-from robodyn_ros.resources import robot_file
+from robodyn_ros.base.fields import Field, Range, Unit, declared
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.networks.observations import ACTIONS, JOINTS, OBSERVATIONS
+from robodyn_ros.control.optimisation.safety_filter import SafetyParameters
+from robodyn_ros.control.plugins.registry import load_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +44,7 @@ SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
             "gear": "robodyn_ros.actuation.gear_catalogue:GearFigures",
             "harmonic": "robodyn_ros.actuation.harmonics:HarmonicSettings",
             "maxwell_slip": "robodyn_ros.actuation.maxwell_slip:MaxwellSlipSettings",
-            "policy_file": "robodyn_ros.control.policy_file:PolicySettings",
+            "policy_file": "robodyn_ros.control.networks.policy_file:PolicySettings",
             "motor": "robodyn_ros.actuation.motor_catalogue:MotorFigures",
             "study": "robodyn_ros.commands.study_file:StudySection"}
 """Sections of YAML files."""
@@ -125,7 +125,7 @@ def _typeset(text: str) -> str:
 
 
 def _declared_by_node(name: str) -> list[Field]:
-    from robodyn_ros.control.trajectories import goal_tolerances
+    from robodyn_ros.control.references import goal_tolerances
     from robodyn_ros.nodes import dynamics, state_publisher
     from robodyn_ros.nodes.controller import action, joint_trajectories, node, tip_motions
     from robodyn_ros.nodes.hardware import parameters

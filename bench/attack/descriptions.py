@@ -26,9 +26,9 @@ from bench.attack.report import Report
 from bench.attack.soundness import unsound
 from bench.attack.xml_faults import NUMBERS, TEXTS, mutated_xml
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.errors import DescriptionWarning, RobodynError
-from robodyn_ros.optional_packages import is_installed
-from robodyn_ros.resources import actuators_file, robot_file, shipped_robots
+from robodyn_ros.base.errors import DescriptionWarning, RobodynError
+from robodyn_ros.base.optional_packages import is_installed
+from robodyn_ros.description.resources import actuators_file, robot_file, shipped_robots
 from robodyn_ros.robot import Robot
 
 URDFS_FOR_EACH_YAML, URDFS_FOR_EACH_REPORT = 20, 1000

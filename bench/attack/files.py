@@ -25,16 +25,16 @@ from mcap_ros2.writer import Writer
 from scipy.io import savemat
 
 from bench.attack.parquet_files import bomb, good_table, hostile_tables, many_groups, mutated_headers
-from robodyn_ros.errors import RobodynError
-from robodyn_ros.optional_packages import is_installed
-from robodyn_ros.recording.recorded_ticks import RecordedTicks
-from robodyn_ros.recording.run import Run
-from robodyn_ros.recording.table_file import Table
-from robodyn_ros.resources import robot_file
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.optional_packages import is_installed
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
-from robodyn_ros.study.results import SAMPLE, STREAM, About, Results, ResultStream
-from robodyn_ros.study.robust_search import Checkpoint
+from robodyn_ros.toolbox.recording.recorded_ticks import RecordedTicks
+from robodyn_ros.toolbox.recording.run import Run
+from robodyn_ros.toolbox.recording.table_file import Table
+from robodyn_ros.toolbox.study.results import SAMPLE, STREAM, About, Results, ResultStream
+from robodyn_ros.toolbox.study.robust_search import Checkpoint
 
 ROBOT = "planar_2r"
 JOINTS = ["joint1", "joint2"]

@@ -30,10 +30,10 @@ from bench.attack.observation import JUDGED_LAWS, Observation
 from bench.attack.report import Report
 from bench.fork_server import ForkedNode
 from bench.process_trace import ProcessSample, at_equal_times, growth
-from robodyn_ros.control.registry import make_controller
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
 
 NAMESPACE = "attack"

@@ -36,7 +36,7 @@ from sensor_msgs.msg import JointState
 from bench.attack.machine import MachineWatch
 from bench.followed_states import FollowedStates
 from bench.fork_server import ForkedNode
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.nodes.common.messages import read_stamp
 
 ROBOT = "planar_2r"

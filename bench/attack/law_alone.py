@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_interfaces.msg import ControllerState
-from robodyn_ros.control.control_loop import UNSTABLE
-from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.runtime.control_loop import UNSTABLE
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 

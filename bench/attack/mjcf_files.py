@@ -18,9 +18,9 @@ import numpy as np
 
 from bench.attack.soundness import unsound
 from bench.attack.xml_faults import mutated_xml
-from robodyn_ros.errors import DescriptionWarning, RobodynError
-from robodyn_ros.mjcf.model_file import import_mujoco
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.base.errors import DescriptionWarning, RobodynError
+from robodyn_ros.description.mjcf.model_file import import_mujoco
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant

@@ -41,11 +41,11 @@ from websockets.typing import Subprotocol
 
 from bench.attack.report import Report
 from bench.attack.xml_faults import mutated_xml
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.description.mesh_files import FORMATS, MeshReader
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
-from robodyn_ros.resources import robot_file
-from robodyn_ros.view.mesh_files import FORMATS, MeshReader
 
 NAMESPACE = "pages"
 START_SECONDS = 240.0

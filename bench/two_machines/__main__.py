@@ -24,7 +24,7 @@ from bench.report import line
 from bench.two_machines.graph import DISCOVERY, TwoMachines, discovery_server
 from bench.two_machines.link import Quality
 from bench.two_machines.network import Network
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 
 SHORTEST_CUT, LONGEST_CUT = 0.2, 1.0
 """Lengths of the cuts [s]."""

@@ -26,20 +26,20 @@ from sensor_msgs.msg import JointState
 from bench.followed_states import SETTLED, FollowedStates
 from bench.two_machines.link import Quality
 from bench.two_machines.network import ADDRESSES, Network
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.commands.demo import SWINGS
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.control.trajectories.joint_trajectory import Points
+from robodyn_ros.control.references.joint_trajectory import Points
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.client.robot_client import RobotClient
 from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE, THIS_MACHINE
 from robodyn_ros.nodes.common.discovery import SERVER as DISCOVERY_SERVER
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
-from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.tracking import TrackingSample
-from robodyn_ros.timing import to_seconds
 
 ROBOT, LAW = "arm6", "computed_torque"
 DEADLINE = 120.0

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from bench.two_machines.link import Quality
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 
 MACHINES = ("robot", "desk")
 """The machine with the hardware, in which this process takes part, and the other one."""

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import mass_matrix as composite
 from robodyn_ros.dynamics import second_moment_newton_euler
 from robodyn_ros.dynamics.factorization import solve_mass
-from robodyn_ros.errors import InputError
 
 
 def mass_matrix(model: RobotModel, actuators: Actuators, q: Array) -> Array:

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from robodyn_ros.bounded_files import expand, is_file, read_yaml
-from robodyn_ros.errors import InputError, unknown
-from robodyn_ros.fields import section
-from robodyn_ros.resources import catalogue_files
+from robodyn_ros.base.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.base.errors import InputError, unknown
+from robodyn_ros.base.fields import section
+from robodyn_ros.description.resources import catalogue_files
 
 T = TypeVar("T")
 

@@ -26,12 +26,12 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MOTORS, MotorFigures
-from robodyn_ros.bounded_files import expand, read_yaml
+from robodyn_ros.base.bounded_files import expand, read_yaml
+from robodyn_ros.base.errors import InputError, shown, unknown
+from robodyn_ros.base.fields import DAMPING, POSITION, STIFFNESS, VELOCITY, Unit, declare, section
 from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError, shown, unknown
-from robodyn_ros.fields import DAMPING, POSITION, STIFFNESS, VELOCITY, Unit, declare, section
-from robodyn_ros.resources import actuators_file
+from robodyn_ros.description.resources import actuators_file
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.catalogue import Catalogue
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.checks import constants
+from robodyn_ros.base.checks import constants
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import declare
 from robodyn_ros.compile import clip, less, maximum, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import declare
 
 MOST_DELAY = 8
 """Greatest dead time [periods of the loop]."""

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_array, as_joint_arrays, as_number, constants
+from robodyn_ros.base.checks import NOT_NEGATIVE, POSITIVE, as_array, as_joint_arrays, as_number, constants
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import exp, expm1
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 
 
 class CurrentShares(NamedTuple):

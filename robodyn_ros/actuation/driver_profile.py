@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.actuation.catalogue import Catalogue
-from robodyn_ros.checks import NOT_NEGATIVE, as_joint_array
+from robodyn_ros.base.checks import NOT_NEGATIVE, as_joint_array
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import EFFORT, Range, declare
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import EFFORT, Range, declare
 
 GENERIC = "generic"
 """The driver that passes efforts on."""

@@ -18,11 +18,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, as_joint_arrays, constants
+from robodyn_ros.base.checks import NOT_NEGATIVE, Range, as_joint_array, as_joint_arrays, constants
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import DAMPING, EFFORT, VELOCITY, declare, declared
 from robodyn_ros.compile import less, minimum, where
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import DAMPING, EFFORT, VELOCITY, declare, declared
 
 
 class Bristles(NamedTuple):

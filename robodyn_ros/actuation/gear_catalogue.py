@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robodyn_ros.actuation.catalogue import Catalogue
-from robodyn_ros.fields import declare
+from robodyn_ros.base.fields import declare
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import ANY_FINITE, as_array, as_joint_array, constants
+from robodyn_ros.base.checks import ANY_FINITE, as_array, as_joint_array, constants
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel, joint_matrix
-from robodyn_ros.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,10 +23,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError, shown
+from robodyn_ros.base.fields import declare, section
 from robodyn_ros.compile import greater, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, shown
-from robodyn_ros.fields import declare, section
 
 MOST_HARMONICS = 16
 

@@ -32,11 +32,11 @@ from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import stribeck_decay
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
-from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
+from robodyn_ros.base.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import clip, less, less_equal, maximum, minimum, sign, where
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 
 AMBIENT_TEMPERATURE = 25.0
 """Temperature at which data sheets rate motors [degrees Celsius]."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.drivetrain import Drivetrain
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.errors import InputError
 
 
 def known_drivetrain(model: RobotModel, actuators: JointActuators | None, friction: FrictionModel | None,

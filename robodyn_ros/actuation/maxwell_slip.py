@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.friction import NO_BRISTLES, Bristles, Friction, FrictionSettings
-from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, constants
+from robodyn_ros.base.checks import NOT_NEGATIVE, Range, as_joint_array, constants
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import DAMPING, STIFFNESS, declare
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import DAMPING, STIFFNESS, declare
 
 MOST_ELEMENTS = 16
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robodyn_ros.actuation.catalogue import Catalogue
-from robodyn_ros.fields import declare
+from robodyn_ros.base.fields import declare
 
 COPPER = 1.0 / (235.0 + 25.0)
 """Relative rise of the resistance of copper with the temperature, from 25 degrees Celsius on [1/K]: IEC 60034-1."""

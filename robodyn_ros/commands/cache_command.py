@@ -28,7 +28,7 @@ def run_cache(options: Namespace) -> int:
     Raises:
         OSError: The folder cannot be read, or a file cannot be removed.
     """
-    from robodyn_ros import code_cache
+    from robodyn_ros.base import code_cache
 
     kept = code_cache.contents() if options.action == "info" else code_cache.clear()
     amount = f"{kept.entries} entries, {kept.size / 2**20:.1f} MiB"

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import add_options
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
 
 
 def usable_processors() -> int:
@@ -71,7 +71,7 @@ def machine_options(command: str, options: Namespace) -> Iterator[dict[str, Any]
     if options.scheduler is None:
         yield {"threads": threads, "client": None}
         return
-    from robodyn_ros.study.cluster import Cluster
+    from robodyn_ros.toolbox.study.cluster import Cluster
 
     with Cluster(options.scheduler) as client:
         print(f"computed on {client}", flush=True)

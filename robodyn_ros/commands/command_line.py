@@ -26,8 +26,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from robodyn_ros import __version__
-from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest, with_escaped_arguments
-from robodyn_ros.module_path import take_plugins_from
+from robodyn_ros.base.errors import DescriptionWarning, InputError, RobodynError, suggest, with_escaped_arguments
+from robodyn_ros.base.module_path import take_plugins_from
 from robodyn_ros.nodes.common.signals import end_with_parent, interrupt_at_stop_signals
 
 GROUPS = {

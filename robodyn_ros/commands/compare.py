@@ -22,24 +22,25 @@ import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import DRIVERS
+from robodyn_ros.base.errors import InputError, PluginError, RobodynError
+from robodyn_ros.base.optional_packages import is_installed, missing
+from robodyn_ros.base.side_by_side import side_by_side
+from robodyn_ros.base.timing import DEFAULT_PERIOD
 from robodyn_ros.commands.law_parameters import given_parameters
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.signal_files import signals_of_words
 from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.control.controller import JointReference, Law
+from robodyn_ros.control.contract.controller import JointReference, Law
+from robodyn_ros.control.contract.law_inputs import state_form
+from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.law_inputs import state_form
-from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.registry import controller_names, load_controller, make_controller, needs_file
-from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.control.gains.sampled_loop import LOOKED_AT, stability, stable_factor
+from robodyn_ros.control.plugins.registry import controller_names, load_controller, make_controller, needs_file
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError, PluginError, RobodynError
-from robodyn_ros.optional_packages import is_installed, missing
 from robodyn_ros.robot import Robot
-from robodyn_ros.side_by_side import side_by_side
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
 from robodyn_ros.simulation.excursion import excursion, tip_references
@@ -48,7 +49,6 @@ from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.world_file import read_world
-from robodyn_ros.timing import DEFAULT_PERIOD
 
 STUCK = 0.05
 """A joint that moves less than this share of its motion counts as stuck, as by friction."""

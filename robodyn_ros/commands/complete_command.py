@@ -15,10 +15,10 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import Subparsers, add_options
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -50,8 +50,8 @@ def run_complete(options: Namespace) -> int:
         DescriptionError: See `complete_urdf`.
         InputError: The output file exists or cannot be written.
     """
-    from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
-    from robodyn_ros.resources import robot_file
+    from robodyn_ros.description.completion.completed_urdf import CompletionRule, complete_urdf
+    from robodyn_ros.description.resources import robot_file
 
     rule = CompletionRule(options.mass, options.density, options.repair)
     file = robot_file(options.file)

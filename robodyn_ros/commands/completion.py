@@ -17,7 +17,7 @@ from typing import Any
 import argcomplete
 from argcomplete.completers import FilesCompleter
 
-from robodyn_ros import resources
+from robodyn_ros.description import resources
 
 
 def complete(parser: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser]) -> None:
@@ -39,7 +39,7 @@ def _robots(**given: Any) -> Iterable[str]:
 
 
 def _controllers(**_: Any) -> Iterable[str]:
-    from robodyn_ros.control.registry import controller_names
+    from robodyn_ros.control.plugins.registry import controller_names
 
     return controller_names()
 

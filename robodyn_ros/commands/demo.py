@@ -22,24 +22,24 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError, RobodynError
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.registry import load_controller
-from robodyn_ros.control.trajectories.joint_trajectory import Points
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.plugins.registry import load_controller
+from robodyn_ros.control.references.joint_trajectory import Points
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.description.resources import actuators_file, robot_file
 from robodyn_ros.nodes.common.discovery import described, stay_on_this_machine
-from robodyn_ros.plots.motion import Curves, MotionCurves, energies, joint_units
-from robodyn_ros.plots.motion_figure import save_motions
-from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.excursion import excursion_points
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.tracking import SETTLING, TrackingRecord, TrackingSample
+from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves, energies, joint_units
+from robodyn_ros.toolbox.plots.motion_figure import save_motions
 
 START = {"shoulder_pan_joint": 0.0, "shoulder_lift_joint": -1.2, "elbow_joint": 1.4, "wrist_1_joint": -1.6,
          "wrist_2_joint": -1.2, "wrist_3_joint": 0.0}

@@ -13,9 +13,9 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import DEMO_CONTROLLERS, Subparsers, add_options, add_task_options
-from robodyn_ros.fields import Field
-from robodyn_ros.optional_packages import require
 
 FAILED = 1
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
-from robodyn_ros.fields import Field
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -54,11 +54,11 @@ def run_excite(options: Namespace) -> int:
     """
     import numpy as np
 
-    from robodyn_ros.checks import Range, as_number
+    from robodyn_ros.base.checks import Range, as_number
+    from robodyn_ros.base.errors import InputError
     from robodyn_ros.commands.quantities import parse_joint_values
     from robodyn_ros.commands.trajectory_files import write_csv
-    from robodyn_ros.errors import InputError
-    from robodyn_ros.identification.excitation import GREATEST_CONDITION, Task, excite
+    from robodyn_ros.toolbox.identification.excitation import GREATEST_CONDITION, Task, excite
 
     if options.output.suffix not in ("", ".csv"):
         raise InputError(f"excite: output: expected a file that ends in .csv, received '{options.output}'")

@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.base.common_fields import DELAY, PERIOD, STEP, filtered_name
+from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.law_parameters import add_law_options, given_parameters
 from robodyn_ros.commands.options import (
     Subparsers,
@@ -25,8 +27,6 @@ from robodyn_ros.commands.options import (
     add_robot_options,
     given_robot,
 )
-from robodyn_ros.common_fields import DELAY, PERIOD, STEP, filtered_name
-from robodyn_ros.fields import Field
 
 TARGETS = ("c", "ros2_control")
 
@@ -77,7 +77,7 @@ def run_export(options: Namespace) -> int:
         CompileError: The law cannot be traced.
         RobodynError: The robot cannot be used.
     """
-    from robodyn_ros.export import write_new
+    from robodyn_ros.toolbox.export import write_new
 
     files = _files(options)
     for path, text in zip(write_new(options.output, files), files.values(), strict=True):
@@ -87,8 +87,8 @@ def run_export(options: Namespace) -> int:
 
 def _files(options: Namespace) -> dict[str, str]:
     """Texts of the files by their path in the new folder."""
-    from robodyn_ros.errors import InputError
-    from robodyn_ros.export.c_source import check_size, files_of
+    from robodyn_ros.base.errors import InputError
+    from robodyn_ros.toolbox.export.c_source import check_size, files_of
 
     to_ros2_control = options.to == "ros2_control"
     if [bool(options.law), bool(options.function), options.plant].count(True) != 1:
@@ -125,8 +125,8 @@ def _files(options: Namespace) -> dict[str, str]:
 
 def _sources(options: Namespace, robot: Any) -> list[Any]:
     """The C sources that the options ask for."""
-    from robodyn_ros.export import delay_source, dynamics_source, law_source, motion_source, plant_source
     from robodyn_ros.simulation.plant_model import PlantModel
+    from robodyn_ros.toolbox.export import delay_source, dynamics_source, law_source, motion_source, plant_source
 
     if options.function:
         return [dynamics_source(robot, options.function, options.precision)]
@@ -141,21 +141,21 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
 
 def _package(options: Namespace, robot: Any) -> dict[str, str]:
     """The files of a package for ros2_control."""
-    from robodyn_ros.export import ros2_control_package
+    from robodyn_ros.toolbox.export import ros2_control_package
 
     return ros2_control_package(_law(options, robot), _name(options.law), robot.actuators)
 
 
 def _name(law: str) -> str:
     """Name of a law in names of C: that of its parameters."""
-    from robodyn_ros.control.registry import prefix
+    from robodyn_ros.control.plugins.registry import prefix
 
     return prefix(law)
 
 
 def _law(options: Namespace, robot: Any) -> Any:
     """The law with the gains for the timing, and some set anew."""
-    from robodyn_ros.control.registry import make_controller
+    from robodyn_ros.control.plugins.registry import make_controller
 
     robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)
     return make_controller(options.law, robot, given_parameters(options.set, [options.law], robot,

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import differential_evolution
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.rollout import ClosedLoop, RolloutClient
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
-from robodyn_ros.study.gain_space import GainSpace, Tuning, searched_fields
-from robodyn_ros.study.metrics import metrics
+from robodyn_ros.toolbox.study.gain_space import GainSpace, Tuning, searched_fields
+from robodyn_ros.toolbox.study.metrics import metrics
 
 _NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from robodyn_ros.bounded_files import LARGEST_YAML, is_file, read_file
-from robodyn_ros.code_cache import digest, make_private, user_folder
-from robodyn_ros.errors import InputError
-from robodyn_ros.study.results import About
+from robodyn_ros.base.bounded_files import LARGEST_YAML, is_file, read_file
+from robodyn_ros.base.code_cache import digest, make_private, user_folder
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.toolbox.study.results import About
 
 
 def remember(path: Path) -> None:

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError, unknown
+from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import Subparsers, add_options, reader
 from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.errors import InputError, unknown
-from robodyn_ros.fields import Field
 
 FAILED = 1
 SECONDS = {"s": 1.0, "ms": 0.001}

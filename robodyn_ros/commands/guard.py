@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from argparse import Namespace
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.graph_commands import FAILED, SECONDS
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.quantities import parse_quantity
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.errors import InputError
 
 LEAST_TIMEOUT, LONGEST_TIMEOUT = 0.02, 60.0
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.base.common_fields import CUTOFF
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import Subparsers, add_complete_option, add_options
 from robodyn_ros.commands.recorded_arm import RecordedArm, recorded_run
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
-from robodyn_ros.common_fields import CUTOFF
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
-from robodyn_ros.optional_packages import require
 
 _POSTURES = 200  # of a recording, for the mean of the links' inertia
 
@@ -81,10 +81,10 @@ def run_identify(options: Namespace) -> int:
         return _write_adaptive(options)
     require("matplotlib")
     from robodyn_ros.actuation.configuration import HardwareSettings
-    from robodyn_ros.bounded_files import read_yaml
-    from robodyn_ros.identification.identified_files import actuator_sections
-    from robodyn_ros.identification.identified_model import identify
-    from robodyn_ros.resources import actuators_file
+    from robodyn_ros.base.bounded_files import read_yaml
+    from robodyn_ros.description.resources import actuators_file
+    from robodyn_ros.toolbox.identification.identified_files import actuator_sections
+    from robodyn_ros.toolbox.identification.identified_model import identify
 
     if options.hold_out is not None and options.validate:
         raise InputError("identify: --hold-out has no effect with --validate; leave one of them out")
@@ -125,11 +125,11 @@ def run_identify(options: Namespace) -> int:
     presliding = _presliding(recorded, model, motion, cutoff) if options.presliding else None
     lines, comparisons, scale = _report(model, constants, compared, springs)
     if response is not None:
-        from robodyn_ros.identification.report import response_lines
+        from robodyn_ros.toolbox.identification.report import response_lines
 
         lines += ["", *response_lines(robot.joint_names, response)]
     if presliding is not None:
-        from robodyn_ros.identification.report import presliding_table
+        from robodyn_ros.toolbox.identification.report import presliding_table
 
         lines += ["", "## Presliding", "", *presliding_table(robot.joint_names, presliding)]
     folder = options.output
@@ -141,14 +141,14 @@ def run_identify(options: Namespace) -> int:
     actuators = folder / "actuators.yaml"
     actuators.write_text("# Identified by robodyn identify\n" + yaml.safe_dump(
         actuator_sections(model, constants, content, springs, presliding), sort_keys=False), encoding="utf-8")
-    from robodyn_ros.plots.identification_figure import save_efforts
+    from robodyn_ros.toolbox.plots.identification_figure import save_efforts
 
     written = [urdf, actuators, folder / "report.md", picture]
     units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.model.leaders]
     save_efforts(comparisons, robot.joint_names, units, scale, picture, f"{robot.name}: measured and predicted efforts")
     pictures = ["![Measured and predicted efforts](efforts.png)"]
     if response is not None:
-        from robodyn_ros.plots.response_figure import save_responses
+        from robodyn_ros.toolbox.plots.response_figure import save_responses
 
         written.append(folder / "responses.png")
         save_responses(response, robot.joint_names, written[-1], f"{robot.name}: frequency responses of the motors")
@@ -165,7 +165,7 @@ def _check_efforts(recorded: RecordedArm, motion: Any) -> None:
     Raises:
         RecordingError: There is no other joint.
     """
-    from robodyn_ros.errors import RecordingError
+    from robodyn_ros.base.errors import RecordingError
 
     moves = motion.usable.any(axis=0)
     constant = moves & (np.ptp(recorded.effort, axis=0) == 0.0)
@@ -184,8 +184,8 @@ def _check_model(recorded: RecordedArm, model: Any, motion: Any) -> None:
     Raises:
         RecordingError: The model is one that no robot has.
     """
-    from robodyn_ros.errors import RecordingError
-    from robodyn_ros.identification.implausible_efforts import impossible, large_residuals, likely_causes
+    from robodyn_ros.base.errors import RecordingError
+    from robodyn_ros.toolbox.identification.implausible_efforts import impossible, large_residuals, likely_causes
 
     if found := impossible(model, motion):
         raise RecordingError(f"{recorded.path}: {'; '.join(found)}. Nothing was written. Likely causes: "
@@ -197,7 +197,7 @@ def _check_model(recorded: RecordedArm, model: Any, motion: Any) -> None:
 
 def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any]:
     """Which joints have a motor whose rotor counts, and the constants of the motors."""
-    from robodyn_ros.identification.motor_constants import motor_constants
+    from robodyn_ros.toolbox.identification.motor_constants import motor_constants
 
     robot, source = recorded.robot, recorded.source
     described = (np.zeros(robot.n, dtype=bool) if settings is None else settings.joint_actuators(robot.model).is_motor)
@@ -228,8 +228,8 @@ def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> A
     Raises:
         RecordingError: A table with both sides tells no spring.
     """
-    from robodyn_ros.errors import RecordingError
-    from robodyn_ros.identification.spring_fit import fit_springs
+    from robodyn_ros.base.errors import RecordingError
+    from robodyn_ros.toolbox.identification.spring_fit import fit_springs
 
     if recorded.motor_position is None:
         return None
@@ -260,8 +260,8 @@ def _response(recorded: RecordedArm, described: Any, cutoff: float, end: float) 
         InputError: The links were measured, too, or alone.
         RecordingError: The response tells no spring.
     """
-    from robodyn_ros.errors import RecordingError
-    from robodyn_ros.identification.response_fit import fit_response, motor_response
+    from robodyn_ros.base.errors import RecordingError
+    from robodyn_ros.toolbox.identification.response_fit import fit_response, motor_response
 
     robot, table = recorded.robot, recorded.source if isinstance(recorded.source, JointTable) else None
     if recorded.motor_position is not None:
@@ -295,8 +295,8 @@ def _presliding(recorded: RecordedArm, model: Any, motion: Any, cutoff: float) -
     Raises:
         RecordingError: The motion tells that of no joint.
     """
-    from robodyn_ros.errors import RecordingError
-    from robodyn_ros.identification.presliding_fit import fit_presliding
+    from robodyn_ros.base.errors import RecordingError
+    from robodyn_ros.toolbox.identification.presliding_fit import fit_presliding
 
     friction = model.friction
     rubbed = friction.viscous * motion.v + friction.level(motion.v) * np.sign(motion.v)
@@ -313,9 +313,9 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], sp
             ) -> tuple[list[str], list[Any], Any]:
     """Lines of the report, the efforts to draw, and the full scale of the efforts, for names, uses and motions."""
     from robodyn_ros.actuation.friction import Friction
-    from robodyn_ros.identification import report
-    from robodyn_ros.identification.identified_model import drive_efforts, effort_scale
-    from robodyn_ros.plots.identification_figure import EffortComparison
+    from robodyn_ros.toolbox.identification import report
+    from robodyn_ros.toolbox.identification.identified_model import drive_efforts, effort_scale
+    from robodyn_ros.toolbox.plots.identification_figure import EffortComparison
 
     robot = model.effort_model.robot
     scale = effort_scale(robot, compared[0][2].effort)
@@ -356,7 +356,7 @@ def _urdf(robot: Any, model: Any) -> str:
     """The identified URDF, with the rotors as armatures, for laws; a plant with motors of its own leaves them out."""
     from dataclasses import replace
 
-    from robodyn_ros.identification.identified_files import urdf_with_inertias
+    from robodyn_ros.toolbox.identification.identified_files import urdf_with_inertias
 
     identified, leaders = model.robot.model, set(robot.joint_names)
     identified = replace(identified, joints=tuple(
@@ -369,8 +369,8 @@ def _urdf(robot: Any, model: Any) -> str:
 def _write_adaptive(options: Namespace) -> int:
     """Write the last estimates of `adaptive` as a URDF."""
     from robodyn_ros.dynamics.regressor import with_inertial_parameters
-    from robodyn_ros.identification.adaptive_estimates import consistent_estimates
-    from robodyn_ros.identification.identified_files import urdf_with_inertias
+    from robodyn_ros.toolbox.identification.adaptive_estimates import consistent_estimates
+    from robodyn_ros.toolbox.identification.identified_files import urdf_with_inertias
 
     run, robot = recorded_run(options.recording, options)
     names, estimates, time = run.last_memory("adaptive")

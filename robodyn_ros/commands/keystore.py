@@ -22,11 +22,11 @@ from argparse import Namespace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import Subparsers, add_options
 from robodyn_ros.commands.permissions import Enclave, read_policy
-from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.fields import Field
-from robodyn_ros.resources import config_file
+from robodyn_ros.description.resources import config_file
 
 DAYS = 3650
 AUTHORITIES = ("identity_ca", "permissions_ca")

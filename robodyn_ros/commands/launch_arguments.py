@@ -14,9 +14,9 @@ import difflib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from robodyn_ros.base.common_fields import DEFAULT_ROBOT, PORT
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.supervision import RESTARTS
-from robodyn_ros.common_fields import DEFAULT_ROBOT, PORT
-from robodyn_ros.errors import InputError
 
 SIMULATION = {
     "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),

@@ -48,9 +48,9 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
             cannot be read, or has parameters of another law.
         PluginError: There is no such law.
     """
-    from robodyn_ros.control.registry import load_controller, prefix  # other commands shall not wait for SciPy
-    from robodyn_ros.errors import InputError, unknown
-    from robodyn_ros.fields import is_named
+    from robodyn_ros.base.errors import InputError, unknown
+    from robodyn_ros.base.fields import is_named
+    from robodyn_ros.control.plugins.registry import load_controller, prefix  # other commands shall not wait for SciPy
 
     owners = {prefix(law): law for law in laws}
     flat: dict[str, Any] = {}  # by law; default gains take their time
@@ -108,8 +108,8 @@ def parameters_in(params_file: str) -> dict[str, Any]:
     Raises:
         InputError: The file cannot be read, or is no such file.
     """
-    from robodyn_ros.bounded_files import expand, read_yaml
-    from robodyn_ros.errors import InputError
+    from robodyn_ros.base.bounded_files import expand, read_yaml
+    from robodyn_ros.base.errors import InputError
 
     path = expand(params_file)
     content = read_yaml(path)
@@ -145,13 +145,13 @@ def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
         InputError: The file cannot be read, names no controller, or a value does not fit.
         PluginError: There is no such law, or it fails.
     """
-    from robodyn_ros.common_fields import filtered_name
-    from robodyn_ros.control.controller import Law
+    from robodyn_ros.base.common_fields import filtered_name
+    from robodyn_ros.base.errors import InputError
+    from robodyn_ros.base.timing import DEFAULT_PERIOD
+    from robodyn_ros.control.contract.controller import Law
     from robodyn_ros.control.default_gains import sampled_positions
-    from robodyn_ros.control.registry import make_controller
-    from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
-    from robodyn_ros.errors import InputError
-    from robodyn_ros.timing import DEFAULT_PERIOD
+    from robodyn_ros.control.gains.sampled_loop import LOOKED_AT, stability, stable_factor
+    from robodyn_ros.control.plugins.registry import make_controller
 
     given = parameters_in(params_file)
     if "controller" not in given:

@@ -17,9 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
-from robodyn_ros.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.errors import InputError
 
 LAW = '''"""Controller plugin $name: PD control with gravity compensation, to begin with."""
 
@@ -145,7 +145,7 @@ def run_new_controller(options: Namespace) -> int:
     Raises:
         InputError: The name cannot be that of a package, or is taken; or the folder exists.
     """
-    from robodyn_ros.control.registry import controller_names
+    from robodyn_ros.control.plugins.registry import controller_names
 
     name = options.name
     class_name = "".join(part.capitalize() for part in name.split("_"))

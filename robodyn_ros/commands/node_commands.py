@@ -16,19 +16,19 @@ import importlib.util
 from argparse import SUPPRESS, Namespace
 from contextlib import ExitStack
 
+from robodyn_ros.base.common_fields import PORT
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options
 from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, set_up
 from robodyn_ros.commands.supervision import RESTARTS, supervise
-from robodyn_ros.common_fields import PORT
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.given_parameters import namespace_rule
 from robodyn_ros.nodes.common.signals import end_soon, hold_stop_signals
-from robodyn_ros.optional_packages import require
 
 HELP = {
     "hardware": "node: the simulated robot; takes efforts or voltages, publishes joint states",
@@ -104,7 +104,7 @@ def run_node(options: Namespace) -> int:
 
 def _ended(code: int) -> int:
     """End the process of nodes that have ended, whatever plugins left in it."""
-    from robodyn_ros.control.plugin_threads import some_left_behind  # imported by the nodes
+    from robodyn_ros.control.plugins.plugin_threads import some_left_behind  # imported by the nodes
 
     return end_soon(code, some_left_behind())
 

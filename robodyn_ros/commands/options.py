@@ -14,9 +14,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsConta
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from robodyn_ros.common_fields import DEFAULT_ROBOT, FILTER, PARTS_OF_DRIVETRAINS, filtered_name
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
+from robodyn_ros.base.common_fields import DEFAULT_ROBOT, FILTER, PARTS_OF_DRIVETRAINS, filtered_name
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
 
 DEMO_CONTROLLERS = ["pd", "computed_torque"]
 """Controllers of ``robodyn demo`` where none are named."""
@@ -46,7 +46,7 @@ def given_robot(options: Namespace) -> Any:
     Raises:
         RobodynError: There is none, or it cannot be used.
     """
-    from robodyn_ros.resources import robot_file
+    from robodyn_ros.description.resources import robot_file
     from robodyn_ros.robot import Robot  # other commands shall not wait for SciPy
 
     return Robot.from_urdf(robot_file(options.robot), tip_link=options.tip_link)

@@ -21,7 +21,7 @@ from typing import Any
 
 from lxml import etree
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 
 EXPRESSIONS = ("topic", "service", "action")
 ALWAYS = "ros_discovery_info"

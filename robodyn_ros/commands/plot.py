@@ -13,8 +13,8 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.optional_packages import require
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -41,15 +41,15 @@ def run_plot(options: Namespace) -> int:
     """
     import sys
 
-    from robodyn_ros.errors import InputError
+    from robodyn_ros.base.errors import InputError
 
     if len(options.runs) > 2:
         raise InputError(f"plot: expected one or two recordings, received {len(options.runs)}")
     require("matplotlib")
     require("mcap_ros2")
-    from robodyn_ros.plots.motion import recorded_motion
-    from robodyn_ros.plots.motion_figure import save_motions
-    from robodyn_ros.recording.run import Run
+    from robodyn_ros.toolbox.plots.motion import recorded_motion
+    from robodyn_ros.toolbox.plots.motion_figure import save_motions
+    from robodyn_ros.toolbox.recording.run import Run
 
     runs = [Run(path) for path in options.runs]
     for run in runs:

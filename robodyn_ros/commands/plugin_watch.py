@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from robodyn_ros.control.plugin_source import Source, plugin_sources
+from robodyn_ros.control.plugins.plugin_source import Source, plugin_sources
 
 POLL_SECONDS = 0.1
 

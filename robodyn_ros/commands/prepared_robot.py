@@ -13,8 +13,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from robodyn_ros.resources import robot_file
-from robodyn_ros.robot_sources import kept_urdf, source_of
+from robodyn_ros.description.resources import robot_file
+from robodyn_ros.description.robot_sources import kept_urdf, source_of
 
 NOTHING = "nothing to complete: every moving link with a shape has an inertia that a body can have"
 
@@ -34,14 +34,14 @@ def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path 
     file = robot_file(robot)
     stem = file.stem
     if complete:
-        from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
+        from robodyn_ros.description.completion.completed_urdf import CompletionRule, complete_urdf
 
         found = complete_urdf(file, CompletionRule.from_text(complete), absolute_meshes=True)
         print(f"robodyn: {file.name}: {found.summary or NOTHING}", file=sys.stderr)
         file = kept_urdf(stem, found.text.encode(), "completed", source_of(file)) if found.lines else file
     if actuators:
         from robodyn_ros.actuation.configuration import HardwareSettings
-        from robodyn_ros.completion.rotors_of_motors import urdf_with_rotors
+        from robodyn_ros.description.completion.rotors_of_motors import urdf_with_rotors
 
         text, lines = urdf_with_rotors(file, HardwareSettings.named(actuators))
         for line in lines:

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Self
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.nodes.common.child_processes import end, start_python
 
 STOP_SECONDS = 5.0

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.base.errors import InputError, unknown
 
 ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}

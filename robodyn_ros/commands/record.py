@@ -14,13 +14,13 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.errors import InputError, RecordingError
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import ros_arguments
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.errors import InputError, RecordingError
 from robodyn_ros.nodes.common.signals import hold_stop_signals
-from robodyn_ros.optional_packages import require
 
 END_SECONDS = 20.0
 """Longest wait for a recorder to write the rest [s]."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from robodyn_ros.base.errors import InputError, RecordingError
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.table_columns import JointTable, is_table, refuse_table_options
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RecordingError
-from robodyn_ros.optional_packages import require
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class RecordedArm:
             RobodynError: It cannot be read, or is of another robot; units cannot be right; an option has no effect; or
                 a package is missing.
         """
-        from robodyn_ros.identification.measured_motion import check_units, check_velocities
+        from robodyn_ros.toolbox.identification.measured_motion import check_units, check_velocities
 
         if is_table(path):
             robot = _given_robot(path, options)
@@ -100,7 +100,7 @@ class RecordedArm:
             cutoff: Of the filter on positions, for the least sampling rate [Hz].
             end: Share of the samples up to its end.
         """
-        from robodyn_ros.identification.measured_motion import even_samples
+        from robodyn_ros.toolbox.identification.measured_motion import even_samples
 
         part = slice(round(end * len(self.time)))
         return even_samples(self.robot.model, self.time[part], self.position[part], self.effort[part], str(self.path),
@@ -120,7 +120,7 @@ class RecordedArm:
         """
         from dataclasses import replace
 
-        from robodyn_ros.identification.measured_motion import SHORTEST, prepare
+        from robodyn_ros.toolbox.identification.measured_motion import SHORTEST, prepare
 
         part = slice(round(begin * len(self.time)), round(end * len(self.time)))
         motion = prepare(self.robot.model, self.time[part], self.position[part], self.effort[part], str(self.path),
@@ -148,9 +148,9 @@ def _motor_positions(run: Any, order: list[int]) -> Array | None:
 
 def recorded_run(path: Path, options: Namespace) -> tuple[Any, Any]:
     """The recording, and its robot as described: the one given, or the recorded one."""
-    from robodyn_ros.recording.run import Run
-    from robodyn_ros.resources import robot_file
+    from robodyn_ros.description.resources import robot_file
     from robodyn_ros.robot import Robot
+    from robodyn_ros.toolbox.recording.run import Run
 
     run, robot = Run(path, options.namespace or None), None
     if options.robot:
@@ -168,7 +168,7 @@ def recorded_run(path: Path, options: Namespace) -> tuple[Any, Any]:
 
 
 def _given_robot(path: Path, options: Namespace) -> Any:
-    from robodyn_ros.resources import robot_file
+    from robodyn_ros.description.resources import robot_file
     from robodyn_ros.robot import Robot
 
     if not options.robot:

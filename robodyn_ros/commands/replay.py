@@ -17,8 +17,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros import topic_names
-from robodyn_ros.bounded_files import expand
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import Subparsers, add_complete_option
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
@@ -27,9 +29,7 @@ from robodyn_ros.commands.replay_comparison import add_comparison_options, refus
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import set_up
 from robodyn_ros.commands.table_columns import refuse_table_options
-from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.optional_packages import require
-from robodyn_ros.resources import actuators_file, world_file
+from robodyn_ros.description.resources import actuators_file, world_file
 
 START_SECONDS = 120.0
 """Longest wait for the recorder to subscribe [s]."""
@@ -85,8 +85,8 @@ def run_replay(options: Namespace) -> int:
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.open_loop_replay import OpenLoopReplay
         from robodyn_ros.nodes.client.replay import ClosedLoopReplay
-    from robodyn_ros.recording.open_loop_plan import OpenLoopPlan
-    from robodyn_ros.recording.replay_plan import (
+    from robodyn_ros.toolbox.recording.open_loop_plan import OpenLoopPlan
+    from robodyn_ros.toolbox.recording.replay_plan import (
         NAMES_OF_FILES,
         POLICY_FILE,
         ReplayPlan,
@@ -94,7 +94,7 @@ def run_replay(options: Namespace) -> int:
         check_names,
         parameters_of_nodes,
     )
-    from robodyn_ros.recording.run import Run
+    from robodyn_ros.toolbox.recording.run import Run
 
     if options.open_loop and options.controller:
         raise InputError(f"--open-loop runs no controller: expected no --controller, received '{options.controller}'")

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_ros.base.common_fields import CUTOFF
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import add_options
 from robodyn_ros.commands.recorded_arm import RecordedArm
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
-from robodyn_ros.common_fields import CUTOFF
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
-from robodyn_ros.optional_packages import require
 
 SEGMENT = 0.5
 """Of the motion that is simulated from a measured state [s]."""
@@ -65,10 +65,10 @@ def run_comparison(options: Namespace) -> int:
         raise InputError(f"replay: {', '.join(given)} has no effect with --compare; leave it out")
     require("matplotlib")
     from robodyn_ros.actuation.configuration import HardwareSettings
-    from robodyn_ros.identification.report import table
-    from robodyn_ros.plots.replay_figure import save_replay
     from robodyn_ros.simulation.plant import Plant
     from robodyn_ros.simulation.segment_replay import replay_segments, step_for
+    from robodyn_ros.toolbox.identification.report import table
+    from robodyn_ros.toolbox.plots.replay_figure import save_replay
 
     recorded = RecordedArm.from_options(options.run_folder, options)
     robot, what = recorded.robot, "measured"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 
 
 @contextlib.contextmanager

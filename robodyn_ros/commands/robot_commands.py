@@ -13,10 +13,10 @@ from __future__ import annotations
 import warnings
 from argparse import Namespace
 
+from robodyn_ros.base.common_fields import STEP
+from robodyn_ros.base.errors import DescriptionError, DescriptionRemark, DescriptionWarning
 from robodyn_ros.commands.law_parameters import add_params_file_option, law_report
 from robodyn_ros.commands.options import Subparsers, add_complete_option, add_options, add_tip_link_option
-from robodyn_ros.common_fields import STEP
-from robodyn_ros.errors import DescriptionError, DescriptionRemark, DescriptionWarning
 
 FINDINGS = 1
 
@@ -45,7 +45,7 @@ def add_commands(commands: Subparsers) -> None:
 
 def run_robots(_: Namespace) -> int:
     """List the robots that come with the package."""
-    from robodyn_ros import resources
+    from robodyn_ros.description import resources
     from robodyn_ros.description.urdf import load_urdf
 
     for name in resources.shipped_robots():
@@ -64,7 +64,7 @@ def run_check(options: Namespace) -> int:
         RobodynError: The file does not exist, or the description cannot be used; or it is odd, and ``--strict`` is set.
     """
     from robodyn_ros.commands.robot_report import report
-    from robodyn_ros.resources import robot_file
+    from robodyn_ros.description.resources import robot_file
     from robodyn_ros.robot import Robot
 
     with warnings.catch_warnings(record=True) as caught:

@@ -20,16 +20,16 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.description.default_tip import is_tool_frame
 from robodyn_ros.description.document import Document, estimates, read_document
 from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
 from robodyn_ros.description.joint_and_link_elements import read_origin
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import DescriptionError
+from robodyn_ros.description.robot_sources import mesh_folder
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot_sources import mesh_folder
 
 _MOST_TIPS = 12
 
@@ -183,7 +183,7 @@ def link_boxes(model: RobotModel, document: Document, folder: Path) -> dict[str,
     missing: set[str] = set()
     if "<mesh" not in model.description:
         return primitive_boxes(document)
-    from robodyn_ros.view.link_meshes import described_meshes  # its libraries need a second to import
+    from robodyn_ros.toolbox.view.link_meshes import described_meshes  # its libraries need a second to import
 
     for shape in described_meshes(model, folder, [], missing):
         corners[shape.link].append(np.asarray(shape.mesh.bounds))

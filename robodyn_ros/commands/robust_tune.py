@@ -18,19 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.code_cache import digest
+from robodyn_ros.base.code_cache import digest
+from robodyn_ros.base.errors import InputError, suggest, unknown
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.commands.tune import gains_table, parameter_file
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, suggest, unknown
-from robodyn_ros.plots.study_figure import Cumulated, save_cumulative, save_front
-from robodyn_ros.study.analysis import QUANTILES, quantile
-from robodyn_ros.study.gain_space import GainSpace, searched_fields
-from robodyn_ros.study.metrics import METRICS
-from robodyn_ros.study.robust_search import Checkpoint, pareto_front, robust_search
-from robodyn_ros.study.robust_task import Goal, RobustTask, fresh, margins
+from robodyn_ros.toolbox.plots.study_figure import Cumulated, save_cumulative, save_front
+from robodyn_ros.toolbox.study.analysis import QUANTILES, quantile
+from robodyn_ros.toolbox.study.gain_space import GainSpace, searched_fields
+from robodyn_ros.toolbox.study.metrics import METRICS
+from robodyn_ros.toolbox.study.robust_search import Checkpoint, pareto_front, robust_search
+from robodyn_ros.toolbox.study.robust_task import Goal, RobustTask, fresh, margins
 
 CHECKPOINT = "search.json"
 """Name of the file with the costs so far, which `--resume` goes on with."""

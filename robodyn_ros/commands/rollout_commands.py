@@ -14,6 +14,10 @@ from argparse import ArgumentParser, Namespace, _StoreAction
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.base.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.law_parameters import add_law_options
 from robodyn_ros.commands.options import (
@@ -24,10 +28,6 @@ from robodyn_ros.commands.options import (
     given_robot,
 )
 from robodyn_ros.commands.simulation_setup import ENGINES
-from robodyn_ros.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, VELOCITY_NOISE
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
-from robodyn_ros.optional_packages import require
 
 NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "law_ignores", "world", "driver", "engine", "period",
                   "step", "position_noise", "velocity_noise", "set")

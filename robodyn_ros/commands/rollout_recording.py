@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference
+from robodyn_ros.base.errors import RecordingError
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
+from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RecordingError
-from robodyn_ros.recording.run import CONTROLLER_STATE, JOINT_STATE
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.score import Rollout
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
+from robodyn_ros.toolbox.recording.run import CONTROLLER_STATE, JOINT_STATE
 
 _START = NANOSECONDS_PER_SECOND  # of the first stamp: 0 stands for no stamp
 

@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 import yaml
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.kinematics.reach import reach
-from robodyn_ros.resources import config_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.excursion import excursion_points
 from robodyn_ros.simulation.plant import default_position
-from robodyn_ros.view.framing import ELEVATION, Framing, shape_corners
-from robodyn_ros.view.link_meshes import frame_poses, link_meshes
+from robodyn_ros.toolbox.view.framing import ELEVATION, Framing, shape_corners
+from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
 
 FIELD_OF_VIEW = 0.785
 """RViz's own, vertical [rad]."""

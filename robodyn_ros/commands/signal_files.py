@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.bounded_files import expand, read_file
+from robodyn_ros.base.bounded_files import expand, read_file
+from robodyn_ros.base.errors import InputError, shown, unknown
+from robodyn_ros.base.fields import declare, section
 from robodyn_ros.commands.trajectory_files import LARGEST_CSV
-from robodyn_ros.control.law_inputs import Input, StateForm
+from robodyn_ros.control.contract.law_inputs import Input, StateForm
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, shown, unknown
-from robodyn_ros.fields import declare, section
 from robodyn_ros.simulation.signals import Signal
 
 

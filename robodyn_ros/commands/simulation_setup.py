@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from robodyn_ros.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.base.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.base.common_fields import DEFAULT_ROBOT, REAL_TIME_FACTOR, SPEED_LIMIT
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.prepared_robot import prepared_robot
-from robodyn_ros.common_fields import DEFAULT_ROBOT, REAL_TIME_FACTOR, SPEED_LIMIT
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.resources import actuators_file, config_file, robot_file, world_file
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
-from robodyn_ros.resources import actuators_file, config_file, robot_file, world_file
 
 NODES = {
     "hardware": "robodyn_ros.nodes.hardware.node",

@@ -14,11 +14,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.base.errors import InputError, suggest
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.options import Subparsers, add_options
-from robodyn_ros.errors import InputError, suggest
-from robodyn_ros.fields import Field
-from robodyn_ros.optional_packages import require
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -61,9 +61,9 @@ def run_study_command(options: Namespace) -> int:
     require("matplotlib")
     from robodyn_ros.commands.given_studies import file_of_results, remember
     from robodyn_ros.commands.study_file import read_study
-    from robodyn_ros.study.analysis import differing_axes
-    from robodyn_ros.study.results import Results
-    from robodyn_ros.study.run import check_folder
+    from robodyn_ros.toolbox.study.analysis import differing_axes
+    from robodyn_ros.toolbox.study.results import Results
+    from robodyn_ros.toolbox.study.run import check_folder
 
     for name in ("law", "trajectory"):
         if options.sample is None and getattr(options, name) is not None:
@@ -87,8 +87,8 @@ def run_study_command(options: Namespace) -> int:
 
 def _run_all(study: Any, folder: Path, options: Namespace, machine: dict[str, Any]) -> int:
     from robodyn_ros.commands.progress import Progress
-    from robodyn_ros.plots.study_figure import Cumulated, save_cumulative, save_influences
-    from robodyn_ros.study.analysis import (
+    from robodyn_ros.toolbox.plots.study_figure import Cumulated, save_cumulative, save_influences
+    from robodyn_ros.toolbox.study.analysis import (
         rank_correlations,
         sensitivity_table,
         sobol_indices,
@@ -96,8 +96,8 @@ def _run_all(study: Any, folder: Path, options: Namespace, machine: dict[str, An
         summaries,
         table,
     )
-    from robodyn_ros.study.results import TABLE
-    from robodyn_ros.study.run import run_study
+    from robodyn_ros.toolbox.study.results import TABLE
+    from robodyn_ros.toolbox.study.run import run_study
 
     progress = Progress(study.rows, "rollouts")
     results = run_study(study, folder, resume=options.resume, on_rows=lambda rows: progress.show(rows, ""), **machine)
@@ -145,9 +145,9 @@ def _run_sample(study: Any, folder: Path, options: Namespace) -> int:
     require("mcap_ros2")
     from robodyn_ros.commands.required import ros_required
     from robodyn_ros.commands.rollout_recording import save_rollout
-    from robodyn_ros.study.results import STREAM, TABLE, Results
-    from robodyn_ros.study.run import about, check_origin, run_sample
-    from robodyn_ros.study.study import Pair
+    from robodyn_ros.toolbox.study.results import STREAM, TABLE, Results
+    from robodyn_ros.toolbox.study.run import about, check_origin, run_sample
+    from robodyn_ros.toolbox.study.study import Pair
 
     pair = Pair(_chosen("law", options.law, study.laws), _chosen("trajectory", options.trajectory, study.motions))
     if any((folder / name).is_file() for name in (TABLE, STREAM)):

@@ -15,13 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
-from robodyn_ros.checks import Range
-from robodyn_ros.commands.compare import simulated_plant, warn_of_springs
-from robodyn_ros.commands.prepared_robot import prepared_robot
-from robodyn_ros.commands.signal_files import read_signals
-from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.common_fields import (
+from robodyn_ros.base.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.common_fields import (
     DEFAULT_ROBOT,
     FILTER,
     LAW_IGNORES,
@@ -33,21 +29,25 @@ from robodyn_ros.common_fields import (
     filtered_name,
     ignored_parts,
 )
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.law_inputs import state_form
-from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.registry import load_controller, make_controller, prefix
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.control.trajectories.tip_reference import TipReference
-from robodyn_ros.errors import InputError, shown, unknown
-from robodyn_ros.fields import declare, declare_as, section
+from robodyn_ros.base.errors import InputError, shown, unknown
+from robodyn_ros.base.fields import declare, declare_as, section
+from robodyn_ros.commands.compare import simulated_plant, warn_of_springs
+from robodyn_ros.commands.prepared_robot import prepared_robot
+from robodyn_ros.commands.signal_files import read_signals
+from robodyn_ros.commands.trajectory_files import read_motion
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.contract.law_inputs import state_form
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.plugins.registry import load_controller, make_controller, prefix
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.excursion import excursion
-from robodyn_ros.study.design import Design
-from robodyn_ros.study.distributions import Distribution, read_distribution
-from robodyn_ros.study.metrics import METRICS
-from robodyn_ros.study.quantity_axes import quantity_axes
-from robodyn_ros.study.study import StudiedLaw, Study
+from robodyn_ros.toolbox.study.design import Design
+from robodyn_ros.toolbox.study.distributions import Distribution, read_distribution
+from robodyn_ros.toolbox.study.metrics import METRICS
+from robodyn_ros.toolbox.study.quantity_axes import quantity_axes
+from robodyn_ros.toolbox.study.study import StudiedLaw, Study
 
 TEST_MOTION = "test_motion"
 """Name of the motion that any robot can follow, see `excursion.excursion`."""

@@ -14,10 +14,10 @@ import time
 from argparse import Namespace
 from typing import Protocol
 
+from robodyn_ros.base.common_fields import filtered_name
+from robodyn_ros.base.errors import PluginError, RobodynError
 from robodyn_ros.commands.options import Subparsers, add_filter_option
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.common_fields import filtered_name
-from robodyn_ros.errors import PluginError, RobodynError
 
 FAILED = 1
 
@@ -85,7 +85,7 @@ def watch(client: SwapClient, controller: str) -> int:
         RobodynError: The controller node does not answer the first time.
     """
     from robodyn_ros.commands.plugin_watch import PluginWatch
-    from robodyn_ros.control.registry import controller_source
+    from robodyn_ros.control.plugins.registry import controller_source
 
     def sleep(seconds: float) -> None:
         if why := client.wait_for_drop(seconds):

@@ -19,14 +19,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.bounded_files import expand
-from robodyn_ros.checks import ANY_FINITE, as_joint_array
+from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.checks import ANY_FINITE, as_joint_array
+from robodyn_ros.base.errors import InputError, RecordingError, list_names
+from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import add_options
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RecordingError, list_names
-from robodyn_ros.fields import Field
-from robodyn_ros.recording.bag_reader import FROM_ROS1
-from robodyn_ros.recording.table_file import Table
+from robodyn_ros.toolbox.recording.bag_reader import FROM_ROS1
+from robodyn_ros.toolbox.recording.table_file import Table
 
 LARGEST_CURRENT = 500.0
 """Above which a current is taken for one in another unit [A]."""

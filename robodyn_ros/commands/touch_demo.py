@@ -16,16 +16,16 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.demo import DEADLINE, START
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.nodes.common.discovery import described, stay_on_this_machine
-from robodyn_ros.plots.touch_figure import save_touch
-from robodyn_ros.resources import config_file, robot_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.toolbox.plots.touch_figure import save_touch
 
 FORCE, RADIUS, DURATION = 10.0, 0.03, 8.0
 """Force on the wall [N], radius of the circle [m] and its duration [s]."""

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.bounded_files import expand, read_file, read_yaml
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
-from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
+from robodyn_ros.base.bounded_files import expand, read_file, read_yaml
+from robodyn_ros.base.errors import InputError, shown, suggest, unknown
+from robodyn_ros.base.optional_packages import require
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.references.joint_trajectory import MOST_POINTS, JointTrajectory, Points
+from robodyn_ros.control.references.trajectory_limits import check_positions, excessive_speeds
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, shown, suggest, unknown
-from robodyn_ros.optional_packages import require
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 
@@ -167,8 +167,8 @@ def _from_csv(text: str) -> tuple[Sequence[str], Array, tuple[Array, Array, Arra
 def _from_recording(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
     """Return the recorded references of joints, from the first movement to the last."""
     require("mcap_ros2")
-    from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan
-    from robodyn_ros.recording.run import Run
+    from robodyn_ros.toolbox.recording.replay_plan import ReferenceMotion, ReplayPlan
+    from robodyn_ros.toolbox.recording.run import Run
 
     run = Run(path)
     plan = ReplayPlan(run, swaps=False)

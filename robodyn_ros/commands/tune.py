@@ -20,26 +20,26 @@ from typing import Any
 import numpy as np
 import yaml
 
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.optional_packages import is_installed, missing
 from robodyn_ros.commands.compare import simulator
 from robodyn_ros.commands.gain_search import Generation, tune
 from robodyn_ros.commands.law_parameters import given_parameters
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.parameters import FlatParameter
-from robodyn_ros.control.registry import load_controller, make_controller, prefix
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.control.trajectories.tip_reference import TipReference
-from robodyn_ros.errors import InputError
-from robodyn_ros.optional_packages import is_installed, missing
-from robodyn_ros.plots.motion import Curves, MotionCurves, energies
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.contract.parameters import FlatParameter
+from robodyn_ros.control.plugins.registry import load_controller, make_controller, prefix
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.excursion import beside_motion, excursion, offset_start
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.simulation.tracking import TrackingRecord
-from robodyn_ros.study.gain_space import Tuning, searched_fields
+from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves, energies
+from robodyn_ros.toolbox.study.gain_space import Tuning, searched_fields
 
 
 def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> int:
@@ -118,7 +118,7 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
     if not is_installed("matplotlib"):
         print(f"\nwritten: {gains}; no pictures: {missing('matplotlib')}")
         return
-    from robodyn_ros.plots.motion_figure import save_motions
+    from robodyn_ros.toolbox.plots.motion_figure import save_motions
 
     search, tracked = folder / "search.png", folder / "tracking.png"
     plot_search(found, before, after, search, f"{name} on {robot.name}")

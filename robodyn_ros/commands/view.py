@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from robodyn_ros.base.common_fields import PORT
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import Subparsers, add_options
 from robodyn_ros.commands.processes import ros_arguments
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.common_fields import PORT
-from robodyn_ros.fields import Field
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.signals import hold_stop_signals
-from robodyn_ros.optional_packages import require
-from robodyn_ros.resources import robot_file
 
 OPTIONS = (
     Field("robot", None, "The robot's URDF file, or name of a shipped robot: where relative paths of meshes begin",

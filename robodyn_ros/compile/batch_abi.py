@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile.tape import Shape
-from robodyn_ros.errors import InputError
 
 ROW_WORDS = 4
 """Words that describe the rows of an array to code for blocks of samples: the address of the first row; the distance of

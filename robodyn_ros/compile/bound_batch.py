@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile.batch_abi import empty_result, sample_parts
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.records import flatten_all, unflatten_all
-from robodyn_ros.errors import InputError
 
 
 class BoundBatch:

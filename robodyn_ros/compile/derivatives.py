@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.products import ProductsTape
 from robodyn_ros.compile.tape import Tape, trace
-from robodyn_ros.errors import CompileError, InputError
 
 
 def derivative(tape: Tape, wrt: str | Sequence[str], mode: Literal["forward", "reverse"] | None = None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, has_adjacent_rows, result_array
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
@@ -32,7 +33,6 @@ from robodyn_ros.compile.records import (
     unflatten,
 )
 from robodyn_ros.compile.tape import Tape, check_shape
-from robodyn_ros.errors import InputError
 
 RESULT = "(result)"  # the output variable; no argument of a function can have this name
 

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from robodyn_ros.errors import CompileError
+from robodyn_ros.base.errors import CompileError
 
 COMPARE = {ast.Lt: ("slt", "olt", "<"), ast.LtE: ("sle", "ole", "<="), ast.Gt: ("sgt", "ogt", ">"),
             ast.GtE: ("sge", "oge", ">="), ast.Eq: ("eq", "oeq", "=="), ast.NotEq: ("ne", "une", "!=")}

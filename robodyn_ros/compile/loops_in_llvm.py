@@ -12,9 +12,9 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile.llvm_text import literal
 from robodyn_ros.compile.loops import COMPARE, LoopFunction, Value, functions_of
-from robodyn_ros.errors import CompileError
 
 _LLVM = {"int": "i64", "float": "double", "bool": "i1", "Array": "ptr", "None": "void"}
 _INTEGER = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv"}

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import llvmlite
 import llvmlite.binding as llvm
 
-from robodyn_ros import code_cache
-from robodyn_ros.errors import CompileError
+from robodyn_ros.base import code_cache
+from robodyn_ros.base.errors import CompileError
 
 
 class Host(NamedTuple):

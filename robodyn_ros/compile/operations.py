@@ -21,8 +21,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile import quadratic_program
-from robodyn_ros.errors import CompileError
 
 Function = Callable[..., Any]
 

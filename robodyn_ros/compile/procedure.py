@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, empty_result, real_array, shape_error
 from robodyn_ros.compile.bound_batch import BoundBatch
 from robodyn_ros.compile.compiled_program import CompiledProgram
@@ -22,7 +23,6 @@ from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Arrays, Program, Statement, TracedProgram, interpret
 from robodyn_ros.compile.python_entry import documentation, python_function
 from robodyn_ros.compile.records import array_shapes, flatten_all, unflatten_all
-from robodyn_ros.errors import InputError
 
 
 def compile_procedure(variables: Mapping[str, Any], program: Iterable[Statement], inputs: Iterable[str] = (),

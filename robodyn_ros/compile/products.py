@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile.llvm_text import FunctionText, float_type, function, table
 from robodyn_ros.compile.tape import Shape, Tape, trace
-from robodyn_ros.errors import CompileError
 
 
 class Term(NamedTuple):

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.records import Form, Structure, array_shapes, flatten, form_of, part_of, unflatten
 from robodyn_ros.compile.scalar import Scalar
 from robodyn_ros.compile.tape import Shape, Tape, check_shape, trace
-from robodyn_ros.errors import CompileError, InputError
 
 Arrays = dict[str, NDArray[np.float64]]
 

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile.llvm_text import FunctionText, function, table
 from robodyn_ros.compile.machine import Code
 from robodyn_ros.compile.tape import Shape
-from robodyn_ros.errors import CompileError, InputError
 
 TYPE, DATA, DIMENSION_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64
 """Offsets of the type in every object, and of the first fields of NumPy's PyArrayObject_fields [bytes]."""

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile.scalar import Scalar
-from robodyn_ros.errors import InputError
 
 Shape = tuple[int, ...]
 

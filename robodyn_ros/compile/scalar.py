@@ -22,9 +22,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.traced_array import NO_CONDITION, NO_NUMBER, record_function, record_ufunc
-from robodyn_ros.errors import CompileError
 
 Key = tuple[Any, ...]
 """Operation code and operand indices; (INPUT, position); (CONSTANT, value)."""

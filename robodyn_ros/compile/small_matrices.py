@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.errors import CompileError
+from robodyn_ros.base.errors import CompileError
 
 LARGEST = 32
 """Most rows: the code grows with their cube."""

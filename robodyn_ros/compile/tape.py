@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.records import Shape
 from robodyn_ros.compile.scalar import Recorder, Scalar
 from robodyn_ros.compile.traced_array import TracedArray
-from robodyn_ros.errors import CompileError, InputError
 
 
 @dataclass(slots=True, eq=False, repr=False)

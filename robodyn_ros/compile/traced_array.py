@@ -24,9 +24,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile import small_matrices
-from robodyn_ros.errors import CompileError
 
 Function = Callable[..., Any]
 

@@ -9,10 +9,10 @@
 """Control laws, their contract, the registry that finds them by name, and the references that they follow."""
 
 from robodyn_ros.compile import clip, where
-from robodyn_ros.control.controller import Controller, Law
-from robodyn_ros.control.law_drawings import DrawnShape, declare_drawing
-from robodyn_ros.control.law_inputs import Reading, declare_input
-from robodyn_ros.control.parameters import (
+from robodyn_ros.control.contract.controller import Controller, Law
+from robodyn_ros.control.contract.law_drawings import DrawnShape, declare_drawing
+from robodyn_ros.control.contract.law_inputs import Reading, declare_input
+from robodyn_ros.control.contract.parameters import (
     DAMPING,
     EFFORT,
     POSITION,
@@ -24,10 +24,10 @@ from robodyn_ros.control.parameters import (
     per_joint,
     scalar,
 )
-from robodyn_ros.control.registry import controller_names, law_names, load_controller, make_controller
-from robodyn_ros.control.state import JointReference, State
-from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
-from robodyn_ros.control.update_rate import HOLD, INTERPOLATE, Sampled, UpdateRate
+from robodyn_ros.control.contract.state import JointReference, State
+from robodyn_ros.control.contract.update_rate import HOLD, INTERPOLATE, Sampled, UpdateRate
+from robodyn_ros.control.plugins.registry import controller_names, law_names, load_controller, make_controller
+from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

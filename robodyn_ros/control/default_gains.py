@@ -27,7 +27,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.sampled_loop import (
+from robodyn_ros.base.fields import declare
+from robodyn_ros.base.timing import LoopTiming
+from robodyn_ros.control.gains.sampled_loop import (
     delayed_loop,
     differences,
     most_damping,
@@ -35,9 +37,7 @@ from robodyn_ros.control.sampled_loop import (
     with_longer_periods,
 )
 from robodyn_ros.description.model import Array, read_only
-from robodyn_ros.fields import declare
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import LoopTiming
 
 NATURAL_FREQUENCY = 60.0
 """Natural frequency of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.description.ranges import REDUCTION
-from robodyn_ros.errors import InputError, shown
 
 _LEAST_SINE = 1e-6
 """Least singular value of B over the greatest one, below which the motors leave a joint free."""

@@ -24,6 +24,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import shown
 from robodyn_ros.description import ranges
 from robodyn_ros.description.held_joints import hold_massless_joints
 from robodyn_ros.description.joint_and_link_elements import snap_pose
@@ -40,7 +41,6 @@ from robodyn_ros.description.model import (
 from robodyn_ros.description.ranges import MOST_JOINTS
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.urdf import check_gravity
-from robodyn_ros.errors import shown
 
 _RANGES = {"a": ranges.LENGTH, "alpha": ranges.ANGLE, "d": ranges.LENGTH, "theta": ranges.ANGLE,
            "damping": ranges.FRICTION, "friction": ranges.FRICTION, "reduction": ranges.REDUCTION}

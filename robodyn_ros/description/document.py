@@ -22,15 +22,15 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
-from robodyn_ros.bounded_files import LARGEST_URDF, expand, is_pipe_of_shell, read_file
-from robodyn_ros.checks import Range
+from robodyn_ros.base.bounded_files import LARGEST_URDF, expand, is_pipe_of_shell, read_file
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.description import ranges
 from robodyn_ros.description.joint_and_link_elements import UNIT_TOLERANCE, as_number, read_numbers
+from robodyn_ros.description.mjcf.urdf_text import roll_pitch_yaw
 from robodyn_ros.description.report import TEXT, Report, label, tag_of
-from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
-from robodyn_ros.mjcf.urdf_text import roll_pitch_yaw
-from robodyn_ros.resources import robot_file
-from robodyn_ros.robot_sources import source_of
+from robodyn_ros.description.resources import robot_file
+from robodyn_ros.description.robot_sources import source_of
 
 ESTIMATED = "estimated"
 """Attribute of an ``<inertial>`` or ``<dynamics>`` whose numbers were estimated; its text says from what."""
@@ -201,7 +201,7 @@ def _read(given: str | Path) -> tuple[bytes, Path]:
     except FileNotFoundError:
         raise DescriptionError(
             f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "
-            "robodyn_ros.resources.robot_file(name)); XML is read by Robot.from_urdf_text"
+            "robodyn_ros.description.resources.robot_file(name)); XML is read by Robot.from_urdf_text"
         ) from None
     except InputError as error:
         raise DescriptionError(f"cannot read the URDF file: {error}") from None

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.common_fields import PARTS_OF_DRIVETRAINS
-from robodyn_ros.errors import InputError, unknown
+from robodyn_ros.base.common_fields import PARTS_OF_DRIVETRAINS
+from robodyn_ros.base.errors import InputError, unknown
 
 
 class JointSprings(NamedTuple):

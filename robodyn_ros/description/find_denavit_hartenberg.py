@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable
 from robodyn_ros.description.joint_and_link_elements import snap, snap_pose
 from robodyn_ros.description.model import Array, Frame, RobotModel
-from robodyn_ros.errors import DescriptionError
 
 PARALLEL = 1e-8
 """Axes whose angle has a smaller sine than this count as parallel."""

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.base.errors import list_names
 from robodyn_ros.description.model import Array, Frame, Joint, RobotModel, skew
 from robodyn_ros.description.report import Report
-from robodyn_ros.errors import list_names
 
 
 def hold_massless_joints(model: RobotModel, report: Report, elements: Mapping[str, etree._Element]) -> RobotModel:

@@ -16,10 +16,10 @@ import re
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.description.mjcf import UNLIMITED
 from robodyn_ros.description.model import NO_INERTIA, Array, Inertia, Limits
 from robodyn_ros.description.ranges import NO_LIMIT
 from robodyn_ros.description.report import Report
-from robodyn_ros.mjcf import UNLIMITED
 
 UNIT_TOLERANCE = 1e-3
 """Axes and quaternions written with three digits, such as 0.707 0.707 0, pass as unit vectors."""

@@ -25,9 +25,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import DescriptionError, InputError, list_names, suggest
 from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.drivetrain import Drivetrain
-from robodyn_ros.errors import DescriptionError, InputError, list_names, suggest
 
 Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic"]

@@ -12,7 +12,7 @@ The ranges hold every robot in SI units, and in grams and millimetres too. Beyon
 overflow, or lose the digits that decide whether a mass matrix is positive definite.
 """
 
-from robodyn_ros.checks import LARGEST, Range
+from robodyn_ros.base.checks import LARGEST, Range
 
 LENGTH = Range(-1e6, 1e6)
 """Coordinates and offsets [m; an offset of a joint position also in rad]."""

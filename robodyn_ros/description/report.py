@@ -19,7 +19,7 @@ from types import FrameType
 
 from lxml import etree
 
-from robodyn_ros.errors import DescriptionError, DescriptionWarning, shown
+from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, shown
 
 MOST_WARNINGS = 100
 TEXT = "URDF string"

@@ -22,7 +22,8 @@ from typing import Unpack
 import numpy as np
 from lxml import etree
 
-from robodyn_ros.checks import as_floats
+from robodyn_ros.base.checks import as_floats
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.document import MOVING_KINDS, Document, read_document, read_document_text
 from robodyn_ros.description.held_joints import hold_massless_joints
 from robodyn_ros.description.joint_and_link_elements import (
@@ -37,7 +38,6 @@ from robodyn_ros.description.ranges import GRAVITY, LENGTH, MOST_JOINTS, MULTIPL
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.transmissions import read_transmissions
 from robodyn_ros.description.tree import lay_out
-from robodyn_ros.errors import InputError
 
 Relation = tuple[str, float, float]
 """Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import Kernel
 from robodyn_ros.compile.batch_abi import checked_arrays, result_array
 from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 
 SAMPLES = 4096
 """Samples of a batch for which the other kernels' results are in memory at the same time."""

@@ -15,10 +15,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import is_traced
+from robodyn_ros.base.checks import is_traced
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.errors import DescriptionError
 
 _LEAST_INERTIA = 1e-15
 """Of a joint, with all others held [kg m^2 or kg]: a microgram at a micrometre."""

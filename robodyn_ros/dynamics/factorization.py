@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import where
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 
 
 class TreeFactors(NamedTuple):

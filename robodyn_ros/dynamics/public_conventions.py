@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import check_shape
+from robodyn_ros.base.checks import check_shape
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.arguments import as_rows
 from robodyn_ros.kinematics.forward import forward_kinematics

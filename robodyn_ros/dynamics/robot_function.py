@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import Kernel, compile_function
 from robodyn_ros.compile.python_entry import documentation
 from robodyn_ros.description.model import Array, RobotModel
@@ -27,7 +28,6 @@ from robodyn_ros.dynamics.derivatives import SCALES
 from robodyn_ros.dynamics.factorization import TreeFactors
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.dynamics.tree_system import TreeSystem
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import TreeFactors, solve_mass, solve_positive_definite
-from robodyn_ros.errors import InputError
 
 
 def task_space_inertia(mass_matrix: Array | TreeFactors, jacobian: Array) -> Array:

@@ -26,11 +26,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import python_entry
 from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangled, table
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.runtime import DECLARATIONS, Runtime
-from robodyn_ros.errors import InputError
 
 SIZE = 6
 """Numbers in s and in w."""

@@ -19,8 +19,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_floats, check_shape
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.base.checks import as_floats, check_shape
+from robodyn_ros.base.errors import InputError, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -18,9 +18,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_floats
+from robodyn_ros.base.checks import as_floats
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_rotation, as_rows
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.inverse_kinematics_failure import explain_failure, out_of_reach

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.validate_namespace import validate_namespace
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.nodes.common.runtime import run_nodes
 from robodyn_ros.nodes.controller.node import ControllerNode
 from robodyn_ros.nodes.dynamics import DynamicsNode

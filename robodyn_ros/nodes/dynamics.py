@@ -32,10 +32,10 @@ from robodyn_interfaces.srv import (
     Jacobian,
     MassMatrix,
 )
-from robodyn_ros import topic_names
-from robodyn_ros.checks import Range
-from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.fields import Field
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.fields import Field
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import (
     ACCELERATION,

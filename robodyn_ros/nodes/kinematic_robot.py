@@ -20,11 +20,11 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import Beginning
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, check_count
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, check_count
+from robodyn_ros.control.runtime.control_loop import Beginning
 from robodyn_ros.nodes.common.messages import JointOrder, set_stamp
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, TIP_LINK, given_robot
 from robodyn_ros.nodes.common.runtime import RobodynNode

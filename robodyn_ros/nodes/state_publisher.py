@@ -22,12 +22,12 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.fields import Field
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.held_joints import held_positions
 from robodyn_ros.description.model import Array
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
-from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.link_tree import LinkTree
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, given_robot

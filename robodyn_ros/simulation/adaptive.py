@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.checks import Range, as_number
+from robodyn_ros.base.checks import Range, as_number
+from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.compile.records import form_of, from_numbers, to_numbers
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 

@@ -23,15 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import within
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import Compute, Procedure, Repeat, compile_procedure, equal, maximum
 from robodyn_ros.compile.program import Statement
-from robodyn_ros.control.compiled_law import PackedParameters, traceable
-from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
-from robodyn_ros.control.law_inputs import state_form
+from robodyn_ros.control.contract.compiled_law import PackedParameters, traceable
+from robodyn_ros.control.contract.controller import UNMEASURED, Controller, JointReference, Law, State
+from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import DriverMemory

@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.simulation.surfaces import Surface
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.driver_profile import DriverProfile, EffortReport
 from robodyn_ros.actuation.friction import FrictionModel
-from robodyn_ros.checks import constants
+from robodyn_ros.base.checks import constants
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import clip
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.sensing import delayed, encoded
 
 COULOMB_VELOCITY = 0.01

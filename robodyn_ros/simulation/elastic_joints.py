@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.checks import constants
+from robodyn_ros.base.checks import constants
 from robodyn_ros.compile import by_element, clip, greater, greater_equal, less, maximum, minimum, where
 from robodyn_ros.simulation.joint_constraints import Problem
 from robodyn_ros.simulation.plant_model import PlantModel, PlantState

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.trajectories.quintic import PEAK_SPEED
-from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.quintic import PEAK_SPEED
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position

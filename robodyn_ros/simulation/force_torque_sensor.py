@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.checks import as_floats, as_number
+from robodyn_ros.base.checks import as_floats, as_number
+from robodyn_ros.base.fields import declare, declared
 from robodyn_ros.description.model import Array
-from robodyn_ros.fields import declare, declared
 from robodyn_ros.kinematics.twists import cross
 
 

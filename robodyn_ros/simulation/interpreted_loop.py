@@ -20,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.driver_profile import MOST_DELAY
+from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.compile import Compute, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.compile.program import Statement
-from robodyn_ros.control.controller import Controller
-from robodyn_ros.control.dry_run import activate, answer, as_efforts
-from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
-from robodyn_ros.control.state import UNMEASURED, State, example_reference
+from robodyn_ros.control.contract.controller import Controller
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.contract.state import UNMEASURED, State, example_reference
+from robodyn_ros.control.plugins.dry_run import activate, answer, as_efforts
+from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.closed_loop import (
     Carry,
     TickInput,

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import Range, as_floats, as_number
+from robodyn_ros.base.checks import Range, as_floats, as_number
+from robodyn_ros.base.errors import InputError, suggest
 from robodyn_ros.description.model import Array, Inertia, RobotModel
-from robodyn_ros.errors import InputError, suggest
 
 
 def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), rotational: ArrayLike | None = None,

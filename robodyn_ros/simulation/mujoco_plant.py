@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.friction import FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.checks import as_floats
+from robodyn_ros.base.checks import as_floats
+from robodyn_ros.base.errors import InputError, SimulationError, shown
+from robodyn_ros.base.timing import DEFAULT_STEP
 from robodyn_ros.compile import compile_function
+from robodyn_ros.description.mjcf.model_file import one_line
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, SimulationError, shown
-from robodyn_ros.mjcf.model_file import one_line
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
@@ -35,7 +36,6 @@ from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_
 from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.readings import Energy, report, summed_energy
-from robodyn_ros.timing import DEFAULT_STEP
 
 _GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
 _MOST_ATTEMPTS = 20  # to find the motors at their limits; two or three are the rule

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import DescriptionError, InputError, suggest
+from robodyn_ros.description.mjcf import model_file
+from robodyn_ros.description.mjcf.model_file import one_line
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel
-from robodyn_ros.errors import DescriptionError, InputError, suggest
-from robodyn_ros.mjcf import model_file
-from robodyn_ros.mjcf.model_file import one_line
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
 _HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows

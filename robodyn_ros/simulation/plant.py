@@ -19,14 +19,15 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.actuation.friction import FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.checks import as_floats
+from robodyn_ros.base.checks import as_floats
+from robodyn_ros.base.errors import InputError, SimulationError, shown
+from robodyn_ros.base.timing import DEFAULT_STEP
 from robodyn_ros.compile import maximum
 from robodyn_ros.compile.kernel import compile_function
 from robodyn_ros.compile.procedure import Bound, Procedure, compile_procedure
 from robodyn_ros.compile.program import Compute, Repeat
 from robodyn_ros.compile.records import form_of, from_numbers, places, to_numbers
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.twists import cross
 from robodyn_ros.robot import Robot
@@ -46,7 +47,6 @@ from robodyn_ros.simulation.fast_motion import (
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.readings import Energy, energy
-from robodyn_ros.timing import DEFAULT_STEP
 
 
 class _Kind(NamedTuple):

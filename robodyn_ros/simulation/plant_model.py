@@ -23,19 +23,19 @@ from robodyn_ros.actuation.current_loop import LoopState
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.checks import Range, as_number, constants, is_traced
+from robodyn_ros.base.checks import Range, as_number, constants, is_traced
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import DEFAULT_STEP
 from robodyn_ros.compile import clip, compile_function
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.simulation.presliding import Presliding, at_rest
-from robodyn_ros.timing import DEFAULT_STEP
 
 _BENT = 1e-9
 """Deflection by the load from which a spring with backlash is on a face at rest [rad or m]."""

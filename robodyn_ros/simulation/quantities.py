@@ -30,11 +30,11 @@ from robodyn_ros.actuation.driver_profile import GENERIC, DriverProfile
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
 from robodyn_ros.actuation.motor_catalogue import MotorFigures
-from robodyn_ros.checks import constants
+from robodyn_ros.base.checks import constants
+from robodyn_ros.base.errors import InputError, shown, unknown
+from robodyn_ros.base.fields import POSITION, VELOCITY, Field, declared
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
-from robodyn_ros.errors import InputError, shown, unknown
-from robodyn_ros.fields import POSITION, VELOCITY, Field, declared
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
 from robodyn_ros.simulation.sensing import MOST_DELAY, Sensing

@@ -19,16 +19,17 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.base.errors import CompileError, InputError, PluginError, SimulationError
+from robodyn_ros.base.timing import DEFAULT_PERIOD, to_nanoseconds
 from robodyn_ros.compile import Procedure
 from robodyn_ros.compile.records import flatten, form_of, unflatten
-from robodyn_ros.control.compiled_law import PackedParameters, initial_memory
-from robodyn_ros.control.controller import Controller, JointReference, Law, State
-from robodyn_ros.control.law_inputs import state_form
-from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.trajectories.reference import Trajectory
+from robodyn_ros.control.contract.compiled_law import PackedParameters, initial_memory
+from robodyn_ros.control.contract.controller import Controller, JointReference, Law, State
+from robodyn_ros.control.contract.law_inputs import state_form
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.references.reference import Trajectory
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import CompileError, InputError, PluginError, SimulationError
 from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput, closed_loop_procedure
@@ -56,7 +57,6 @@ from robodyn_ros.simulation.quantities import (
 from robodyn_ros.simulation.readings import motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
-from robodyn_ros.timing import DEFAULT_PERIOD, to_nanoseconds
 
 _logger = logging.getLogger(__name__)
 
@@ -585,7 +585,7 @@ def _check_client(client: Any, threads: int | None = None) -> None:
     if client is None:
         return
     if not callable(getattr(client, "scores", None)):
-        raise InputError(f"rollout: client: expected a robodyn_ros.study.cluster.Cluster, received "
+        raise InputError(f"rollout: client: expected a robodyn_ros.toolbox.study.cluster.Cluster, received "
                          f"{type(client).__name__}; Cluster.from_client(client) makes one of a distributed.Client")
     if threads is not None:
         raise InputError("rollout: threads has no effect with client, whose workers have their own; leave it out")

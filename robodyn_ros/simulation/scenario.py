@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import NOT_NEGATIVE, as_floats, as_joint_array, as_number
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.law_inputs import Reading, StateForm
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
+from robodyn_ros.base.checks import NOT_NEGATIVE, as_floats, as_joint_array, as_number
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, to_seconds
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.contract.law_inputs import Reading, StateForm
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory
+from robodyn_ros.control.references.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput
 from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.signals import sampled_signals
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import greater_equal, maximum, sign, where
-from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.tracking import TrackingRecord
 
 

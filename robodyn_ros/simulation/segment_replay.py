@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import DEFAULT_STEP
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.timing import DEFAULT_STEP
 
 _GAP = 1.5  # [sampling periods]
 

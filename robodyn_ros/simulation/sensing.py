@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_joint_array, as_number
-from robodyn_ros.common_fields import POSITION_NOISE, VELOCITY_NOISE
+from robodyn_ros.base.checks import as_joint_array, as_number
+from robodyn_ros.base.common_fields import POSITION_NOISE, VELOCITY_NOISE
+from robodyn_ros.base.fields import POSITION, declare, declare_as, declared
 from robodyn_ros.compile import equal, minimum, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.fields import POSITION, declare, declare_as, declared
 
 MOST_DELAY = 64
 """Greatest delay that rollouts vary [control periods]."""

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import NOT_NEGATIVE, as_number
-from robodyn_ros.control.law_inputs import Input, Reading, StateForm
+from robodyn_ros.base.checks import NOT_NEGATIVE, as_number
+from robodyn_ros.base.errors import InputError, PluginError, suggest
+from robodyn_ros.control.contract.law_inputs import Input, Reading, StateForm
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, PluginError, suggest
 
 
 @dataclass(frozen=True, eq=False)

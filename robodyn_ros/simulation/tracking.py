@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.errors import InputError
-from robodyn_ros.side_by_side import side_by_side
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.side_by_side import side_by_side
 
 SETTLING = 1.0
 """Time that a controller has to remove the error that it finds when it takes over [s]."""

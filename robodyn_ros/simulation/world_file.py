@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.bounded_files import read_yaml
+from robodyn_ros.base.bounded_files import read_yaml
+from robodyn_ros.base.errors import InputError, shown, suggest, unknown
+from robodyn_ros.base.fields import declare, section
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError, shown, suggest, unknown
-from robodyn_ros.fields import declare, section
-from robodyn_ros.resources import world_file
+from robodyn_ros.description.resources import world_file
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.surfaces import Box, Cylinder, Material, Plane, Sphere, Surface
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array, as_floats
+from robodyn_ros.base.checks import as_array, as_floats
 from robodyn_ros.textbook.euler_angles import ZYZ, EulerConvention
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array, as_floats
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.checks import as_array, as_floats
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.kinematics.twists import cross
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel, skew
 from robodyn_ros.kinematics.forward import link_poses, path_to
 from robodyn_ros.kinematics.twists import cross

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.twists import ad, adjoint, exponential, homogeneous, inverse_pose
 from robodyn_ros.textbook.product_of_exponentials import home, joint_positions

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array, as_floats
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.checks import as_array, as_floats
+from robodyn_ros.base.errors import InputError
 
 SINGULAR = 1e-10
 """Smallest ratio of least to greatest singular value for which a Jacobian counts as regular."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobians
 
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array, is_traced
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.checks import as_array, is_traced
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.kinematics.arguments import as_rotation
 from robodyn_ros.kinematics.twists import cross
 

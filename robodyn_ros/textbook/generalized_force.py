@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.compile import sign
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.jacobian import twist_jacobian

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.checks import as_array
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.kinematics import twists
 from robodyn_ros.textbook.rotations import rotation_about_axis, rotation_x, rotation_y, rotation_z
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivatives, link_jacobians
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.textbook.pose_derivatives import PoseDerivatives, pose_derivatives
 

@@ -14,8 +14,8 @@ from numbers import Real
 
 import numpy as np
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 
 NO_INERTIA = (
     "the mass matrix is singular: joint {}, counted from 0, moves no inertia while the joints before it are free, so "

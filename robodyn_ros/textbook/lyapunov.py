@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 
 
 def lyapunov_function(

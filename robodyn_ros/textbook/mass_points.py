@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.compile import derivative_at
 
 Points = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import expm
 
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.checks import NOT_NEGATIVE, as_joint_arrays
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.checks import NOT_NEGATIVE, as_joint_arrays
+from robodyn_ros.base.errors import InputError
 
 
 class MotorStateSpace(NamedTuple):

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.textbook.christoffel import coriolis_matrix

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_array, as_floats
+from robodyn_ros.base.checks import as_array, as_floats
+from robodyn_ros.base.errors import InputError, SimulationError
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.textbook.newton_euler import forward_dynamics
 
 Derivative = Callable[[Any, NDArray[Any]], NDArray[Any]]

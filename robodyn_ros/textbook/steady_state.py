@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize, root
 
-from robodyn_ros.checks import as_floats
+from robodyn_ros.base.checks import as_floats
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivatives
 from robodyn_ros.textbook.energy import potential_energy
 from robodyn_ros.textbook.lagrange_jacobians import gravity, mass_matrix

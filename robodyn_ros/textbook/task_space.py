@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.link_motions import link_motions

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.checks import as_array
+from robodyn_ros.base.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.textbook.pose_derivatives import PoseDerivatives, pose_derivatives
 

@@ -25,9 +25,9 @@ from robodyn_ros.actuation.actuated_dynamics import (
     mass_matrix,
     state_derivative,
 )
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.linalg import inv
 
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 
 MOTOR = DCMotor([1.2, 0.4, 2.0], [0.06, 0.03, 0.1], [3e-5, 8e-6, 1e-4], back_emf_constant=[0.05, 0.03, 0.11])
 GEAR = GearTrain([100.0, -80.0, 50.0])

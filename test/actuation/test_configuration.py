@@ -18,8 +18,8 @@ from urdf_parts import joint, link, one_joint
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.motor_catalogue import MOTORS
-from robodyn_ros.errors import DescriptionWarning
-from robodyn_ros.resources import config_file, robot_file
+from robodyn_ros.base.errors import DescriptionWarning
+from robodyn_ros.description.resources import config_file, robot_file
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 OWN_MOTOR = {"nominal_voltage": 12, "resistance": 2, "torque_constant": "5e-2", "rotor_inertia": 1e-5}

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from robodyn_ros.actuation import DCMotor
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.errors import InputError
 
 MOTOR = DCMotor(resistance=[1.2, 0.4], torque_constant=[0.06, 0.03], rotor_inertia=[3e-5, 8e-6],
                 inductance=[6e-4, 2e-4], back_emf_constant=[0.05, 0.03])

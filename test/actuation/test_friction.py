@@ -25,8 +25,8 @@ from robodyn_ros.actuation import friction as friction_module
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.friction import friction_models
 from robodyn_ros.compile import compile_function
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.rollout import ClosedLoop

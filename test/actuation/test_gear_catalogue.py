@@ -16,7 +16,7 @@ import pytest
 from robodyn_ros import InputError, Plant, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.gear_catalogue import GEARS
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 ARM = Robot.from_urdf(robot_file("planar_2r"))
 MOTOR = {"motor": "maxon_re40_148877"}

@@ -13,8 +13,8 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import GearTrain
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import robot_file
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.resources import robot_file
 
 GEAR = GearTrain([100.0, -50.0])
 

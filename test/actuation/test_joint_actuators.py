@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 MOTORS = Actuators(DCMotor([1.1, 0.4], [0.06, 0.03], [1.4e-5, 8e-6], [3.3e-4, 0.0], [0.05, 0.03]),
                    GearTrain([50.0, -80.0]))

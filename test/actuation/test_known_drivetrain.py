@@ -19,12 +19,12 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.control.default_gains import joint_gains, viscous_friction
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.sampled_loop import stable_factor
+from robodyn_ros.control.gains.sampled_loop import stable_factor
+from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.study.loop_description import LoopDescription
+from robodyn_ros.toolbox.study.loop_description import LoopDescription
 
 PLANAR, ARM = Robot.named("planar_2r"), Robot.named("arm6")
 MOTOR = {"nominal_voltage": 24.0, "resistance": 1.0, "torque_constant": 0.05, "rotor_inertia": 2e-5}

@@ -18,7 +18,7 @@ import pytest
 
 from bench.attack.descriptions import mutated_yaml, yaml_fault
 from bench.attack.report import Report
-from robodyn_ros.errors import LONGEST_MESSAGE, InputError
+from robodyn_ros.base.errors import LONGEST_MESSAGE, InputError
 
 ROOT = Path(__file__).parents[2]
 

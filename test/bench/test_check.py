@@ -16,7 +16,7 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("rclpy")
 
 from bench import check
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 
 
 def rows(**ratios):

@@ -17,7 +17,7 @@ from urdf_parts import link, one_joint, robot
 pytest.importorskip("pinocchio", reason="Pinocchio is not installed: make bench")
 
 from bench.published_robots import SAME, Result, examine, files, table  # noqa: E402
-from robodyn_ros.resources import robot_file  # noqa: E402
+from robodyn_ros.description.resources import robot_file  # noqa: E402
 
 
 def test_files_that_load_are_compared_and_others_are_counted(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bench.safety import arm6, closed_loops, timed, tx40
-from robodyn_ros.timing import LoopTiming
+from robodyn_ros.base.timing import LoopTiming
 
 
 def passed(limits, count, **own):

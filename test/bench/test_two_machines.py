@@ -24,7 +24,7 @@ from ros_process import RosProcess
 from bench.two_machines.graph import DEADLINE, DISCOVERY, TwoMachines
 from bench.two_machines.link import Quality
 from bench.two_machines.network import ADDRESSES, Network
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE
 
 pytestmark = pytest.mark.long  # graphs that find each other anew for each way of discovery

@@ -18,10 +18,10 @@ import pytest
 
 from bench.cluster_processes import ROOT, ClusterProcesses, free_port, wait_for
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.study import cluster_connection
-from robodyn_ros.study.cluster import Cluster
-from robodyn_ros.study.results import STREAM, TABLE, Results
-from robodyn_ros.study.robust_task import RobustTask
+from robodyn_ros.toolbox.study import cluster_connection
+from robodyn_ros.toolbox.study.cluster import Cluster
+from robodyn_ros.toolbox.study.results import STREAM, TABLE, Results
+from robodyn_ros.toolbox.study.robust_task import RobustTask
 
 STUDY = """
 robot: planar_2r
@@ -80,9 +80,9 @@ import os, signal, sys
 from pathlib import Path
 
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.study import block, cluster_connection
-from robodyn_ros.study.results import ResultStream
-from robodyn_ros.study.robust_search import Checkpoint
+from robodyn_ros.toolbox.study import block, cluster_connection
+from robodyn_ros.toolbox.study.results import ResultStream
+from robodyn_ros.toolbox.study.robust_search import Checkpoint
 
 block.BLOCK_TIME, cluster_connection.ANSWER_TIME = 0.01, 60.0
 marker, worker, left = Path(sys.argv[1]), int(sys.argv[2]), [None] * 2

@@ -20,14 +20,15 @@ import pytest
 import yaml
 from urdf_parts import one_joint
 
-from robodyn_ros import Robot, code_cache
+from robodyn_ros import Robot
+from robodyn_ros.base import code_cache
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.command_line import GROUPS, main, make_parser, tell_warning
 from robodyn_ros.commands.simulation_setup import NODES, set_up
 from robodyn_ros.commands.study_file import read_study
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import config_file, shipped_robots
-from robodyn_ros.study.run import about
-from robodyn_ros.study.worker_site import site
+from robodyn_ros.description.resources import config_file, shipped_robots
+from robodyn_ros.toolbox.study.run import about
+from robodyn_ros.toolbox.study.worker_site import site
 
 ODD = """<robot name='odd'><link name='base'/><link name='arm'><inertial><mass value='2'/>
 <inertia ixx='1' iyy='1' izz='9' ixy='0' ixz='0' iyz='0'/></inertial></link>
@@ -238,7 +239,7 @@ def test_the_command_line_imports_nothing_that_only_some_commands_need(command, 
     names = (f"import sys; from robodyn_ros.commands.command_line import make_parser; make_parser({command!r}); "
              "print(*sys.modules)")
     loaded = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"rclpy", "scipy", "llvmlite", "matplotlib", "robodyn_ros.control.registry", *more}
+    heavy = {"rclpy", "scipy", "llvmlite", "matplotlib", "robodyn_ros.control.plugins.registry", *more}
     assert not heavy.intersection(loaded)
 
 

@@ -31,7 +31,7 @@ from robodyn_ros.commands.compare import (
     table,
 )
 from robodyn_ros.description.model import Limits
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel

@@ -17,7 +17,7 @@ from ros_process import run_robodyn
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.demo import curves_of, motion, perform, record
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.tracking import TrackingSample
 
 

@@ -12,9 +12,9 @@
 import pytest
 
 from robodyn_ros import InputError
+from robodyn_ros.base.common_fields import filtered_name
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.study_file import read_study
-from robodyn_ros.common_fields import filtered_name
 
 
 def test_a_name_has_a_filter_once():

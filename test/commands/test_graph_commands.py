@@ -21,15 +21,15 @@ from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 from urdf_parts import joint, link, robot
 
+from robodyn_ros.base.errors import InputError, RobodynError
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.graph_commands import _joint_values
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
-from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.nodes.client.graph_client import STARTING_SECONDS, GraphClient
 from robodyn_ros.nodes.client.graph_parameters import GraphParameters
 from robodyn_ros.nodes.client.motion_requests import MotionRequests
-from robodyn_ros.resources import robot_file
 
 ROBOT = "scara"
 MODEL = load_urdf(robot_file(ROBOT))

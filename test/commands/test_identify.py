@@ -16,11 +16,11 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.control.laws.adaptive import nominal_parameters, parameter_names
-from robodyn_ros.identification.excitation import Task, excite
-from robodyn_ros.identification.identified_files import urdf_with_inertias
-from robodyn_ros.resources import config_file, robot_file
+from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.toolbox.identification.excitation import Task, excite
+from robodyn_ros.toolbox.identification.identified_files import urdf_with_inertias
 
 recorded_bags = pytest.importorskip("recorded_bags", reason="rosbags is not installed: make setup")
 pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")

@@ -10,8 +10,8 @@
 
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.launch_arguments import refuse_unknown
-from robodyn_ros.errors import InputError
 
 FILE = "/share/robodyn_ros/launch/simulation.launch.py"
 KNOWN = ("robot", "controller", "restarts")

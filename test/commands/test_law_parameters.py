@@ -15,7 +15,7 @@ import yaml
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.law_parameters import given_parameters
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 

@@ -13,7 +13,7 @@ import os
 import pytest
 
 from robodyn_ros.commands.plugin_watch import POLL_SECONDS, PluginWatch
-from robodyn_ros.control.plugin_source import Source
+from robodyn_ros.control.plugins.plugin_source import Source
 
 
 class Looks:

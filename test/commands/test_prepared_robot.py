@@ -41,7 +41,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 def test_the_rotor_of_a_motor_moves_a_massless_joint(files, capsys):
     prepared = prepared_robot("arm.urdf", actuators="motors.yaml")
     assert "robodyn: arm: joint finger moves the rotor of its motor, 0.36 kg" in capsys.readouterr().err

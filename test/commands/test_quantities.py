@@ -12,8 +12,8 @@ import math
 
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.quantities import ANGLES, parse_joint_values, parse_quantity
-from robodyn_ros.errors import InputError
 
 KINDS = {"elbow": "revolute", "slide": "prismatic"}
 

@@ -6,7 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""`robodyn replay`: a recorded simulation once more, and what is refused. Requests: recording/test_replay_plan.py."""
+"""`robodyn replay`: a recorded simulation once more, and what is refused.
+
+Requests: toolbox/recording/test_replay_plan.py.
+"""
 
 import itertools
 import re
@@ -24,13 +27,13 @@ from std_msgs.msg import Float64  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
+from robodyn_ros.base.errors import RecordingError, RobodynError  # noqa: E402
 from robodyn_ros.commands.command_line import USAGE_ERROR, main  # noqa: E402
 from robodyn_ros.commands.replay import simulation  # noqa: E402
-from robodyn_ros.errors import RecordingError, RobodynError  # noqa: E402
-from robodyn_ros.recording.open_loop_plan import OpenLoopPlan  # noqa: E402
-from robodyn_ros.recording.recorded_ticks import SetState  # noqa: E402
-from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, parameters_of_nodes  # noqa: E402
-from robodyn_ros.recording.run import Run  # noqa: E402
+from robodyn_ros.toolbox.recording.open_loop_plan import OpenLoopPlan  # noqa: E402
+from robodyn_ros.toolbox.recording.recorded_ticks import SetState  # noqa: E402
+from robodyn_ros.toolbox.recording.replay_plan import ReferenceMotion, ReplayPlan, parameters_of_nodes  # noqa: E402
+from robodyn_ros.toolbox.recording.run import Run  # noqa: E402
 
 PLUGINS = Path(__file__).parents[1] / "nodes"
 CLOSE = 1e-5

@@ -16,9 +16,9 @@ import pytest
 from bench.measured_arms import FOLDER
 from bench.wrong_arm import WrongArm, described_arm, trajectory
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.identification.excitation import Task, excite
-from robodyn_ros.identification.identified_files import urdf_with_inertias
-from robodyn_ros.resources import config_file
+from robodyn_ros.description.resources import config_file
+from robodyn_ros.toolbox.identification.excitation import Task, excite
+from robodyn_ros.toolbox.identification.identified_files import urdf_with_inertias
 
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed: make setup")
 

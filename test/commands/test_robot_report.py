@@ -16,11 +16,11 @@ import pytest
 from urdf_parts import INERTIAL, joint, link, robot
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionWarning
 from robodyn_ros.commands.robot_report import dh_table, joint_table, link_boxes, report, tree
 from robodyn_ros.description.document import read_document_text
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
-from robodyn_ros.errors import DescriptionWarning
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 HAND = robot(link("base", ""), joint("turn", "base", "palm", axis="1 0 0"), link("palm"),
              joint("left", "palm", "finger_1", "prismatic"), link("finger_1"),
@@ -102,7 +102,7 @@ def test_boxes_hold_the_shapes_of_a_link(tmp_path):
 
 
 def test_a_robot_without_meshes_waits_for_no_mesh_library():
-    code = ("import sys; from pathlib import Path; from robodyn_ros.resources import robot_file; "
+    code = ("import sys; from pathlib import Path; from robodyn_ros.description.resources import robot_file; "
             "from robodyn_ros.commands.robot_report import report; from robodyn_ros.robot import Robot; "
             "file = Path(robot_file('scara')); report(Robot.from_urdf(file), file); print('trimesh' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -16,13 +16,13 @@ import yaml
 from urdf_parts import one_joint
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionWarning, InputError
 from robodyn_ros.commands.rviz_configuration import ASPECT, FIELD_OF_VIEW, rviz_configuration
-from robodyn_ros.errors import DescriptionWarning, InputError
-from robodyn_ros.resources import config_file, robot_file, shipped_robots
+from robodyn_ros.description.resources import config_file, robot_file, shipped_robots
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.plant import default_position
-from robodyn_ros.view.framing import shape_corners
-from robodyn_ros.view.link_meshes import frame_poses, link_meshes
+from robodyn_ros.toolbox.view.framing import shape_corners
+from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
 
 FILE = yaml.safe_load(config_file("robodyn.rviz").read_text())
 

@@ -25,12 +25,12 @@ from urdf_parts import joint, link, robot
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, has_simulated_time, set_up
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.common.discovery import RANGE
 from robodyn_ros.nodes.hardware.parameters import TimeMode
-from robodyn_ros.resources import config_file
 from robodyn_ros.simulation.engine import Engine
 
 

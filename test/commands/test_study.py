@@ -16,9 +16,9 @@ from urdf_parts import xacro_that_runs
 
 from robodyn_ros import Robot, __version__
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.recording.run import Run
-from robodyn_ros.resources import robot_file
-from robodyn_ros.study.results import REASON, STREAM, About, Results, ResultStream
+from robodyn_ros.description.resources import robot_file
+from robodyn_ros.toolbox.recording.run import Run
+from robodyn_ros.toolbox.study.results import REASON, STREAM, About, Results, ResultStream
 
 STUDY = """
 robot: planar_2r

@@ -15,13 +15,13 @@ import yaml
 from robodyn_ros import InputError, PluginError, Robot
 from robodyn_ros.commands.study_file import law_parameters, read_study
 from robodyn_ros.commands.tune import parameter_file
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.study.distributions import Choice, Uniform
-from robodyn_ros.study.quantity_axes import element_names
-from robodyn_ros.study.robust_task import _spread, fresh
-from robodyn_ros.study.run import run_sample
+from robodyn_ros.toolbox.study.distributions import Choice, Uniform
+from robodyn_ros.toolbox.study.quantity_axes import element_names
+from robodyn_ros.toolbox.study.robust_task import _spread, fresh
+from robodyn_ros.toolbox.study.run import run_sample
 
 WHOLE = {"robot": "planar_2r", "laws": ["pd"], "samples": 4, "quantities": {"payload.mass": {"uniform": [0, 1]}}}
 

@@ -16,7 +16,7 @@ import pytest
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 RATE = 100.0
 TIME = np.arange(800) / RATE

@@ -19,9 +19,9 @@ from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.demo import START
 from robodyn_ros.commands.touch_demo import RADIUS, error_table, forces_along
-from robodyn_ros.plots.touch_figure import save_touch
-from robodyn_ros.resources import config_file, robot_file
+from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.simulation.world_file import read_world
+from robodyn_ros.toolbox.plots.touch_figure import save_touch
 
 ARM = Robot.from_urdf(robot_file("arm6"))
 BENT = np.array(list(START.values()))

@@ -14,7 +14,7 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 YAML = """header:

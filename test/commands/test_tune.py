@@ -19,12 +19,12 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.gain_search import tune
 from robodyn_ros.commands.tune import curves_of
-from robodyn_ros.control.parameters import Parameters, scalar
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.contract.parameters import Parameters, scalar
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion, offset_start
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.study.gain_space import GAINS, searched_fields
+from robodyn_ros.toolbox.study.gain_space import GAINS, searched_fields
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import threading
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import batch_abi, compile_function
 from robodyn_ros.compile.machine import host
-from robodyn_ros.errors import InputError
 
 
 def function(q, matrix):

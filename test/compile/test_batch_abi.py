@@ -9,8 +9,8 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile.batch_abi import checked_arrays, real_array, shape_error
-from robodyn_ros.errors import InputError
 
 
 def test_float64_arrays_are_taken_as_they_are():

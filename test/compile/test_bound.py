@@ -12,9 +12,9 @@ import weakref
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import Compute, Repeat, compile_procedure
 from robodyn_ros.compile.procedure import Bound
-from robodyn_ros.errors import InputError
 
 
 def spin(q, v):

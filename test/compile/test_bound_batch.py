@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import Compute, Repeat, compile_procedure
-from robodyn_ros.errors import InputError
 
 
 class Pair(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import (
     Kernel,
     compile_function,
@@ -24,7 +25,6 @@ from robodyn_ros.compile import (
     where,
 )
 from robodyn_ros.compile import operations as op
-from robodyn_ros.errors import InputError
 
 # One function per operation, of two numbers between 0.1 and 0.9.
 FUNCTIONS = {

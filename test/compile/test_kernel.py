@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.compile.python_entry import documentation, forwarding_function
-from robodyn_ros.errors import CompileError, InputError
 
 
 def function(q, matrix, gain):

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from bench.process_trace import ProcessSample
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.errors import CompileError
 
 ADD_ONE = "define i64 @add_one(i64 %x) {\n  %y = add i64 %x, 1\n  ret i64 %y\n}\n"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from robodyn_ros import compile as c
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile.scalar import Scalar
-from robodyn_ros.errors import CompileError
 
 VALUES = np.array([-2.0, -0.5, 0.0, 0.5, 2.0, np.nan])
 FUNCTIONS = {

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile import (
     Compute,
     Repeat,
@@ -25,7 +26,6 @@ from robodyn_ros.compile import (
     schedule,
 )
 from robodyn_ros.compile.machine import host
-from robodyn_ros.errors import CompileError, InputError
 
 COUNTS = [0, 1, 2, 7, 8, 9, 21]
 

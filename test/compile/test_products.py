@@ -11,9 +11,9 @@ import pickle
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile import Kernel, Products, Term, compile_function, derivative, trace
 from robodyn_ros.compile.products import ProductsTape, products_text, trace_products
-from robodyn_ros.errors import CompileError
 
 ROWS, COLUMNS = 7, 21
 RNG = np.random.default_rng(0)

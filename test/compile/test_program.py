@@ -9,8 +9,8 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile.program import Compute, Program, Repeat, interpret
-from robodyn_ros.errors import CompileError
 
 VARIABLES = {"x": (3,), "y": (3,), "flag": (), "pair": (2,)}
 

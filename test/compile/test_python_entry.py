@@ -13,8 +13,8 @@ import sysconfig
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile import compile_function, python_entry
-from robodyn_ros.errors import CompileError
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile import Compute, Repeat, compile_function, compile_procedure, where
 from robodyn_ros.compile.records import Structure, array_shapes, flatten, form_of, unflatten
-from robodyn_ros.errors import CompileError, InputError
 
 
 class Motion(NamedTuple):

@@ -12,10 +12,10 @@ import operator
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.scalar import Recorder, Scalar
 from robodyn_ros.compile.tape import trace
-from robodyn_ros.errors import CompileError
 
 
 @pytest.fixture

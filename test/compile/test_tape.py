@@ -12,9 +12,9 @@ import pickle
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.compile import Tape, trace, where
 from robodyn_ros.compile import operations as op
-from robodyn_ros.errors import CompileError, InputError
 
 
 def rotate(q, p):

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.control import ForceReference, JointReference, State, TipReference
-from robodyn_ros.control.compiled_law import called
-from robodyn_ros.control.trajectories.reference import SOURCES
+from robodyn_ros.control.contract.compiled_law import called
+from robodyn_ros.control.references.reference import SOURCES
 
 
 def random_state(robot, seed=0, wrench=True):

@@ -15,9 +15,9 @@ import numpy as np
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.laws.task_space import axis_rows, pose_error, task_axes
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory
 from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_parameters
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

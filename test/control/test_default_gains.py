@@ -19,8 +19,11 @@ from scipy.linalg import expm
 from shipped import QUICK, few
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import DEFAULT_PERIOD as PERIOD
+from robodyn_ros.base.timing import LoopTiming
 from robodyn_ros.commands.compare import perform
-from robodyn_ros.control.controller import State
+from robodyn_ros.control.contract.controller import State
 from robodyn_ros.control.default_gains import (
     NATURAL_FREQUENCY,
     SATURATION_ERROR,
@@ -34,18 +37,15 @@ from robodyn_ros.control.default_gains import (
     task_gains,
     viscous_friction,
 )
+from robodyn_ros.control.gains.sampled_loop import stable_factor
 from robodyn_ros.control.laws.lqr import LQR, gain_matrix
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.sampled_loop import stable_factor
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.model_perturbations import with_payload
-from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
-from robodyn_ros.timing import LoopTiming
 
 
 @pytest.mark.parametrize("name", few(shipped_robots()))

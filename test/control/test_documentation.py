@@ -20,8 +20,8 @@ from closed_loop import simulate
 
 from robodyn_ros import Robot, rollout
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.control.registry import GROUP, controller_names, load_controller, make_controller
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import GROUP, controller_names, load_controller, make_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from numpy.linalg import inv
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.textbook.lyapunov import lyapunov_function
 from robodyn_ros.textbook.steady_state import error_transform, gravity_stiffness
 

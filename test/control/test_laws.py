@@ -20,12 +20,12 @@ from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.compiled_law import memory_numbers
+from robodyn_ros.control.contract.compiled_law import memory_numbers
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
-from robodyn_ros.control.registry import law_names, load_controller
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.control.plugins.registry import law_names, load_controller
+from robodyn_ros.description.resources import robot_file, shipped_robots
 
 OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 ROUNDING = {"task_priority": 1e-7, "mpc": 1e-7}  # weights, and limits that contradict each other, multiply rounding

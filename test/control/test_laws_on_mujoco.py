@@ -15,10 +15,10 @@ import pytest
 from shipped import few
 
 from robodyn_ros import Robot
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.registry import law_names, load_controller, make_controller
-from robodyn_ros.control.trajectories.tip_reference import TipReference
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
+from robodyn_ros.control.references.tip_reference import TipReference
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.rollout import ClosedLoop

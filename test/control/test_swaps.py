@@ -15,14 +15,14 @@ from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State, TipReference
-from robodyn_ros.control.control_loop import ControlLoop, Plugin
-from robodyn_ros.control.dry_run import rehearse
 from robodyn_ros.control.laws.damping import Damping
-from robodyn_ros.control.registry import law_names, load_controller, make_controller
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.dry_run import rehearse
+from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory
+from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 

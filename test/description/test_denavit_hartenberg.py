@@ -9,12 +9,12 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, dh_transform, load_dh
 from robodyn_ros.description.model import Frame, Inertia, Limits
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.kinematics.forward import forward_kinematics, link_poses
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.homogeneous import rotation_transform, transform_point, translation_transform
 
 BODY = Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))
@@ -148,7 +148,7 @@ def test_a_table_without_inertias_does_for_kinematics_with_a_warning():
         (DHTable((DHRow(0, 0, 0, 0),), tip_link="hand"), "no link is called 'hand'"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 def test_bad_tables_say_what_is_wrong(rows, message):
     with pytest.raises(DescriptionError, match=f"(?s){message}"):
         load_dh(rows)

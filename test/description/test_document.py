@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from urdf_parts import INERTIAL, LIMIT, joint, link, one_joint, robot, xacro_that_runs
 
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.description.document import read_document, read_document_text
 from robodyn_ros.description.joint_and_link_elements import read_mass
-from robodyn_ros.errors import DescriptionError
 
 A_TO_B = joint("j", "a", "b")
 

@@ -18,8 +18,8 @@ from robodyn_ros import Robot
 from robodyn_ros.commands.robot_report import gravity_efforts, link_boxes
 from robodyn_ros.description.document import read_document, read_document_text
 from robodyn_ros.description.doubts import find_doubts
-from robodyn_ros.resources import robot_file
-from robodyn_ros.view.link_meshes import reach
+from robodyn_ros.description.resources import robot_file
+from robodyn_ros.toolbox.view.link_meshes import reach
 
 MOMENTS = '<inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/>'
 BOX = '<visual><geometry><box size="0.2 0.2 0.6"/></geometry></visual>'

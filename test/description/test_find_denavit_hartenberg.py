@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from pin_reference import PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import DescriptionError, InputError
 from robodyn_ros.description.denavit_hartenberg import load_dh
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
-from robodyn_ros.errors import DescriptionError, InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
 SHIPPED = ["planar_2r", "scara", "arm6", "arm7"]

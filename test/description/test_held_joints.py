@@ -13,12 +13,12 @@ import pytest
 from urdf_parts import INERTIAL, joint, link, one_joint
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.description.held_joints import held_positions, with_joints_held
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
 from robodyn_ros.dynamics.robot_function import KINEMATIC
-from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
-from robodyn_ros.resources import robot_file
 
 GRIPPER = (link("f1", ""), link("f2", ""), link("pad", ""),
            joint("g1", "b", "f1", "prismatic", axis="1 0 0", limit='<limit lower="0.01" upper="0.04" effort="1" '

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from urdf_parts import INERTIA, LIMIT, joint, link, load_with_warnings, one_joint, only, robot
 
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.description.joint_and_link_elements import snap, snap_pose
 from robodyn_ros.description.urdf import load_urdf_text
-from robodyn_ros.errors import DescriptionError
 from robodyn_ros.textbook.quaternions import rotation_from_quaternion
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from urdf_parts import joint, link, robot
 
+from robodyn_ros.base.errors import DescriptionError, DescriptionWarning
 from robodyn_ros.description.urdf import load_urdf_text
-from robodyn_ros.errors import DescriptionError, DescriptionWarning
 
 
 def chain(*mimics: str, kinds: str = "rrr") -> str:

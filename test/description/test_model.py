@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from urdf_parts import joint, link, robot
 
+from robodyn_ros.base.errors import InputError, suggest
 from robodyn_ros.description.model import Inertia, skew
 from robodyn_ros.description.urdf import load_urdf_text
-from robodyn_ros.errors import InputError, suggest
 
 rng = np.random.default_rng(7)
 

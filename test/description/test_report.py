@@ -13,8 +13,8 @@ import warnings
 import pytest
 from lxml import etree
 
+from robodyn_ros.base.errors import DescriptionError, DescriptionWarning
 from robodyn_ros.description.report import Report, label
-from robodyn_ros.errors import DescriptionError, DescriptionWarning
 
 ROOT = etree.fromstring('<robot name="r">\n<link name="arm">\n<inertial><mass value="1"/></inertial></link></robot>')
 

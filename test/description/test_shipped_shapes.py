@@ -16,8 +16,8 @@ import trimesh
 
 from robodyn_ros import Robot
 from robodyn_ros.description.document import read_document_text
-from robodyn_ros.resources import robot_file, shipped_robots
-from robodyn_ros.view.link_meshes import frame_poses, link_meshes
+from robodyn_ros.description.resources import robot_file, shipped_robots
+from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
 
 
 @pytest.mark.parametrize("name", shipped_robots())

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from random_robots import urdf_robots
 from urdf_parts import joint, link, robot
 
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.description.urdf import load_urdf_text
-from robodyn_ros.resources import robot_file, shipped_robots
 
 QUARTER = "1.5707963267948966"
 

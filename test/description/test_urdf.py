@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from random_robots import urdf_robots
 from urdf_parts import INERTIAL, joint, link, one_joint, robot
 
+from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.description.model import STANDARD_GRAVITY
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
-from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
-from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.robot import Robot
 
 

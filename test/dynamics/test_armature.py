@@ -25,6 +25,7 @@ from robodyn_ros import DescriptionWarning, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.coupling import Coupling
 from robodyn_ros.description.model import RobotModel
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.dynamics.articulated_body import (
     articulated_body_forward_dynamics,
     is_faster,
@@ -33,7 +34,6 @@ from robodyn_ros.dynamics.articulated_body import (
 from robodyn_ros.dynamics.factorization import TreeFactors
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 

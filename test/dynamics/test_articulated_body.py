@@ -16,6 +16,7 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from planar_2r import planar_2r
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function, trace
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.description.urdf import load_urdf_text
@@ -28,7 +29,6 @@ from robodyn_ros.dynamics.articulated_body import (
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
-from robodyn_ros.errors import InputError
 
 
 def check(reference, seed):

@@ -11,10 +11,10 @@ import gc
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.dynamics import composed_kernel
 from robodyn_ros.dynamics.composed_kernel import ComposedKernel
-from robodyn_ros.errors import InputError
 
 Q, GAIN = np.random.default_rng(2).normal(size=(40, 3)), np.linspace(-1.0, 1.0, 40)
 EXPECTED = np.array([np.outer(x, x) @ (x - k * np.sin(x)) * k for x, k in zip(Q, GAIN, strict=True)])

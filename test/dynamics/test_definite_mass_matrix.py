@@ -15,12 +15,12 @@ from urdf_parts import INERTIAL, joint, link, one_joint, robot
 
 from bench.attack.descriptions import fault_of, mutated_urdfs
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.control.default_gains import joint_gains
 from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
-from robodyn_ros.errors import DescriptionError
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
 
@@ -60,7 +60,7 @@ def test_multipliers_that_are_immense_in_all_are_refused():
         Robot.from_urdf_text(urdf)
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 @pytest.mark.parametrize("urdf, named", [
     (one_joint(POINT), "joint 'j': it moves link 'b' and all behind it with an inertia of 0"),
     (one_joint(ROD, axis="1 0 0"), "joint 'j': it moves link 'b' and all behind it with an inertia of 0"),
@@ -75,7 +75,7 @@ def test_a_singular_mass_matrix_gives_no_accelerations_and_names_the_joint_and_i
     assert np.isfinite(robot.dynamics().gravity(zero)).all()
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 @pytest.mark.parametrize("urdf", [one_joint(POINT), one_joint(""), one_joint(kind="fixed")],
                          ids=["point mass on the axis", "no inertia", "nothing moves"])
 def test_what_needs_accelerations_says_so(urdf):
@@ -85,7 +85,7 @@ def test_what_needs_accelerations_says_so(urdf):
             make()
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 def test_rotors_of_motors_make_a_mass_matrix_definite():
     model = Robot.from_urdf_text(one_joint(POINT)).model
     check_mass_matrix(model, 0.1)
@@ -94,7 +94,7 @@ def test_rotors_of_motors_make_a_mass_matrix_definite():
         check_mass_matrix(model, 0.0)
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 def test_a_robot_that_is_singular_at_single_configurations_is_accepted():
     """A point mass on two crossed axes: pointing along the first, it resists no turn about it."""
     urdf = robot(link("a", ""), link("b", ""), link("c", POINT.replace("<mass", '<origin xyz="1 0 0"/><mass')),
@@ -103,13 +103,13 @@ def test_a_robot_that_is_singular_at_single_configurations_is_accepted():
     assert dynamics.mass_matrix([0.0, 0.0]) == pytest.approx(np.diag([2.0, 2.0]))
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 def test_negative_moments_by_rounding_become_zero():
     moments = Robot.from_urdf_text(one_joint(ROD, axis="0 1 0")).model.joints[0].inertia.rotational
     assert np.linalg.eigvalsh(moments)[0] >= 0.0
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 def test_a_tiny_axis_is_an_axis():
     model = Robot.from_urdf_text(one_joint(axis="3e-200 0 4e-200")).model
     assert model.joints[0].axis == pytest.approx([0.6, 0.0, 0.8])
@@ -140,7 +140,7 @@ def test_no_mutated_urdf_is_accepted_with_unsound_dynamics():
     assert not [fault for fault in faults if fault]
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.filterwarnings("ignore::robodyn_ros.base.errors.DescriptionWarning")
 @pytest.mark.parametrize("name, element, wrong", [
     ("arm7", 'iyz="0.008641"', 'iyz="0.2196"'), ("arm6", 'iyz="0.00010157"', 'iyz="-1"')])
 def test_a_mass_matrix_that_is_indefinite_at_some_configurations_gives_no_accelerations(name, element, wrong):

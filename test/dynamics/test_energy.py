@@ -13,9 +13,9 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.errors import DescriptionError
 from robodyn_ros.textbook.newton_euler import gravity
 
 

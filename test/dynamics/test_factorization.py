@@ -14,12 +14,12 @@ from pin_reference import SEEDS, random_state, relative_error
 from random_robots import urdf_robots
 from scipy.linalg import cho_factor, cho_solve
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import trace
 from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
 from robodyn_ros.dynamics.factorization import TreeFactors, inverse_mass, solve_mass, solve_mass_partly_given
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.errors import InputError
 
 
 @settings(deadline=None)

@@ -15,11 +15,11 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from planar_2r import planar_2r
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import DescriptionError, InputError
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import DescriptionError, InputError
 from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
 

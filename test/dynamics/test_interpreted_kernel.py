@@ -9,8 +9,8 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
-from robodyn_ros.errors import InputError
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, PinReference, random_state
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS, InlineDynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.textbook import formulas as textbook_formulas
 from robodyn_ros.textbook import newton_euler

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.regressor import (
     PARAMETERS,
@@ -20,7 +21,6 @@ from robodyn_ros.dynamics.regressor import (
     regressor,
     with_inertial_parameters,
 )
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.newton_euler import body_wrench, inverse_dynamics
 
 

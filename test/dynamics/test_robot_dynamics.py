@@ -23,10 +23,10 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import random_chain, urdf_robots
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.dynamics import compiled_formulas, robot_dynamics, robot_function
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS, BatchDynamics, Dynamics, InlineDynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook import formulas as textbook_formulas
 
 TASK_SPACE = {"task_space_inertia", "task_space_bias", "dynamically_consistent_inverse"}

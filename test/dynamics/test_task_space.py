@@ -13,6 +13,7 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
 from robodyn_ros.dynamics.task_space import (
@@ -20,7 +21,6 @@ from robodyn_ros.dynamics.task_space import (
     task_space_bias,
     task_space_inertia,
 )
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.newton_euler import bias, inverse_dynamics
 
 

@@ -9,8 +9,8 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.dynamics.tree_system import TreeSystem
-from robodyn_ros.errors import InputError
 
 RNG = np.random.default_rng(0)
 

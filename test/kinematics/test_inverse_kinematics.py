@@ -15,11 +15,11 @@ from pin_reference import SHIPPED, PinReference
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
 from robodyn_ros.description.model import Frame, Inertia, Limits
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.kinematics.inverse_kinematics import POSITION, inverse_kinematics
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.homogeneous import translation_transform
 from robodyn_ros.textbook.planar_2r_kinematics import planar_2r_inverse_kinematics
 

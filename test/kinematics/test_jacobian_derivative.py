@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
-from robodyn_ros.resources import robot_file
 
 
 @settings(deadline=None, max_examples=40)

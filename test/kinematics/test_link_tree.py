@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import DescriptionError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
-from robodyn_ros.errors import DescriptionError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.link_tree import LinkTree
-from robodyn_ros.resources import robot_file
 
 
 @given(urdf_robots(), st.integers(0, 2**32 - 1))

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.newton_search import pose_error, pose_error_jacobian
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.homogeneous import homogeneous
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from urdf_parts import joint, link, robot
 
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.reach import reach
-from robodyn_ros.resources import robot_file, shipped_robots
 
 
 @pytest.mark.parametrize("name", shipped_robots())

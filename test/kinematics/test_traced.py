@@ -11,12 +11,12 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.denavit_hartenberg import dh_transform
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.analytic_jacobian import analytic_jacobian_derivative
 from robodyn_ros.textbook.angular_velocity import point_velocity
 from robodyn_ros.textbook.differential_kinematics import tip_acceleration

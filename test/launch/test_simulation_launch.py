@@ -34,7 +34,7 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.commands.simulation_setup import NODES
-from robodyn_ros.resources import launch_file
+from robodyn_ros.description.resources import launch_file
 
 FILE = str(launch_file("simulation.launch.py"))
 

@@ -31,7 +31,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_ros.commands.command_line import main  # noqa: E402
 from robodyn_ros.commands.launch_arguments import OF_ONE_ROBOT, SIMULATION  # noqa: E402
-from robodyn_ros.resources import launch_file  # noqa: E402
+from robodyn_ros.description.resources import launch_file  # noqa: E402
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "launch.md"
 FORMATS = ("py", "xml", "yaml")

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from robodyn_ros.fields import Field
+from robodyn_ros.base.fields import Field
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
 hold_stop_signals()
@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
-from robodyn_ros.errors import InputError  # noqa: E402
+from robodyn_ros.base.errors import InputError  # noqa: E402
 from robodyn_ros.nodes.common.control_path import ControlPath  # noqa: E402
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node  # noqa: E402
 from robodyn_ros.nodes.common.topics import COMMAND_QOS, CONTROL_QOS  # noqa: E402

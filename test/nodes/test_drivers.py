@@ -15,11 +15,12 @@ import pytest
 from ros_process import RosProcess
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import Robot, topic_names
+from robodyn_ros import Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import DRIVERS, DriverProfile, EffortReport
+from robodyn_ros.base import topic_names
+from robodyn_ros.description.resources import actuators_file, robot_file
 from robodyn_ros.nodes.hardware.arm_driver import effort_report
-from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.plant import Plant, default_position

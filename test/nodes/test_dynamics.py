@@ -27,7 +27,7 @@ from robodyn_interfaces.srv import (
     MassMatrix,
 )
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
 BOOK = ROBOT.dynamics(False, "textbook")

@@ -19,16 +19,16 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from robodyn_ros import Robot
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.control import JointReference
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.world_file import world_from_mapping
-from robodyn_ros.timing import to_seconds
 
 PERIOD = 2_000_000  # of the nodes by default, and stamp of the first joint state [ns]
 AHEAD = 50  # ticks between the pause and the start of the trajectory

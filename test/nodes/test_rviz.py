@@ -20,8 +20,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.nodes.common.poses import to_vector
-from robodyn_ros.resources import config_file, robot_file
 
 CONFIGURATION = yaml.safe_load(config_file("robodyn.rviz").read_text())["Visualization Manager"]
 DISPLAYS = {display["Name"]: display for display in CONFIGURATION["Displays"]}

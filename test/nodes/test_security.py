@@ -26,8 +26,8 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros.commands.keystore import make_keystore
 from robodyn_ros.commands.permissions import read_policy
 from robodyn_ros.commands.simulation_setup import NODES
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.controller.command_output import PARAMETERS as OUTPUT_PARAMETERS
-from robodyn_ros.resources import config_file
 
 VOLTAGES = "volts"
 """Namespace of four nodes with motors that command voltages and publish /clock."""

@@ -19,9 +19,9 @@ from sensor_msgs.msg import JointState
 from test_state_publisher import GRIPPER
 from tf2_msgs.msg import TFMessage
 
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topic_owners import AT_START
-from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
 PERIOD = 4_000_000

@@ -21,11 +21,11 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common import polled_states
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import given_robot
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE
-from robodyn_ros.resources import robot_file
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 

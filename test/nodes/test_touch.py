@@ -17,8 +17,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.poses import to_wrench
-from robodyn_ros.resources import robot_file
 
 ARM = Robot.from_urdf(robot_file("arm6"))
 BENT = np.array([0.0, -1.2, 1.4, -1.6, -1.2, 0.0])

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Friction
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
 from robodyn_ros.simulation.plant import Plant
 

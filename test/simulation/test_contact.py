@@ -17,14 +17,14 @@ from urdf_parts import joint, link, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.control import ForceReference, TipReference
-from robodyn_ros.control.controller import Controller
+from robodyn_ros.control.contract.controller import Controller
 from robodyn_ros.control.laws.force import ForceParameters
 from robodyn_ros.control.laws.impedance import Impedance
 from robodyn_ros.control.laws.task_space import pose_error
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact import contact_geometry, contact_wrench
 from robodyn_ros.simulation.model_perturbations import with_gravity

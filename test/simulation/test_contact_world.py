@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel

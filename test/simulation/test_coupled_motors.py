@@ -19,14 +19,14 @@ from robodyn_ros import InputError, PlantModel, Robot, rollout, rollout_scores
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.description.coupling import Coupling
-from robodyn_ros.identification.motor_constants import motor_constants
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.toolbox.identification.motor_constants import motor_constants
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 FREE = Robot.from_urdf(robot_file("planar_2r"), gravity=(0.0, 0.0, 0.0))

@@ -20,10 +20,10 @@ from scipy.spatial.transform import Rotation
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Friction, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings, TransmissionSettings
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import declared
 from robodyn_ros.compile import Repeat, compile_procedure
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import declared
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.elastic_joints import NEWTON_ROUNDS, spring_energy
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from shipped import few
 
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.excursion import excursion, offset_start, tip_references
 from robodyn_ros.simulation.plant import default_position
 

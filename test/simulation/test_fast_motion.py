@@ -16,11 +16,11 @@ from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.compile import sign
 from robodyn_ros.control import Law, Parameters
 from robodyn_ros.description.model import Limits
-from robodyn_ros.errors import SimulationError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed, turning

@@ -19,8 +19,8 @@ from robodyn_ros import CompileError, InputError, PluginError, Robot, rollout
 from robodyn_ros.control import Controller, Law
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.laws.pid import PIDParameters
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import default_position

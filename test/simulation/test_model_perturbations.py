@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.model_perturbations import with_gravity, with_mass_error, with_payload
 
 RNG = np.random.default_rng(11)

@@ -15,7 +15,7 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
 from robodyn_ros.compile import compile_function
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia, viscous
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
 

@@ -16,9 +16,9 @@ from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
+from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.description.model import Limits
-from robodyn_ros.errors import SimulationError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
 from robodyn_ros.simulation.plant_model import Integrator

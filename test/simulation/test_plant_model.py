@@ -16,7 +16,7 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 from robodyn_ros.simulation.rollout import rollout
 

@@ -24,7 +24,7 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.compile.records import flatten, form_of, from_numbers, to_numbers, unflatten
 from robodyn_ros.description.model import Limits
-from robodyn_ros.resources import config_file, robot_file, shipped_robots
+from robodyn_ros.description.resources import config_file, robot_file, shipped_robots
 from robodyn_ros.simulation import plant_step
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact_world import ContactPoint, World

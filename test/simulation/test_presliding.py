@@ -21,7 +21,7 @@ from urdf_parts import INERTIA, joint, link, robot
 from robodyn_ros import InputError, PlantModel, Robot, rollout_scores
 from robodyn_ros.actuation import Friction, JointActuators, MaxwellSlip
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant

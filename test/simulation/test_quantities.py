@@ -25,9 +25,9 @@ from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip
 from robodyn_ros.control import Controller, JointReference, Law, State
 from robodyn_ros.control.laws.adaptive import nominal_parameters
-from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.model_perturbations import (
     with_gravity,

@@ -13,8 +13,8 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 

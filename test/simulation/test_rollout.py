@@ -20,18 +20,18 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.base.errors import PluginError, SimulationError
 from robodyn_ros.compile import equal
 from robodyn_ros.control import Controller, JointReference, Law, State, TipReference
-from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.pd import PDParameters
-from robodyn_ros.control.registry import law_names, make_controller
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
+from robodyn_ros.control.plugins.registry import law_names, make_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory
+from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
 from robodyn_ros.description.model import Limits
-from robodyn_ros.errors import PluginError, SimulationError
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -462,7 +462,8 @@ def test_many_robots_by_one_call_are_those_of_a_closed_loop():
         (lambda r, t: rollout_scores(r, "pd", {}, t), "expected an axis of samples"),
         (lambda r, t: rollout_scores(r, "pd", {"payload.mass": [-1.0]}, t), "payload.mass, sample 0: expected a fin"),
         (lambda r, t: rollout_scores(r, "pd", {"payload.mass": [1.0]}, t, workers="tcp://10.0.0.1:8786"),
-         r"client: expected a robodyn_ros.study.cluster.Cluster, received str; Cluster.from_client\(client\) makes"),
+         r"client: expected a robodyn_ros.toolbox.study.cluster.Cluster, received str; "
+         r"Cluster.from_client\(client\) makes"),
     ],
 )
 def test_what_does_not_fit_is_said(call, message):

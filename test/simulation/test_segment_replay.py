@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import robot_file
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.segment_replay import replay_segments, step_for

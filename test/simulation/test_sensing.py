@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
 
 PERIOD = 0.002

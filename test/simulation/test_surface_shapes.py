@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.surface_shapes import Kind, surface_shape
 from robodyn_ros.simulation.world_file import world_from_mapping
 

@@ -11,7 +11,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.simulation.tracking import TrackingRecord
 
 

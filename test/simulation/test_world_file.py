@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.surfaces import Box, Cylinder, Plane, Sphere
 from robodyn_ros.simulation.world_file import read_world, world_from_mapping
 

@@ -12,12 +12,12 @@ from hypothesis import assume, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, pin, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.analytic_jacobian import (
     analytic_from_geometric,
     analytic_jacobian_derivative,

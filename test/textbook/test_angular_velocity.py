@@ -9,7 +9,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.textbook.angular_velocity import (
     angular_velocity_about_axis,
     angular_velocity_from_point,

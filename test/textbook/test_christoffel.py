@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import derivative_at
 from robodyn_ros.dynamics import coriolis
 from robodyn_ros.dynamics import mass_matrix as composite
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.christoffel import (
     centrifugal_matrix,
     christoffel_symbols,

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import adjoint, homogeneous, inverse_pose
 from robodyn_ros.textbook.closed_form import stacked_dynamics

@@ -9,7 +9,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.textbook.differential_kinematics import (
     joint_acceleration,
     joint_velocity,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.textbook.euler_angles import (
     ROLL_PITCH_YAW,
     ZYZ,

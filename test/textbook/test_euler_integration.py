@@ -11,8 +11,8 @@ import pytest
 from pin_reference import PinReference
 from scipy.integrate import solve_ivp
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.euler_integration import euler_integration
 
 

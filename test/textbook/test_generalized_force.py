@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import trace
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.textbook import newton_euler
 from robodyn_ros.textbook.generalized_force import forward_dynamics, generalized_force

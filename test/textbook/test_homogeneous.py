@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import RigidTransform, Rotation
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.textbook.homogeneous import (
     homogeneous,
     homogeneous_inverse,

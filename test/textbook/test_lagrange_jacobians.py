@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import trace
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook import lagrange_traces, newton_euler
 from robodyn_ros.textbook.lagrange_jacobians import (
     coriolis_centrifugal,

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import trace
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook import lagrange_jacobians, newton_euler
 from robodyn_ros.textbook.lagrange_traces import (
     coriolis_centrifugal,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.linear_system import solve_symmetric
 
 

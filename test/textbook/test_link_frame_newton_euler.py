@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.denavit_hartenberg import DHRow, load_dh
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import joint_poses, link_poses
 from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.textbook.link_frame_newton_euler import PointMotion, link_frame_inverse_dynamics, link_motion

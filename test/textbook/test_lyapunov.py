@@ -20,11 +20,11 @@ from shipped import few
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
 from robodyn_ros.actuation.actuated_dynamics import damping, forward_dynamics
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.pd_gravity import PDGravity, PDGravityParameters
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.lyapunov import lyapunov_function, lyapunov_rate
 from robodyn_ros.textbook.newton_euler import gravity
 from robodyn_ros.textbook.state_space import runge_kutta

@@ -11,8 +11,8 @@
 import numpy as np
 import pytest
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import derivative_at
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.mass_points import (
     degrees_of_freedom,
     force_of_accelerations,

@@ -13,7 +13,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from robodyn_ros.actuation import DCMotor
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.textbook.motor_state_space import MotorStateSpace
 
 RESISTANCE, CONSTANT, INERTIA, INDUCTANCE, BACK_EMF = 1.2, 0.06, 3e-5, 6e-4, 0.05

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from pin_reference import SEEDS, PinReference, random_state
 from planar_2r import GRAVITY, LENGTHS, MASSES, planar_2r
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import trace
 from robodyn_ros.description.denavit_hartenberg import DHRow, load_dh
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics import energy
 from robodyn_ros.dynamics import mass_matrix as composite
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook import christoffel, lagrange_jacobians, lagrange_traces, newton_euler
 from robodyn_ros.textbook.planar_2r_dynamics import Planar2R
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.planar_2r_kinematics import planar_2r_inverse_kinematics, planar_2r_position
 
 lengths = st.floats(0.05, 5.0)

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, PinReference, random_state
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.denavit_hartenberg import dh_transform
 from robodyn_ros.description.model import skew
 from robodyn_ros.description.urdf import load_urdf_text
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.textbook.pose_derivatives import differentiator, pose_derivatives

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics, joint_twist, link_poses
 from robodyn_ros.kinematics.twists import (
     ad_transpose,

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.dynamics import coriolis
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.christoffel import christoffel_symbols, coriolis_matrix, lagrange_coefficients
 from robodyn_ros.textbook.generalized_force import forward_dynamics, generalized_force
 from robodyn_ros.textbook.lagrange_jacobians import mass_matrix_derivatives

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.kinematics.quaternions import quaternion_conjugate, quaternion_product
 from robodyn_ros.textbook.quaternions import (
     quaternion_from_axis_angle,

@@ -12,8 +12,8 @@ from pin_reference import pin
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.rigid_body import (
     angular_momentum,
     eulers_angular_acceleration,

@@ -16,9 +16,9 @@ from random_robots import urdf_robots
 from scipy.integrate import solve_ivp
 
 from robodyn_ros import Robot
+from robodyn_ros.base.errors import InputError, SimulationError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.errors import InputError, SimulationError
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.textbook.lagrange_jacobians import coriolis_centrifugal, gravity, mass_matrix
 from robodyn_ros.textbook.state_space import runge_kutta, runge_kutta_step, state_derivative
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.twists import wrench_in_parent
-from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.statics import (
     static_efforts,
     static_efforts_of_tip_wrench,

@@ -22,10 +22,10 @@ from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.laws.pid import PID
-from robodyn_ros.errors import InputError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.lagrange_jacobians import gravity
 from robodyn_ros.textbook.steady_state import (
     closed_loop_poles,

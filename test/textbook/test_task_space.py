@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from pin_reference import PinReference, random_state
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.textbook.twist_jacobian import twist_jacobian, twist_jacobian_derivative
 
 

@@ -93,7 +93,7 @@ def test_the_wheel_runs_without_ros_and_without_the_checkout(python, tmp_path):
 
 def test_a_recording_is_refused_without_the_extra_that_reads_it(python, tmp_path):
     (tmp_path / "run.mcap").touch()
-    code = "from robodyn_ros.recording.run import Run; Run('run.mcap')"
+    code = "from robodyn_ros.toolbox.recording.run import Run; Run('run.mcap')"
     done = subprocess.run([str(python), "-c", code], cwd=tmp_path, text=True, capture_output=True)
     assert "recordings need mcap-ros2-support, which cannot be imported" in done.stderr
     assert "pip install mcap" in done.stderr

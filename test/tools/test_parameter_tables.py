@@ -11,7 +11,7 @@
 import parameter_tables
 import pytest
 
-from robodyn_ros.control.registry import controller_names, load_controller
+from robodyn_ros.control.plugins.registry import controller_names, load_controller
 
 pytestmark = pytest.mark.lint
 

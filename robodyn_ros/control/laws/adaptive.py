@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control import default_gains
-from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters

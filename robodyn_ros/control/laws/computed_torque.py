@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.control.default_gains import model_lead, slowed, slowed_gains, viscous_friction
-from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.control.default_gains import model_lead, slowed, slowed_gains
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.pid import default_limit
-from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

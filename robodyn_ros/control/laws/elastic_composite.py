@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, derived, per_joint
 from robodyn_ros.control.default_gains import MARGIN, Postures, slowed, viscous_friction
-from robodyn_ros.control.elastic_arm import MotorFeedback
-from robodyn_ros.control.elastic_joints import (
+from robodyn_ros.control.gains.elastic_arm import MotorFeedback
+from robodyn_ros.control.gains.elastic_joints import (
     ElasticJoints,
     described_inertia,
     inertia_of_links,
     spring_stiffness,
 )
-from robodyn_ros.control.parameters import DAMPING, derived, per_joint
-from robodyn_ros.control.sampled_loop import most_damping
+from robodyn_ros.control.gains.sampled_loop import most_damping
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot

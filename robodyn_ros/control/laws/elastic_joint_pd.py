@@ -15,19 +15,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, per_joint
 from robodyn_ros.control.default_gains import Postures, sampled_postures, stiffness
-from robodyn_ros.control.elastic_arm import MotorFeedback
-from robodyn_ros.control.elastic_joints import (
+from robodyn_ros.control.gains.elastic_arm import MotorFeedback
+from robodyn_ros.control.gains.elastic_joints import (
     ElasticJoints,
     described_inertia,
     inertia_of_links,
     values_text,
 )
-from robodyn_ros.control.parameters import DAMPING, STIFFNESS, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
 _RESERVE = 1.05  # of the least gains beyond what gravity needs

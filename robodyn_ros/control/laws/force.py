@@ -15,7 +15,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from robodyn_ros.control.controller import Law, State
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.parameters import scalar
 from robodyn_ros.control.default_gains import slowed
 from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters, operational_space_effort
 from robodyn_ros.control.laws.task_space import (
@@ -25,11 +27,9 @@ from robodyn_ros.control.laws.task_space import (
     task_errors,
     tip_acceleration,
 )
-from robodyn_ros.control.parameters import scalar
-from robodyn_ros.control.trajectories.tip_reference import ForceReference
+from robodyn_ros.control.references.tip_reference import ForceReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
 

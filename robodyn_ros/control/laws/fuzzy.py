@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import EFFORT, per_joint, scalar
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.laws.pid import default_limit
-from robodyn_ros.control.parameters import EFFORT, per_joint, scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

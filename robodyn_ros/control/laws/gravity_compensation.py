@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.control import default_gains
-from robodyn_ros.control.controller import Law, State
-from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
+from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot

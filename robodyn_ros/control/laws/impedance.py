@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.control import default_gains
-from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, derived, per_joint, scalar
 from robodyn_ros.control.default_gains import task_gains
 from robodyn_ros.control.laws.gravity_compensation import light_damping
 from robodyn_ros.control.laws.singularity import (
@@ -31,8 +32,7 @@ from robodyn_ros.control.laws.task_space import (
     effort_beside,
     task_errors,
 )
-from robodyn_ros.control.parameters import DAMPING, derived, per_joint, scalar
-from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import scalar
 from robodyn_ros.control.laws.pd_gravity import PDGravity, PDGravityParameters
-from robodyn_ros.control.parameters import scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

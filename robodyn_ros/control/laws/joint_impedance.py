@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robodyn_ros.control import default_gains
-from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, Parameters, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot

@@ -15,15 +15,24 @@ from functools import lru_cache
 
 import numpy as np
 
-from robodyn_ros.checks import LARGEST
+from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import DEFAULT_PERIOD
 from robodyn_ros.control import default_gains
-from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, Parameters, derived, per_joint, scalar
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import (
+    DAMPING,
+    EFFORT,
+    POSITION,
+    VELOCITY,
+    Parameters,
+    derived,
+    per_joint,
+    scalar,
+)
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import DEFAULT_PERIOD
 
 
 def default_effort_weight(robot: Robot) -> Array:

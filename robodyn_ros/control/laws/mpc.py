@@ -32,14 +32,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import LARGEST
-from robodyn_ros.control import default_gains, qp
-from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.law_drawings import DrawnShape, declare_drawing
+from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.control import default_gains
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.law_drawings import DrawnShape, declare_drawing
+from robodyn_ros.control.contract.parameters import DAMPING, EFFORT, POSITION, VELOCITY, derived, per_joint, scalar
 from robodyn_ros.control.laws.lqr import default_effort_weight, period_with_delay
 from robodyn_ros.control.laws.pid import default_limit
-from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, derived, per_joint, scalar
-from robodyn_ros.control.safety_filter import (
+from robodyn_ros.control.optimisation import qp
+from robodyn_ros.control.optimisation.safety_filter import (
     ExpectedMotion,
     Filtering,
     SafetyParameters,
@@ -53,7 +55,6 @@ from robodyn_ros.control.safety_filter import (
 )
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
 _YIELDING = 1e-8
@@ -215,7 +216,7 @@ class PlanMemory(NamedTuple):
     Attributes:
         a: Accelerations in the steps, shape (N, n) [rad/s^2 or m/s^2].
         multipliers: Of the rows of `PlanProgram` and of its variables, shape (4 N n,): other than 0 where a bound acts.
-        status: Of `robodyn_ros.control.qp`, shape (1,).
+        status: Of `robodyn_ros.control.optimisation.qp`, shape (1,).
     """
 
     a: Array

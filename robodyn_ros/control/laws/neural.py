@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.control import default_gains
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import EFFORT, derived, per_joint
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.laws.pid import default_limit
-from robodyn_ros.control.parameters import EFFORT, derived, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

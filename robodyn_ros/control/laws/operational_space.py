@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.parameters import derived
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -22,8 +23,7 @@ from robodyn_ros.control.laws.task_space import (
     task_errors,
     tip_acceleration,
 )
-from robodyn_ros.control.parameters import derived
-from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
+from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.robot_dynamics import Dynamics

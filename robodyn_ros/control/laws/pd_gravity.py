@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import joint_gains, model_lead
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.description.model import Array

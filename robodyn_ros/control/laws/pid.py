@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import LARGEST
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.control.default_gains import joint_gains
 from robodyn_ros.control.laws.pd import PD, PDParameters
-from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot

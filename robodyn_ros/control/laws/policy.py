@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.observations import Observed
-from robodyn_ros.control.parameters import Parameters, derived, scalar
-from robodyn_ros.control.policy_file import TrainedPolicy, load_policy
-from robodyn_ros.control.update_rate import Sampled, UpdateRate
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.parameters import Parameters, derived, scalar
+from robodyn_ros.control.contract.update_rate import Sampled, UpdateRate
+from robodyn_ros.control.networks.observations import Observed
+from robodyn_ros.control.networks.policy_file import TrainedPolicy, load_policy
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
 

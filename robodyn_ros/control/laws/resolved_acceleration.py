@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.laws.singularity import singularity_damping, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -18,7 +18,7 @@ from robodyn_ros.control.laws.task_space import (
     task_errors,
     tip_acceleration,
 )
-from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

@@ -30,13 +30,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from robodyn_ros.control import qp
-from robodyn_ros.control.controller import Law, State
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.parameters import derived, scalar
 from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task_errors, tip_acceleration
-from robodyn_ros.control.parameters import derived, scalar
-from robodyn_ros.control.safety_filter import (
+from robodyn_ros.control.optimisation import qp
+from robodyn_ros.control.optimisation.safety_filter import (
     YIELDING,
     ExpectedMotion,
     LimitRows,
@@ -50,11 +51,10 @@ from robodyn_ros.control.safety_filter import (
     model_names,
     remembered,
 )
-from robodyn_ros.control.safety_filter import limit_rows as rows_of_filter
-from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.control.optimisation.safety_filter import limit_rows as rows_of_filter
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
 NO_FORCE = 1e6
@@ -178,7 +178,7 @@ class PriorityMemory(NamedTuple):
         q: Posture at the activation, shape (n,) [rad or m].
         multipliers: Of the programs, level by level: of `limit_row_names`, of the axes, and of the efforts. Other than
             0 where a limit acts.
-        status: Worst status of the programs, see `robodyn_ros.control.qp`, shape (1,).
+        status: Worst status of the programs, see `robodyn_ros.control.optimisation.qp`, shape (1,).
         slack: By how much each limit of `limit_row_names` gives way [rad/s^2, m/s^2, 1/s^2, N], and accelerations that
             the tip should have and does not receive, shape (rows + m,) [m/s^2, rad/s^2].
         disturbance: As in `safety_filter.Filtering`, like the next ones.

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from robodyn_ros.control.controller import State
+from robodyn_ros.base.errors import InputError, shown
+from robodyn_ros.control.contract.controller import State
+from robodyn_ros.control.contract.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.control.default_gains import (
     damping,
     model_lead,
@@ -27,10 +29,8 @@ from robodyn_ros.control.default_gains import (
     viscous_friction,
 )
 from robodyn_ros.control.laws.singularity import DEFAULT_SHARE, singularity_thresholds
-from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
-from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
+from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, shown
 from robodyn_ros.kinematics.quaternions import (
     quaternion_by_largest_element,
     quaternion_conjugate,

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.parameters import DAMPING, per_joint, scalar
 from robodyn_ros.control.default_gains import model_lead, task_gains, tip_stiffness
 from robodyn_ros.control.laws.task_space import SpringParameters, by_part, effort_beside, task_errors
-from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
-from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import topic_names
-from robodyn_ros.errors import InputError, RobodynError, suggest
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.topic_echo import find_topic
 from robodyn_ros.nodes.common.control_path import ControlPath

@@ -17,12 +17,12 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 
 from robodyn_interfaces.msg import ControllerState
-from robodyn_ros.common_fields import FILTERS, filtered_name
-from robodyn_ros.errors import PluginError, RobodynError
+from robodyn_ros.base.common_fields import FILTERS, filtered_name
+from robodyn_ros.base.errors import PluginError, RobodynError
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.nodes.client.graph_client import GraphClient, check_node_name
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.controller.events import FALLBACK
-from robodyn_ros.timing import to_seconds
 
 TRIAL, LONGEST_TRIAL = 0.5, 3.0
 """A controller is watched for so long after a swap, in the time of the joint states, and at most in real time [s]."""

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-from robodyn_ros import topic_names
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.common.joint_states import NO_STATES
 

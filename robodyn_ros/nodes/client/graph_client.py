@@ -35,8 +35,8 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from rclpy.validate_namespace import validate_namespace
 
 from robodyn_interfaces.srv import Gravity
-from robodyn_ros import topic_names
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS, RANGE, is_this_machine_alone, participants_here
 from robodyn_ros.nodes.common.transport import init_ros
 

@@ -18,9 +18,9 @@ from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from robodyn_ros.bounded_files import yaml_value
-from robodyn_ros.errors import InputError, RobodynError, suggest
-from robodyn_ros.fields import is_named
+from robodyn_ros.base.bounded_files import yaml_value
+from robodyn_ros.base.errors import InputError, RobodynError, suggest
+from robodyn_ros.base.fields import is_named
 from robodyn_ros.nodes.client.graph_client import GraphClient
 
 LIST_SERVICE = "/list_parameters"

@@ -25,11 +25,12 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
-from robodyn_ros import topic_names
-from robodyn_ros.control.trajectories.joint_trajectory import Points
-from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.timing import to_nanoseconds, to_seconds
+from robodyn_ros.control.references.joint_trajectory import Points
+from robodyn_ros.control.references.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError
 from robodyn_ros.kinematics.turns import shortest
 from robodyn_ros.nodes.client.controller_health import ControllerHealth
 from robodyn_ros.nodes.client.graph_client import GraphClient
@@ -38,7 +39,6 @@ from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_vector
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 ANSWER = 10.0
 """Longest wait for an answer, or for a message that nodes repeat [s]."""

@@ -16,16 +16,16 @@ from functools import partial
 
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.timing import split_stamp
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.replay import ANSWER, START, STEPS, Replay
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.recorder.definitions import message_class
-from robodyn_ros.recording.open_loop_plan import OpenLoopPlan
-from robodyn_ros.recording.recorded_ticks import RepeatedMessage, SetState
-from robodyn_ros.recording.replay_plan import Request
-from robodyn_ros.timing import split_stamp
+from robodyn_ros.toolbox.recording.open_loop_plan import OpenLoopPlan
+from robodyn_ros.toolbox.recording.recorded_ticks import RepeatedMessage, SetState
+from robodyn_ros.toolbox.recording.replay_plan import Request
 
 HARDWARE = "hardware"
 STAMP_BEGIN = 4

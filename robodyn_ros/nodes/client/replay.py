@@ -22,18 +22,18 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState, VoltageCommands
-from robodyn_ros import topic_names
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import to_trajectory_points
 from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import message_class
-from robodyn_ros.recording.open_loop_plan import OpenLoopPlan
-from robodyn_ros.recording.recorded_ticks import RepeatedMessage, SetParameter, SetState
-from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, Request, Swap
-from robodyn_ros.timing import to_nanoseconds
+from robodyn_ros.toolbox.recording.open_loop_plan import OpenLoopPlan
+from robodyn_ros.toolbox.recording.recorded_ticks import RepeatedMessage, SetParameter, SetState
+from robodyn_ros.toolbox.recording.replay_plan import ReferenceMotion, ReplayPlan, Request, Swap
 
 ANSWER, START = 30.0, 120.0
 """Longest waits for an answer, and for the nodes to start [s]."""

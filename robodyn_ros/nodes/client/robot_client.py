@@ -19,15 +19,15 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
-from robodyn_ros import topic_names
-from robodyn_ros.control.trajectories.joint_trajectory import Points
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.timing import to_nanoseconds, to_seconds
+from robodyn_ros.control.references.joint_trajectory import Points
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.controller_client import ControllerClient
 from robodyn_ros.nodes.client.graph_client import check_node_name
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.simulation.tracking import TrackingSample
-from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 
 class RobotClient(ControllerClient):

@@ -21,16 +21,16 @@ from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.timing import to_seconds
+from robodyn_ros.description.mjcf.urdf_text import roll_pitch_yaw
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.mjcf.urdf_text import roll_pitch_yaw
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.motion_requests import MotionRequests
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_vector
 from robodyn_ros.nodes.common.topics import LATEST_QOS
-from robodyn_ros.timing import to_seconds
 
 _CALENDAR = 1e9  # [s]; later stamps are those of the calendar
 _UNITS = {"prismatic": ("mm", 1e3, "N"), "revolute": ("deg", math.degrees(1.0), "N m")}

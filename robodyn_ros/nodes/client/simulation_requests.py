@@ -19,14 +19,14 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_interfaces.srv import SetState, Step
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_wrench
 from robodyn_ros.nodes.common.topics import NEWEST_DEPTH
-from robodyn_ros.timing import to_nanoseconds
 
 ANSWER, COMPILATION, STANDSTILL = 10.0, 30.0, 10.0
 """Longest waits for an answer, for the compilation of a wrench's function, and for simulated time to pass [s]."""

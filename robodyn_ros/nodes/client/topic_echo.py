@@ -18,7 +18,7 @@ import numpy as np
 import yaml
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from robodyn_ros.errors import InputError, RecordingError, RobodynError, suggest
+from robodyn_ros.base.errors import InputError, RecordingError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.recorder.definitions import message_class
 

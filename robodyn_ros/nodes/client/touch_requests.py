@@ -16,12 +16,12 @@ import numpy as np
 from geometry_msgs.msg import Vector3, WrenchStamped
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.timing import to_nanoseconds, to_seconds
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.poses import set_vector, to_vector, to_wrench
-from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 
 @dataclass

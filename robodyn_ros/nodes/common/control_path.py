@@ -23,11 +23,11 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
+from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
-from robodyn_ros.timing import to_nanoseconds
 
 LOOK_PERIOD = 0.1
 """Time between two looks for publishers of further topics [s]: to wait for topics of nobody costs 10 us a period."""

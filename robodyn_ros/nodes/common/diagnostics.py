@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from robodyn_ros import topic_names
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.nodes.common.messages import MessageError, deserialize
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 

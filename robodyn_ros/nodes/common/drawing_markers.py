@@ -18,9 +18,9 @@ from geometry_msgs.msg import Point, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robodyn_ros.control.law_drawings import COORDINATES, MOST_ITEMS, Drawn, DrawnShape
+from robodyn_ros.base.errors import shown
+from robodyn_ros.control.contract.law_drawings import COORDINATES, MOST_ITEMS, Drawn, DrawnShape
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import shown
 from robodyn_ros.nodes.common.messages import MessageError
 
 MOST_MARKERS, MOST_POINTS = 2 * MOST_ITEMS, 10 * MOST_ITEMS

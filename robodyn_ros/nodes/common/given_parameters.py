@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from robodyn_ros.bounded_files import read_yaml
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.bounded_files import read_yaml
+from robodyn_ros.base.errors import InputError
 
 COMMAND_LINE, LAUNCH_ARGUMENTS = "command line", "launch arguments"
 LARGEST_FILE = 32 * 2**20

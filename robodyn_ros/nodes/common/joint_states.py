@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire

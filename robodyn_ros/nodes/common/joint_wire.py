@@ -25,9 +25,9 @@ import numpy as np
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, split_stamp
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import MessageError, deserialize, set_stamp, to_field
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND, split_stamp
 
 FIELDS = ("position", "velocity", "effort")
 

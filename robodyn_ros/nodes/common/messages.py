@@ -27,9 +27,9 @@ from builtin_interfaces.msg import Duration, Time
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 
-from robodyn_ros.checks import LARGEST, Range
-from robodyn_ros.errors import InputError
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND, join_stamp, split_stamp
+from robodyn_ros.base.checks import LARGEST, Range
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, join_stamp, split_stamp
 
 Array = NDArray[np.float64]
 

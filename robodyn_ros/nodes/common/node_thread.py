@@ -19,8 +19,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from robodyn_ros.control.plugin_threads import Abandoned, leave_behind
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.control.plugins.plugin_threads import Abandoned, leave_behind
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 
 FAILED_CYCLES = "failed control cycles"

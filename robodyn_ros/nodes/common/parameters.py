@@ -34,12 +34,12 @@ from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from robodyn_ros.errors import InputError, RobodynError, shown, suggest
-from robodyn_ros.fields import Field
+from robodyn_ros.base.errors import InputError, RobodynError, shown, suggest
+from robodyn_ros.base.fields import Field
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenValue
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
-from robodyn_ros.resources import robot_file
 
 _LONGEST = 120
 

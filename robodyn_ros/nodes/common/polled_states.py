@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_states import REJECTED_STATES, TOPIC, JointStateReader

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3, Wrench
 
-from robodyn_ros.checks import Range
+from robodyn_ros.base.checks import Range
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.nodes.common.messages import FORCE, MessageError

@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from robodyn_ros.fields import Field
+from robodyn_ros.base.fields import Field
 
 PARAMETERS = (
     Field("thread_priority", 0, "Priority of the control thread in the scheduler SCHED_FIFO; 0: the ordinary scheduler",

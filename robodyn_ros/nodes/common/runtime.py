@@ -55,7 +55,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
-from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest, with_escaped_arguments
+from robodyn_ros.base.errors import DescriptionWarning, InputError, RobodynError, suggest, with_escaped_arguments
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.discovery import described

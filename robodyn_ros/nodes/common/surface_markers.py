@@ -17,9 +17,9 @@ from geometry_msgs.msg import Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robodyn_ros.checks import Range
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.errors import shown
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import shown
 from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.poses import read_vector, to_arrays, to_pose
 from robodyn_ros.simulation.surface_shapes import Kind, SurfaceShape

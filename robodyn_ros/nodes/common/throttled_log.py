@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.logging import LoggingSeverity, get_logger
 
-from robodyn_ros.errors import escaped
+from robodyn_ros.base.errors import escaped
 
 LOG_EVERY = 2.0
 """Time after which a further line of the same kind is logged [s]."""

@@ -27,8 +27,8 @@ from math import inf
 from threading import Lock
 from typing import NamedTuple
 
-from robodyn_ros.errors import InputError, shown
-from robodyn_ros.fields import Field
+from robodyn_ros.base.errors import InputError, shown
+from robodyn_ros.base.fields import Field
 from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.participants import describe, participant
 

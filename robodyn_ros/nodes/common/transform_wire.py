@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from rclpy.serialization import serialize_message
 from tf2_msgs.msg import TFMessage
 
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.timing import split_stamp
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import set_quaternion, set_vector
-from robodyn_ros.timing import split_stamp
 
 _STAMP = struct.Struct("=iI")
 _NUMBERS = 7  # of a transform: x, y, z and the quaternion x, y, z, w

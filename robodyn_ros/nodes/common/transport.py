@@ -33,9 +33,9 @@ import rclpy
 from rclpy import subscription
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, OLD_PROFILES, PEERS, PROFILES, RANGE, THIS_MACHINE
-from robodyn_ros.resources import config_file
 
 TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
 QOS_OF_PROFILE, PUBLICATION_MODE = "RMW_FASTRTPS_USE_QOS_FROM_XML", "RMW_FASTRTPS_PUBLICATION_MODE"

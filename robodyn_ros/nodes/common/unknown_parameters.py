@@ -20,8 +20,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from robodyn_ros.bounded_files import read_yaml
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.base.bounded_files import read_yaml
+from robodyn_ros.base.errors import InputError, suggest
 from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, GivenValue, matches
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 

@@ -26,12 +26,13 @@ from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.task import Future
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import Tick
-from robodyn_ros.control.trajectories.goal_tolerances import Tolerances, TrajectoryGoal, constraint_parameters
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.fields import Field
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
+from robodyn_ros.control.references.goal_tolerances import Tolerances, TrajectoryGoal, constraint_parameters
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory
+from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.nodes.common.messages import JointOrder, set_stamp
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import (
@@ -45,7 +46,6 @@ from robodyn_ros.nodes.controller.goal import (
 from robodyn_ros.nodes.controller.joint_trajectories import REJECTED, JointTrajectories, release_points
 from robodyn_ros.nodes.controller.state_output import state_point
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
 
 MONITOR_RATE = Field("action_monitor_rate", 20.0, "Rate of the feedback on the active goal, in the time of the joint "
                      "states", unit="Hz", structural=True, minimum=0.1, maximum=1000.0)

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import Tick
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, to_field
 from robodyn_ros.nodes.common.runtime import RobodynNode

@@ -25,19 +25,19 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import ControlLoop
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.trajectories.reference import Trajectory
-from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
-from robodyn_ros.fields import Field
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import to_nanoseconds
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.references.reference import Trajectory
+from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
+from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.controller.law_drawings import LawDrawings
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import to_nanoseconds
 
 PARAMETERS = (
     Field("display_rate", 10.0, "Rate of ~/tip_path, ~/target, ~/effort and ~/drawing, for displays such as RViz",

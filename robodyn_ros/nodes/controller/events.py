@@ -19,8 +19,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import NamedTuple
 
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.timing import to_seconds
 
 FALLBACK, REFUSED, STOPPED, WAITING = "fallback", "refused", "stopped", "waiting"
 """Events that last: another controller took over, the hardware takes no commands, the robot is stopped, the controller

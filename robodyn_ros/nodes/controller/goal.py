@@ -18,12 +18,12 @@ import numpy as np
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 
-from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tolerances, Verdict
-from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.timing import to_seconds
+from robodyn_ros.control.references.goal_tolerances import StateTolerance, Tolerances, Verdict
+from robodyn_ros.control.references.joint_trajectory import PastTrajectoryError
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_duration
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
-from robodyn_ros.timing import to_seconds
 
 Result = FollowJointTrajectory.Result
 

@@ -15,10 +15,10 @@ from collections.abc import Callable
 import numpy as np
 
 from robodyn_ros.actuation.driver_profile import DRIVERS
-from robodyn_ros.control.control_loop import ControlLoop, Tick
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.control.runtime.control_loop import ControlLoop, Tick
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement, HardwareAnnouncement
 from robodyn_ros.robot import Robot

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control.velocity_estimate import VelocityEstimate
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import to_nanoseconds, to_seconds
+from robodyn_ros.control.runtime.velocity_estimate import VelocityEstimate
 from robodyn_ros.description.model import Array
-from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_states import REJECTED_STATES, TOPIC, Indices, JointStateReader, NamedState
 from robodyn_ros.nodes.common.messages import VELOCITY, JointOrder, MessageError
-from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 VELOCITY_FILTER = Field("velocity_filter", 0.0, "Time constant of the low-pass filter on velocities that joint states "
                         "lack, which are differences of positions; 0: none", unit="s", structural=True, minimum=0.0,

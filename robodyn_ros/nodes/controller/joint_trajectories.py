@@ -18,11 +18,13 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from robodyn_ros import topic_names
-from robodyn_ros.checks import Range
-from robodyn_ros.control.control_loop import Beginning, ControlLoop, Tick
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points, check_count
-from robodyn_ros.control.trajectories.trajectory_limits import (
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import to_seconds
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points, check_count
+from robodyn_ros.control.references.trajectory_limits import (
     EXCESSIVE_SPEEDS,
     REFUSE,
     SCALE,
@@ -30,9 +32,8 @@ from robodyn_ros.control.trajectories.trajectory_limits import (
     excessive_speeds,
     within_speed_limits,
 )
+from robodyn_ros.control.runtime.control_loop import Beginning, ControlLoop, Tick
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import (
     ACCELERATION,
@@ -46,7 +47,6 @@ from robodyn_ros.nodes.common.messages import (
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import Outcome, Result
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import to_seconds
 
 _FREED_AT_ONCE = 64
 

@@ -18,11 +18,11 @@ from collections.abc import Callable
 
 from visualization_msgs.msg import MarkerArray
 
-from robodyn_ros.control.control_loop import Tick
-from robodyn_ros.control.controller import Controller
-from robodyn_ros.control.law_drawings import checked_drawing, drawn_fields
-from robodyn_ros.control.plugin_threads import run_bounded
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.control.contract.controller import Controller
+from robodyn_ros.control.contract.law_drawings import checked_drawing, drawn_fields
+from robodyn_ros.control.plugins.plugin_threads import run_bounded
+from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.nodes.common.drawing_markers import to_markers
 
 SECONDS = 1.0

@@ -18,11 +18,11 @@ import numpy as np
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import ControlLoop, Plugin
-from robodyn_ros.control.law_inputs import MOST_NUMBERS, Input, state_form
-from robodyn_ros.control.state import MOTOR_SIDE
-from robodyn_ros.errors import InputError, PluginError, RecordingError, suggest
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError, PluginError, RecordingError, suggest
+from robodyn_ros.control.contract.law_inputs import MOST_NUMBERS, Input, state_form
+from robodyn_ros.control.contract.state import MOTOR_SIDE
+from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
 from robodyn_ros.nodes.common.joint_states import JointStateReader, NamedState
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.common.runtime import RobodynNode

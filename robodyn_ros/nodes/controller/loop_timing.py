@@ -22,21 +22,21 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.common_fields import DELAY
-from robodyn_ros.control.age_monitor import FOREIGN_CLOCK
-from robodyn_ros.control.compiled_law import PackedParameters
-from robodyn_ros.control.control_loop import ControlLoop, Plugin
-from robodyn_ros.control.controller import Law
+from robodyn_ros.base.common_fields import DELAY
+from robodyn_ros.base.errors import InputError, RobodynError, shown
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, LoopTiming, to_seconds
+from robodyn_ros.control.contract.compiled_law import PackedParameters
+from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
-from robodyn_ros.errors import InputError, RobodynError, shown
-from robodyn_ros.fields import Field
+from robodyn_ros.control.gains.sampled_loop import LOOKED_AT, stability, stable_factor
+from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK
+from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.plugins import ControllerPlugins
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, LoopTiming, to_seconds
 
 PARAMETERS = (
     Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: as the "

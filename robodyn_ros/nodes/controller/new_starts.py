@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from robodyn_interfaces.msg import NewStart
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.participants import participant, sender

@@ -22,17 +22,17 @@ from typing import Any
 from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import topic_names
-from robodyn_ros.common_fields import FILTER, LAW_IGNORES, filtered_name, ignored_parts
-from robodyn_ros.control.age_monitor import AgeMonitor
-from robodyn_ros.control.control_loop import ControlLoop, Plugin
-from robodyn_ros.control.plugin_threads import LOOK_PERIOD, ThreadWatch, end, standing
-from robodyn_ros.control.registry import controller_changed, controller_names
-from robodyn_ros.control.state_prediction import DELAY_COMPENSATION
-from robodyn_ros.control.supervisor import PARAMETERS as SUPERVISOR_PARAMETERS
-from robodyn_ros.control.velocity_estimate import VelocityEstimate
-from robodyn_ros.errors import PluginError, RobodynError, shown
-from robodyn_ros.fields import Field
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.common_fields import FILTER, LAW_IGNORES, filtered_name, ignored_parts
+from robodyn_ros.base.errors import PluginError, RobodynError, shown
+from robodyn_ros.base.fields import Field
+from robodyn_ros.control.plugins.plugin_threads import LOOK_PERIOD, ThreadWatch, end, standing
+from robodyn_ros.control.plugins.registry import controller_changed, controller_names
+from robodyn_ros.control.runtime.age_monitor import AgeMonitor
+from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.state_prediction import DELAY_COMPENSATION
+from robodyn_ros.control.runtime.supervisor import PARAMETERS as SUPERVISOR_PARAMETERS
+from robodyn_ros.control.runtime.velocity_estimate import VelocityEstimate
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
 from robodyn_ros.nodes.common.joint_states import NO_STATES

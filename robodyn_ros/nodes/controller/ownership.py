@@ -14,7 +14,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.nodes.common.participants import own_participant, publishers, refusal_key
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topic_owners import TopicOwners, publisher_field

@@ -20,16 +20,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from robodyn_ros.control.control_loop import Plugin, Tick
-from robodyn_ros.control.controller import Controller, Law
-from robodyn_ros.control.dry_run import rehearse
-from robodyn_ros.control.parameters import FlatParameter
-from robodyn_ros.control.parameters import Parameters as PluginParameters
-from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
-from robodyn_ros.control.plugin_threads import end, run_bounded
-from robodyn_ros.control.registry import construct, controller_names, load_controller, prefix
-from robodyn_ros.errors import InputError, PluginError, RobodynError, suggest
-from robodyn_ros.fields import Field
+from robodyn_ros.base.errors import InputError, PluginError, RobodynError, suggest
+from robodyn_ros.base.fields import Field
+from robodyn_ros.control.contract.controller import Controller, Law
+from robodyn_ros.control.contract.parameters import FlatParameter
+from robodyn_ros.control.contract.parameters import Parameters as PluginParameters
+from robodyn_ros.control.plugins.dry_run import rehearse
+from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
+from robodyn_ros.control.plugins.plugin_threads import end, run_bounded
+from robodyn_ros.control.plugins.registry import construct, controller_names, load_controller, prefix
+from robodyn_ros.control.runtime.control_loop import Plugin, Tick
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot

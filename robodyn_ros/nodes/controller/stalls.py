@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
-from robodyn_ros.timing import to_seconds
 
 FORGIVEN_AFTER = 10
 """Number of ticks in time after which one overrun no longer counts."""

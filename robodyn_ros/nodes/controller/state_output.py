@@ -18,11 +18,12 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import Plugin, Tick
-from robodyn_ros.control.controller import JointReference, Law
-from robodyn_ros.control.dry_run import uncompiled
-from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
+from robodyn_ros.control.contract.controller import JointReference, Law
+from robodyn_ros.control.plugins.dry_run import uncompiled
+from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
+from robodyn_ros.control.runtime.control_loop import Plugin, Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import (
     quaternion_by_largest_element,
@@ -35,7 +36,6 @@ from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_
 from robodyn_ros.nodes.common.topics import DisplayPublisher
 from robodyn_ros.nodes.controller.events import STOPPED, WAITING, Events
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 RELATIVE_SLACK = 1e-6  # part of a period by which a tick may be early, because stamps are rounded
 

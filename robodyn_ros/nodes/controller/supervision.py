@@ -16,10 +16,10 @@ from typing import Any
 
 from std_srvs.srv import Trigger
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import ControlLoop, Tick
-from robodyn_ros.control.supervisor import PARAMETERS, SupervisorSettings
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.control.runtime.control_loop import ControlLoop, Tick
+from robodyn_ros.control.runtime.supervisor import PARAMETERS, SupervisorSettings
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.events import STOPPED, Event, Events

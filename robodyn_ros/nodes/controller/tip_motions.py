@@ -21,20 +21,20 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from std_msgs.msg import Header
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory
-from robodyn_ros import topic_names
-from robodyn_ros.checks import Range, as_number
-from robodyn_ros.control.control_loop import ControlLoop
-from robodyn_ros.control.trajectories.tip_reference import TipReference
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory, least_duration
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.checks import Range, as_number
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import to_seconds
+from robodyn_ros.control.references.tip_reference import TipReference
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory, least_duration
+from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.fields import Field
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import LENGTH, read_duration, read_stamp
 from robodyn_ros.nodes.common.poses import read_vector, read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import to_seconds
 
 ANGLE = Range(-1e4, 1e4, "rad")
 """Angle of a circle."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 from rclpy.node import Node
 
 from robodyn_interfaces.msg import VoltageCommands
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.control.control_loop import Tick
+from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.robot import Robot

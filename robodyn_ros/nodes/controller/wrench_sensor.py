@@ -21,13 +21,13 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import ControlLoop
-from robodyn_ros.control.controller import UNMEASURED
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.control.contract.controller import UNMEASURED
+from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.public_conventions import other_part_first
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.poses import read_wrench

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import to_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode

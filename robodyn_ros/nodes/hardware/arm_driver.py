@@ -15,8 +15,8 @@ from collections.abc import Callable
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from robodyn_ros import topic_names
 from robodyn_ros.actuation.driver_profile import DriverProfile, EffortReport
+from robodyn_ros.base import topic_names
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.topics import LATCHED_QOS

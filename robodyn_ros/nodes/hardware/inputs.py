@@ -22,10 +22,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_interfaces.msg import VoltageCommands
-from robodyn_ros import topic_names
-from robodyn_ros.checks import Range
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import EFFORT, VOLTAGE, JointOrder, MessageError, read_stamp
@@ -33,7 +34,6 @@ from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.engine import PlantInForce
-from robodyn_ros.timing import to_seconds
 
 
 class CommandInputs:

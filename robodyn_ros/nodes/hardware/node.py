@@ -24,10 +24,11 @@ from visualization_msgs.msg import MarkerArray
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RobodynError, SimulationError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError, SimulationError
-from robodyn_ros.fields import Field
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, set_stamp
@@ -63,7 +64,6 @@ from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
 from robodyn_ros.simulation.plant import Plant, default_position
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
-from robodyn_ros.timing import to_seconds
 
 OTHERS_PERIOD = 0.2
 """Time between two looks for other nodes, and after which a refusal of commands is told at the latest [s]."""

@@ -19,14 +19,14 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates, NewStart
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
 from robodyn_ros.nodes.hardware.arm_driver import effort_report
 from robodyn_ros.simulation.engine import PlantInForce
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 REPEAT_SECONDS = 0.1
 """Period with which a paused or waiting simulation repeats its last state [s]."""

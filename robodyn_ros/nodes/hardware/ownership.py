@@ -20,7 +20,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.participants import own_participant, publishers, refusal_key
 from robodyn_ros.nodes.common.rival_publishers import RivalPublishers

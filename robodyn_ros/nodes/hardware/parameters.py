@@ -20,10 +20,11 @@ import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import DRIVERS, GENERIC
-from robodyn_ros.common_fields import REAL_TIME_FACTOR, SEED, SPEED_LIMIT, STEP
+from robodyn_ros.base.common_fields import REAL_TIME_FACTOR, SEED, SPEED_LIMIT, STEP
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field, declared
+from robodyn_ros.base.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, to_nanoseconds
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field, declared
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.topic_owners import publisher_field
@@ -38,7 +39,6 @@ from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
 from robodyn_ros.simulation.world_file import read_world
-from robodyn_ros.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, to_nanoseconds
 
 
 class TimeMode(StrEnum):

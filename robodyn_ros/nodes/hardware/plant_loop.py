@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_interfaces.msg import VoltageCommands
-from robodyn_ros import topic_names
-from robodyn_ros.control.age_monitor import AgeMonitor
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError, SimulationError
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, to_seconds
+from robodyn_ros.control.runtime.age_monitor import AgeMonitor
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.messages import JointOrder
@@ -41,7 +42,6 @@ from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.simulation.commands import LATE, JointCommands
 from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
 _TOLD, _PATIENCE = 10, 50
 """Repeats of a state that nobody answers after which that is told, and after which requests for periods end.

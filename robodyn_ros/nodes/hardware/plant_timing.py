@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import time
 
+from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
-from robodyn_ros.timing import to_nanoseconds
 
 
 class Pace:

@@ -14,9 +14,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.simulation.readings import ActuatorState
-from robodyn_ros.timing import to_seconds
 
 
 class PlantValues:

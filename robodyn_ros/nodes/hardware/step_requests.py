@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from robodyn_ros.checks import Range
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.errors import InputError
 
 PERIODS = Range(1, 100_000, "control periods")
 """Periods of one request: at most 200 s at 500 Hz."""

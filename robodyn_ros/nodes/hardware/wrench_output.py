@@ -14,13 +14,13 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
-from robodyn_ros import topic_names
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import set_vector
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing, ForceTorqueSensor, tool_weight
-from robodyn_ros.timing import to_seconds
 
 
 class WrenchOutput:

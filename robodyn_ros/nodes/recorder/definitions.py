@@ -17,7 +17,7 @@ from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
-from robodyn_ros.errors import RecordingError, shown
+from robodyn_ros.base.errors import RecordingError, shown
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]*/(msg|srv|action)/[A-Za-z]\w*")
 _SEPARATOR = f"\n{'=' * 80}\nMSG: "

@@ -27,16 +27,16 @@ from typing import Any
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from robodyn_ros import topic_names
-from robodyn_ros.errors import RecordingError
-from robodyn_ros.fields import Field
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import RecordingError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import definition, message_class
 from robodyn_ros.nodes.recorder.parameter_snapshots import ParameterSnapshots
-from robodyn_ros.recording.bag_writer import BagWriter
-from robodyn_ros.recording.run import PARAMETERS as PARAMETER_RECORD
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND
+from robodyn_ros.toolbox.recording.bag_writer import BagWriter
+from robodyn_ros.toolbox.recording.run import PARAMETERS as PARAMETER_RECORD
 
 PARAMETERS = (
     Field("output", "", "Folder to make for the recording", structural=True),

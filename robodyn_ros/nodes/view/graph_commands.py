@@ -22,9 +22,10 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.srv import Step
-from robodyn_ros import topic_names
-from robodyn_ros.checks import LARGEST
-from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.timing import to_nanoseconds
+from robodyn_ros.control.references.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import to_pose, to_wrench
@@ -32,7 +33,6 @@ from robodyn_ros.nodes.view.graph_state import GraphState
 from robodyn_ros.nodes.view.recording import Recording
 from robodyn_ros.nodes.view.remote_parameters import RemoteParameters
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import to_nanoseconds
 
 MOTION_INTERVAL = 0.1
 """Least time between two motions while a slider or handle is dragged [s]."""
@@ -47,7 +47,7 @@ SPEED_SCALING = "speed_scaling"
 
 
 class GraphCommands:
-    """Accepts requests on any thread and sends them on the executor's thread; see `robodyn_ros.view.commands`.
+    """Accepts requests on any thread and sends them on the executor's thread; see `robodyn_ros.toolbox.view.commands`.
 
     Args:
         node: The node that sends.

@@ -21,17 +21,17 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState
-from robodyn_ros import topic_names
-from robodyn_ros.control.control_loop import STOPPED
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.timing import to_seconds
+from robodyn_ros.control.runtime.control_loop import STOPPED
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read_stamp
 from robodyn_ros.nodes.common.polled_states import NewestStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LatestMessage
-from robodyn_ros.timing import to_seconds
-from robodyn_ros.view.robot_figure import to_pose
+from robodyn_ros.toolbox.view.robot_figure import to_pose
 
 SILENCE = 1.0
 """Time without joint states after which the graph counts as ended [s]."""

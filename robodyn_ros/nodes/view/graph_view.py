@@ -18,8 +18,9 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_parameter_events
 from visualization_msgs.msg import MarkerArray
 
-from robodyn_ros import topic_names
-from robodyn_ros.control.registry import prefix
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.timing import to_seconds
+from robodyn_ros.control.plugins.registry import prefix
 from robodyn_ros.nodes.common import drawing_markers
 from robodyn_ros.nodes.common.drawing_markers import Strokes
 from robodyn_ros.nodes.common.messages import MessageError
@@ -31,11 +32,10 @@ from robodyn_ros.nodes.view.graph_state import GraphState
 from robodyn_ros.nodes.view.recording import Recording
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.surface_shapes import SurfaceShape
-from robodyn_ros.timing import to_seconds
-from robodyn_ros.view.live_plots import LivePlots
-from robodyn_ros.view.panel import Panel
-from robodyn_ros.view.robot_scene import RobotScene
-from robodyn_ros.view.sliders import Gain
+from robodyn_ros.toolbox.view.live_plots import LivePlots
+from robodyn_ros.toolbox.view.panel import Panel
+from robodyn_ros.toolbox.view.robot_scene import RobotScene
+from robodyn_ros.toolbox.view.sliders import Gain
 
 SLOW = 4
 """Number of pictures between two updates of plots, status and sliders."""

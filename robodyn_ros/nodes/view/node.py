@@ -20,17 +20,17 @@ from pathlib import Path
 
 from std_msgs.msg import String
 
-from robodyn_ros import topic_names
-from robodyn_ros.common_fields import PORT
-from robodyn_ros.errors import RobodynError
-from robodyn_ros.fields import Field
+from robodyn_ros.base import topic_names
+from robodyn_ros.base.common_fields import PORT
+from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.fields import Field
+from robodyn_ros.description.robot_sources import mesh_folder
 from robodyn_ros.nodes.common.parameters import TIP_LINK
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.view.graph_view import GraphView
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot_sources import mesh_folder
-from robodyn_ros.view.server import address, start_server, stop_server
+from robodyn_ros.toolbox.view.server import address, start_server, stop_server
 
 PARAMETERS = (
     TIP_LINK,

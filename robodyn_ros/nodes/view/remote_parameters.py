@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
-from robodyn_ros.view.sliders import Gain, is_shown
+from robodyn_ros.toolbox.view.sliders import Gain, is_shown
 
 WORDS = "such as: "
 """Beginning of a descriptor's additional_constraints that lists suggestions instead of all allowed values."""

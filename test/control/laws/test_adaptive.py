@@ -26,8 +26,8 @@ from robodyn_ros.control.laws.adaptive import (
     parameter_scales,
     slotine_li_regressor,
 )
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.dynamics.regressor import inertial_parameters
-from robodyn_ros.resources import robot_file, shipped_robots
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 

@@ -19,7 +19,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.computed_torque_pid import ComputedTorquePID, ComputedTorquePIDParameters
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 

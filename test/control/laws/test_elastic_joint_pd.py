@@ -18,7 +18,7 @@ from robodyn_ros.actuation import Friction, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.control import JointReference, Law, State
 from robodyn_ros.control.default_gains import Postures
-from robodyn_ros.control.elastic_arm import ElasticArm
+from robodyn_ros.control.gains.elastic_arm import ElasticArm
 from robodyn_ros.control.laws.elastic_joint_pd import (
     ElasticJointParameters,
     ElasticJointPD,
@@ -27,9 +27,9 @@ from robodyn_ros.control.laws.elastic_joint_pd import (
     gravity_slope,
 )
 from robodyn_ros.control.laws.pd_gravity import PDGravity
-from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.drivetrain import JointSprings
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.trajectories import excursion
 

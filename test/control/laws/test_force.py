@@ -18,8 +18,8 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.control import ForceReference, State
 from robodyn_ros.control.laws.force import Force, ForceParameters, last_translation
 from robodyn_ros.control.laws.task_space import AXES, axis_rows, pose_error, task_axes
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.description.resources import robot_file
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
 WALL = 2e4  # stiffness [N/m]

@@ -20,7 +20,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.laws.fuzzy import CENTERS, Fuzzy, FuzzyParameters, memberships
 from robodyn_ros.control.laws.pd_gravity import PDGravity
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 

@@ -19,7 +19,7 @@ from shipped import few
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation, GravityCompensationParameters
 from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 

@@ -14,15 +14,16 @@ import pytest
 from scipy.linalg import solve_continuous_are
 
 from robodyn_ros import InputError, Robot, rollout
-from robodyn_ros.control import JointReference, State, qp
+from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.mpc import MPC, MPCParameters, final_weight
-from robodyn_ros.control.safety_filter import braking
-from robodyn_ros.export.c_law import law_source
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.optimisation import qp
+from robodyn_ros.control.optimisation.safety_filter import braking
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.toolbox.export.c_law import law_source
 
 PERIOD = 0.002
 

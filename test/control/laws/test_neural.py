@@ -19,7 +19,7 @@ from robodyn_ros.control import JointReference
 from robodyn_ros.control.laws.neural import FEATURES, HIDDEN, RANGE, SHARES, SIZE, Neural, NeuralParameters, gain_shares
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
 from robodyn_ros.control.laws.pd_gravity import PDGravity
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.description.resources import robot_file, shipped_robots
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 

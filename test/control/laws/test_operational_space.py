@@ -19,7 +19,7 @@ from robodyn_ros.control import State, TipReference
 from robodyn_ros.control.laws.operational_space import OperationalSpace, OperationalSpaceParameters
 from robodyn_ros.control.laws.resolved_acceleration import ResolvedAcceleration
 from robodyn_ros.control.laws.task_space import axis_rows, pose_error, task_axes
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
 

@@ -20,9 +20,9 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.pd_gravity import PDGravity, PDGravityParameters
-from robodyn_ros.control.registry import load_controller
+from robodyn_ros.control.plugins.registry import load_controller
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
-from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.newton_euler import gravity
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}

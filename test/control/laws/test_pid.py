@@ -20,8 +20,8 @@ from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.laws.pid import PID, PIDMemory, PIDParameters, default_integral
-from robodyn_ros.control.registry import load_controller
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.control.plugins.registry import load_controller
+from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.steady_state import closed_loop_poles
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}

@@ -22,10 +22,10 @@ from onnx_models import dense, float_input, model, recurrent, weights, written  
 
 from robodyn_ros import InputError, Robot, rollout  # noqa: E402
 from robodyn_ros.control import JointReference, State, TipReference  # noqa: E402
-from robodyn_ros.control.compiled_law import memory_numbers  # noqa: E402
+from robodyn_ros.control.contract.compiled_law import memory_numbers  # noqa: E402
 from robodyn_ros.control.default_gains import joint_gains  # noqa: E402
 from robodyn_ros.control.laws.policy import Policy, PolicyParameters  # noqa: E402
-from robodyn_ros.resources import robot_file  # noqa: E402
+from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.simulation.excursion import excursion  # noqa: E402
 
 ARM = Robot.from_urdf(robot_file("arm6"))

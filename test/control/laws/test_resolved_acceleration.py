@@ -19,9 +19,9 @@ from robodyn_ros.control import State, TipReference
 from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.resolved_acceleration import ResolvedAcceleration
 from robodyn_ros.control.laws.task_space import AccelerationParameters, axis_rows, pose_error, task_axes
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory
+from robodyn_ros.description.resources import robot_file
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
 LAWS = [ResolvedAcceleration, OperationalSpace]

@@ -23,7 +23,7 @@ from urdf_parts import robot as urdf
 
 from robodyn_ros import Robot
 from robodyn_ros.control import ForceReference, JointReference, State, TipReference
-from robodyn_ros.control.compiled_law import memory_numbers
+from robodyn_ros.control.contract.compiled_law import memory_numbers
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.force import Force
 from robodyn_ros.control.laws.impedance import Impedance
@@ -32,9 +32,9 @@ from robodyn_ros.control.laws.resolved_acceleration import ResolvedAcceleration
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import axis_rows, by_part, task_axes, task_errors, tip_acceleration
 from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.dynamics.task_space import task_space_inertia
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop

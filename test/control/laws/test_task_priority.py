@@ -21,20 +21,21 @@ from scipy.linalg import block_diag
 from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot, rollout
-from robodyn_ros.control import State, TipReference, qp
+from robodyn_ros.control import State, TipReference
 from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.singularity import singularity_damping
 from robodyn_ros.control.laws.task_priority import TaskPriority, TaskPriorityParameters
 from robodyn_ros.control.laws.task_space import task_errors, tip_acceleration
-from robodyn_ros.control.safety_filter import joint_bounds
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
-from robodyn_ros.export.c_law import law_source
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.optimisation import qp
+from robodyn_ros.control.optimisation.safety_filter import joint_bounds
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.control.references.tip_trajectory import TipTrajectory
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.surfaces import Material, Plane
+from robodyn_ros.toolbox.export.c_law import law_source
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
 LEVELS = "x y z; rx ry rz"

@@ -25,9 +25,9 @@ from robodyn_ros.control.laws.task_space import (
     pose_error,
     task_axes,
 )
-from robodyn_ros.control.registry import load_controller
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.plugins.registry import load_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.rollout import ClosedLoop
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}

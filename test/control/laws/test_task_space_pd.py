@@ -19,8 +19,8 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.control import TipReference
 from robodyn_ros.control.laws.task_space import task_axes
 from robodyn_ros.control.laws.task_space_pd import TaskSpacePD, TaskSpacePDParameters
-from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.resources import robot_file
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.description.resources import robot_file
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
 SIX = "x y z rx ry rz"

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import pytest
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 
-from robodyn_ros.bounded_files import read_yaml
+from robodyn_ros.base.bounded_files import read_yaml
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field, declare, section
 from robodyn_ros.commands.quantities import ANGLES, parse_quantity
-from robodyn_ros.errors import InputError
-from robodyn_ros.fields import Field, declare, section
 from robodyn_ros.nodes.client.graph_parameters import to_value
 
 NUMBERS = {"1e-3": 0.001, "1E5": 1e5, "-.5e-2": -0.005, "010": 10, "-010": -10, "+3": 3, "0x1F": 31, "5.": 5.0, "0": 0}

@@ -13,8 +13,8 @@ import pytest
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_ros import RobodynError, Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.client.motion_requests import JointArrival, TipArrival
-from robodyn_ros.resources import robot_file
 
 
 def test_a_joint_that_dry_friction_holds_is_named():

@@ -17,8 +17,8 @@ from rclpy.context import Context
 from rclpy.node import Node
 
 from robodyn_ros import InputError
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, matches, namespace_rule
-from robodyn_ros.resources import config_file
 
 SHIPPED = str(config_file("simulation.yaml"))
 FILE = """

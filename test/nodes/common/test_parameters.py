@@ -13,9 +13,9 @@ import math
 import pytest
 
 from robodyn_ros import InputError
-from robodyn_ros.fields import Field
+from robodyn_ros.base.fields import Field
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.parameters import descriptor, given_robot
-from robodyn_ros.resources import robot_file
 
 RATE = Field("rate", 100, "Rate", unit="Hz", minimum=1, maximum=1000)
 GAINS = Field("gains", [1.0, 2.0], "Gains", unit="-", minimum=0.0, maximum=1e6)

@@ -11,7 +11,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.nodes.common import topic_owners
 from robodyn_ros.nodes.common.topic_owners import AT_START, TopicOwners, publisher_field
 

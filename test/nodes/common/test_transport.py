@@ -23,6 +23,7 @@ from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE, described
 from robodyn_ros.nodes.common.transport import (
     PUBLICATION_MODE,
@@ -31,7 +32,6 @@ from robodyn_ros.nodes.common.transport import (
     UDP_WITHOUT_WAITING,
     set_up_transport,
 )
-from robodyn_ros.resources import config_file
 
 FAST_DDS = "rmw_fastrtps_cpp"
 LOCALHOST, NETWORK = (str(config_file(f"fastdds_{name}.xml")) for name in ("localhost", "network"))

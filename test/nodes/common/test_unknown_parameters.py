@@ -17,8 +17,9 @@ from ros_process import RosProcess, RosTest
 
 from robodyn_ros import InputError
 from robodyn_ros.commands.simulation_setup import NODES
-from robodyn_ros.control.controller import Law
-from robodyn_ros.control.registry import controller_names, load_controller, prefix
+from robodyn_ros.control.contract.controller import Law
+from robodyn_ros.control.plugins.registry import controller_names, load_controller, prefix
+from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.nodes.common.unknown_parameters import (
     PARAMETERS,
@@ -26,7 +27,6 @@ from robodyn_ros.nodes.common.unknown_parameters import (
     unclaimed_names,
     unknown_names,
 )
-from robodyn_ros.resources import config_file
 
 DECLARED = ["controller", "state_timeout", "constraints.goal_time", "pd.gains.joint1.p"]
 OF_ROS = {"use_sim_time", "start_type_description_service"}

@@ -28,9 +28,9 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from robodyn_interfaces.msg import CartesianTrajectory
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
-from robodyn_ros.resources import robot_file
 
 Result = FollowJointTrajectory.Result
 Feedback = FollowJointTrajectory.Feedback

@@ -17,13 +17,14 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_interfaces.msg import ControllerState
-from robodyn_ros import InputError, Robot, topic_names
+from robodyn_ros import InputError, Robot
+from robodyn_ros.base import topic_names
 from robodyn_ros.control import State
-from robodyn_ros.control.control_loop import Tick
+from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.command_output import JointEfforts, group_order
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import default_position
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))

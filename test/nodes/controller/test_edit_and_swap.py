@@ -15,7 +15,7 @@ import pytest
 from controller_rig import Rig
 from rcl_interfaces.srv import ListParameters
 
-from robodyn_ros.control.registry import GROUP
+from robodyn_ros.control.plugins.registry import GROUP
 
 PLUGIN = """
     from dataclasses import dataclass

@@ -15,8 +15,9 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointComponentTolerance, JointTolerance
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tolerances, constraint_parameters
-from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
+from robodyn_ros.control.references.goal_tolerances import StateTolerance, Tolerances, constraint_parameters
+from robodyn_ros.control.references.joint_trajectory import PastTrajectoryError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.controller.goal import (
     Result,
@@ -24,7 +25,6 @@ from robodyn_ros.nodes.controller.goal import (
     goal_tolerances,
     refusal,
 )
-from robodyn_ros.resources import robot_file
 
 MODEL = Robot.from_urdf(robot_file("scara")).model
 NAMES = list(MODEL.joint_names)

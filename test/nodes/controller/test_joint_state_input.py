@@ -17,7 +17,7 @@ import pytest
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.velocity_estimate import VelocityEstimate
+from robodyn_ros.control.runtime.velocity_estimate import VelocityEstimate
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, deserialize, set_stamp
 from robodyn_ros.nodes.controller import joint_state_input

@@ -16,10 +16,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
-from robodyn_ros.control.control_loop import Beginning
+from robodyn_ros.control.runtime.control_loop import Beginning
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.controller.joint_trajectories import plan, read_points, release_points, serialized_points
-from robodyn_ros.resources import robot_file
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 NAMES = list(MODEL.joint_names)

@@ -22,15 +22,15 @@ from ros_process import RosProcess
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import Robot
+from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.control.age_monitor import FOREIGN_CLOCK
 from robodyn_ros.control.default_gains import joint_gains
+from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.loop_timing import LOOKS, LoopTimingWatch
-from robodyn_ros.resources import robot_file
-from robodyn_ros.timing import to_nanoseconds
 
 ARM6 = Robot.from_urdf(robot_file("arm6"))
 UNDECLARED = 0

@@ -32,10 +32,10 @@ from trajectory_msgs.msg import JointTrajectory
 from bench.process_trace import ProcessSample
 from robodyn_interfaces.msg import ControllerState, NewStart
 from robodyn_ros import Robot
-from robodyn_ros.control.registry import controller_names
+from robodyn_ros.control.plugins.registry import controller_names
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import DISPLAY_RATE, LATEST_QOS
-from robodyn_ros.resources import robot_file
 
 ROOT = Path(__file__).parents[3]
 PLUGINS = "plugins_for_test:"

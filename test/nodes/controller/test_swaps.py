@@ -18,11 +18,11 @@ from ros_process import RosTest
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import Robot
-from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.registry import law_names, load_controller
+from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.plugins.registry import law_names, load_controller
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_pose
-from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 FOLLOWS = {name: load_controller(name).follows for name in law_names()}

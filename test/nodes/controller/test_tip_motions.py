@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_arrays, to_vector
-from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("arm6"))
 BASE = ROBOT.model.base_link

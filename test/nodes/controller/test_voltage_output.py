@@ -17,9 +17,9 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.motor_catalogue import MOTORS
 from robodyn_ros.control.default_gains import joint_gains
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
-from robodyn_ros.resources import robot_file
 
 FILE = "hardware_dc_motors"
 RATIOS = np.array([51.0, 43.0])

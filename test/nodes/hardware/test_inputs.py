@@ -20,11 +20,11 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive, JointCommands
 from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.simulation.plant import Plant

@@ -20,7 +20,7 @@ from robodyn_interfaces.msg import ActuatorStates, VoltageCommands
 from robodyn_interfaces.srv import SetState
 from robodyn_ros import Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.resources import config_file, robot_file
+from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 

@@ -18,7 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 

@@ -20,8 +20,8 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.resources import robot_file
 
 NAN = math.nan
 HOLD_UP = 6.0

@@ -18,10 +18,10 @@ from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import DISPLAY_RATE, DISPLAY_STATES_RATE
 from robodyn_ros.nodes.hardware import outputs as outputs_module
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.simulation.plant import Plant
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.errors import InputError
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.hardware.parameters import (
     PARAMETERS,
     control_period,
@@ -23,7 +24,6 @@ from robodyn_ros.nodes.hardware.parameters import (
     make_plant,
     sensing,
 )
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.sensing import Sensing, VelocitySource
 
 DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}

@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import pytest
 
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.hardware import plant_loop, plant_timing
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.engine import PlantInForce
 from robodyn_ros.simulation.plant import Plant

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.control.age_monitor import AgeMonitor
+from robodyn_ros.control.runtime.age_monitor import AgeMonitor
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.hardware import plant_values
 from robodyn_ros.nodes.hardware.parameters import TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.plant_values import PlantValues, saturated
-from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import Plant
 
 

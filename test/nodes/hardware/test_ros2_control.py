@@ -28,7 +28,7 @@ from sensor_msgs.msg import JointState
 
 from bench.followed_states import FollowedStates
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 

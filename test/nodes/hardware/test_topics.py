@@ -21,7 +21,7 @@ from std_srvs.srv import SetBool, Trigger
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
+from robodyn_ros.description.resources import robot_file
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from robodyn_ros.errors import RecordingError  # noqa: E402
+from robodyn_ros.base.errors import RecordingError  # noqa: E402
 from robodyn_ros.nodes.recorder.definitions import definition, message_class  # noqa: E402
 
 

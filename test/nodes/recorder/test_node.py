@@ -25,11 +25,11 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState
-from robodyn_ros.errors import RecordingError
+from robodyn_ros.base.errors import RecordingError
 from robodyn_ros.nodes.recorder import node as recorder
 from robodyn_ros.nodes.recorder.definitions import definition, message_class
-from robodyn_ros.recording.bag_reader import read_bag
-from robodyn_ros.recording.run import Run
+from robodyn_ros.toolbox.recording.bag_reader import read_bag
+from robodyn_ros.toolbox.recording.run import Run
 
 TOPICS = {"/cell/joint_states", "/cell/joint_commands", "/cell/controller/controller_state", "/cell/robot_description",
           "/cell/hardware/actuator_states", "/cell/dynamics/gravity_effort", "/tf", "/tf_static", "/parameter_events",

@@ -12,9 +12,9 @@ import pytest
 from std_srvs.srv import Trigger
 
 from robodyn_ros import Robot
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.view import graph_commands
 from robodyn_ros.nodes.view.graph_commands import GraphCommands
-from robodyn_ros.resources import robot_file
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState
+from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.view.graph_state import GraphState
-from robodyn_ros.resources import robot_file
 
 MODEL = load_urdf(robot_file("planar_2r"))
 NAMES = list(MODEL.joint_names)

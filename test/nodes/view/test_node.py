@@ -33,14 +33,14 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_interfaces.srv import SetState  # noqa: E402
-from robodyn_ros.control.law_drawings import drawn_fields  # noqa: E402
+from robodyn_ros.control.contract.law_drawings import drawn_fields  # noqa: E402
 from robodyn_ros.control.laws.mpc import PlannedPath  # noqa: E402
-from robodyn_ros.control.safety_drawing import ActiveLimits  # noqa: E402
+from robodyn_ros.control.optimisation.safety_drawing import ActiveLimits  # noqa: E402
+from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
-from robodyn_ros.resources import robot_file  # noqa: E402
-from robodyn_ros.view.framing import FIELD_OF_VIEW, Framing  # noqa: E402
-from robodyn_ros.view.link_meshes import frame_poses, link_meshes  # noqa: E402
+from robodyn_ros.toolbox.view.framing import FIELD_OF_VIEW, Framing  # noqa: E402
+from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes  # noqa: E402
 
 pytestmark = pytest.mark.long  # minutes on two cores
 

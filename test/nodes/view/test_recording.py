@@ -14,13 +14,13 @@ pytest.importorskip("viser", reason="viser is not installed: make setup")
 
 from ros_process import RosProcess, RosTest  # noqa: E402
 
-from robodyn_ros.errors import RecordingError  # noqa: E402
+from robodyn_ros.base.errors import RecordingError  # noqa: E402
+from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.nodes.view.graph_commands import GraphCommands  # noqa: E402
 from robodyn_ros.nodes.view.recording import Recording  # noqa: E402
-from robodyn_ros.recording.bag_reader import read_bag  # noqa: E402
-from robodyn_ros.recording.run import Run  # noqa: E402
-from robodyn_ros.resources import robot_file  # noqa: E402
 from robodyn_ros.robot import Robot  # noqa: E402
+from robodyn_ros.toolbox.recording.bag_reader import read_bag  # noqa: E402
+from robodyn_ros.toolbox.recording.run import Run  # noqa: E402
 
 
 @pytest.fixture(scope="module")

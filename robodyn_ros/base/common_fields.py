@@ -1,0 +1,61 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Declarations of values that nodes, study files and commands take alike."""
+
+from collections.abc import Sequence
+
+from robodyn_ros.base.fields import POSITION, VELOCITY, Field
+
+DEFAULT_ROBOT = "arm6"
+"""The shipped robot where none is named."""
+
+PERIOD = Field("period", 0.002, "Control period", unit="s", minimum=0.0, above=True, maximum=1.0)
+STEP = Field("step", 0.001, "Time step of the integrator, a whole number of nanoseconds", unit="s", minimum=1e-6,
+             maximum=0.1)
+CUTOFF = Field("cutoff", 20.0, "Cutoff frequency of the filter on positions", unit="Hz", minimum=0.0, above=True)
+PORT = Field("port", 8080, "TCP port of the page; 0: any that is free", structural=True, minimum=0, maximum=65535)
+DELAY = Field("delay", 0, "Time from a measurement to the effect of its command that default gains are for",
+              unit="control periods", minimum=0, maximum=1000)
+SEED = Field("seed", 0, "Seed of the sensors' noise", minimum=0, maximum=10**9)
+
+POSITION_NOISE = Field("position_noise", 1e-4, "Standard deviation of the noise of measured positions", unit=POSITION,
+                       minimum=0.0, maximum=10.0)
+VELOCITY_NOISE = Field("velocity_noise", 0.01, "Standard deviation of the noise of measured velocities", unit=VELOCITY,
+                       minimum=0.0, maximum=1000.0)
+"""The noises that searches and studies assume. Simulated sensors and comparisons have none, unless it is asked for."""
+
+REAL_TIME_FACTOR = Field("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled", minimum=1e-3,
+                         maximum=1e3)
+SPEED_LIMIT = Field("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not "
+                    "exceed; 0: as fast as the machine goes", minimum=0.0, maximum=1e3)
+
+FILTERS = {"none": "", "safety": "+safety"}
+"""What the name of a controller ends in whose efforts are filtered, by the filter."""
+
+FILTER = Field("filter", "none", "Filter behind every controller but the safe one: 'safety' keeps its efforts within "
+               "the limits of the robot, as '+safety' behind the controller's name does", choices=tuple(FILTERS))
+
+
+PARTS_OF_DRIVETRAINS = ("rotors", "friction", "springs")
+"""What laws can be made to ignore, see `Robot.ignoring`."""
+
+LAW_IGNORES = Field("law_ignores", ["none"], "Parts of the drivetrains that laws and default gains ignore, of "
+                    "actuators and description alike; rotors, friction and springs: they know rigid links only",
+                    structural=True, choices=("none", *PARTS_OF_DRIVETRAINS))
+
+
+def ignored_parts(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts among values of `LAW_IGNORES`."""
+    return tuple(name for name in names if name != "none")
+
+
+def filtered_name(controller: str, filter_name: str | None) -> str:
+    """Name of a controller behind a filter, None: none; one that names the filter itself stays as it is."""
+    suffix = FILTERS[filter_name or FILTER.default]
+    return controller.removesuffix(suffix) + suffix

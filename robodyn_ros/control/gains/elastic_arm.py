@@ -1,0 +1,180 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Whether an arm on springs comes to rest under a sampled law in several postures, and the search for such gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.gains.sampled_loop import LEAST_GROWTH, delayed_loop, matrix_exponential
+from robodyn_ros.description.drivetrain import JointSprings
+from robodyn_ros.description.model import Array
+
+_SMALLEST = 1e-300
+_ROUNDING = 1e-8  # of log |z| of motions that neither grow nor decay
+_ROUNDS = 30  # of the search
+_PATIENCE = 10  # in rounds without a better result
+_LARGEST_STEP = 0.5  # of a logarithm of a gain, in one round
+_NEAR = 1e-3  # log |z| of motions that a round looks at lie above its negative
+_DECAY = 3e-4  # log |z| that a round aims at, negative
+_MOST_MOTIONS = 40  # that a round looks at
+_SWEEPS = 100
+_YIELDING = 1e-12  # of a motion that no step can make decay
+
+
+class MotorFeedback(NamedTuple):
+    """Efforts of the motors for positions and velocities of motors and links; each matrix has shape (..., n, n).
+
+    Attributes:
+        motor_q: For the positions of the motors [N m/rad or N/m].
+        link_q: For those of the links.
+        motor_v: For the velocities of the motors [N m s/rad or N s/m].
+        link_v: For those of the links.
+    """
+
+    motor_q: Array
+    link_q: Array
+    motor_v: Array
+    link_v: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticArm:
+    """An arm at rest in postures, sampled with the period of its loop.
+
+        M q'' = T - G q,    B theta'' = u - T,    T = K (theta - q) + D (theta' - q')    [Spong]
+
+    with u held over a period, and the slope G of gravity. Motor and link of a rigid joint are one.
+
+    Attributes:
+        transition: Of positions of links and of motors of elastic joints, then their velocities, over one period,
+            shape (S, 2 (n + m), 2 (n + m)).
+        response: Their change by efforts u, shape (S, 2 (n + m), n).
+        of_motors: Motion of all motors in that of links and motors, shape (n, n + m).
+        of_links: Likewise of all links.
+        delay: Of the loop [control periods].
+        period: Of the loop [s].
+    """
+
+    transition: Array
+    response: Array
+    of_motors: Array
+    of_links: Array
+    delay: int
+    period: float
+
+    @classmethod
+    def from_matrices(cls, period: float, delay: int, joints: JointSprings, links: Array, gravity: Array) -> ElasticArm:
+        """Sample an arm.
+
+        Args:
+            period: Of the loop [s].
+            delay: Of the loop [control periods].
+            joints: K, which is infinite for a rigid joint, B and D.
+            links: M, mass matrices of the links, shape (S, n, n).
+            gravity: G, derivatives of the gravity efforts by the positions, shape (S, n, n).
+        """
+        samples, n, elastic = len(links), links.shape[1], np.flatnonzero(joints.is_elastic)
+        size = n + len(elastic)
+        bends, of_motors, of_links = np.zeros((len(elastic), size)), np.eye(n, size), np.eye(n, size)
+        bends[:, n:], bends[np.arange(len(elastic)), elastic] = np.eye(len(elastic)), -1.0
+        of_motors[elastic] += bends
+        inertia = np.zeros((samples, size, size))
+        inertia[:, :n, :n], inertia[:, n:, n:] = links, np.diag(joints.motor_inertia[elastic])
+        forces = np.zeros((samples, size, 2 * size + n))  # for positions, velocities and u
+        forces[:, :n, :n] = -gravity
+        for columns, values in ((slice(0, size), joints.stiffness), (slice(size, 2 * size), joints.damping)):
+            forces[:, :, columns] -= bends.T @ (values[elastic, None] * bends)
+        forces[:, :, 2 * size:] = of_motors.T
+        motion = np.zeros((samples, 2 * size + n, 2 * size + n))
+        motion[:, :size, size:2 * size] = np.eye(size)
+        motion[:, size:2 * size] = np.linalg.solve(inertia, forces)
+        sampled = matrix_exponential(period * motion)[:, :2 * size]
+        return cls(sampled[:, :, :2 * size], sampled[:, :, 2 * size:], of_motors, of_links, delay, period)
+
+    def gain(self, feedback: MotorFeedback) -> Array:
+        """Return the efforts of feedback for the positions and velocities of the arm, shape (..., n, 2 (n + m))."""
+        return np.concatenate([feedback.motor_q @ self.of_motors + feedback.link_q @ self.of_links,
+                               feedback.motor_v @ self.of_motors + feedback.link_v @ self.of_links], axis=-1)
+
+    def loop(self, gain: Array) -> Array:
+        """Return the matrices of one period in the loop, see `delayed_loop`.
+
+        Args:
+            gain: Shape (n, 2 (n + m)) or (S, n, 2 (n + m)).
+        """
+        return delayed_loop(self.transition, self.response, gain, self.delay)
+
+    def growth(self, feedback: MotorFeedback) -> float:
+        """Return the greatest rate at which a motion grows under feedback in any posture [1/s]."""
+        radius = np.abs(np.linalg.eigvals(self.loop(self.gain(feedback)))).max()
+        return float(np.log(max(radius, _SMALLEST)) / self.period)
+
+    def holding_gains(self, law: Callable[[Array], MotorFeedback], gains: Array, least: Array) -> Array | None:
+        """Search for the gains nearest to given ones with which no motion grows in any posture.
+
+        From the given gains, each round changes the logarithms of gains as little as lets the motions that grow, or
+        hardly decay, decay to first order: dz = (left eigenvector, part of the efforts) dF (right eigenvector).
+
+        Args:
+            law: Feedback of gains, which is affine in them; each matrix has shape (n, n) or (S, n, n).
+            gains: Shape (g,); those that are 0 stay 0.
+            least: Lower bounds of the gains, shape (g,).
+
+        Returns:
+            Shape (g,), of four digits each; None: with all that are found, a motion grows by `LEAST_GROWTH` or more.
+        """
+        _, states, n = self.response.shape
+        fixed = self.gain(law(np.zeros(len(gains))))
+        parts = np.stack([np.broadcast_to(self.gain(law(row)) - fixed, (len(self.response), n, states))
+                          for row in np.eye(len(gains))], axis=1)
+        gains, best, lowest, best_round = np.maximum(gains, least), None, LEAST_GROWTH * self.period, 0
+        for number in range(_ROUNDS):
+            gains = rounded(gains)
+            z, right = np.linalg.eig(self.loop(fixed + np.einsum("g,sgij->sij", gains, parts)))
+            growth = np.log(np.maximum(np.abs(z), _SMALLEST))
+            if growth.max() < lowest:
+                best, lowest, best_round = gains, growth.max(), number
+            if lowest <= _ROUNDING or number > best_round + _PATIENCE:
+                break
+            near = np.argsort(growth, axis=None)[::-1][:_MOST_MOTIONS]
+            posture, motion = np.unravel_index(near[growth.ravel()[near] > -_NEAR], growth.shape)
+            keep = z.imag[posture, motion] >= 0.0
+            posture, motion = posture[keep], motion[keep]
+            left = np.linalg.inv(right)[posture, motion]
+            on_efforts = (left[:, states:states + n] if self.delay else
+                          np.einsum("ki,kij->kj", left[:, :states], self.response[posture]))
+            of_parts = np.einsum("ki,kgij,kj->kg", on_efforts, parts[posture], right[posture, :states, motion])
+            slopes = np.real(of_parts / z[posture, motion, None]) * gains
+            lowest_step = np.log(np.maximum(least, _SMALLEST) / np.maximum(gains, _SMALLEST))
+            step = least_step(slopes, -_DECAY - growth[posture, motion], np.minimum(lowest_step, 0.0))
+            gains = np.maximum(gains * np.exp(np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)), least)
+        return best
+
+
+def least_step(slopes: Array, most: Array, lower: Array) -> Array:
+    """Return the shortest step with slopes @ step <= most and step >= lower [Hildreth], nearly, if there is none."""
+    rows, bounds = np.vstack([slopes, -np.eye(len(lower))]), np.concatenate([most, -lower])
+    squares, factors, step = (rows * rows).sum(axis=1) + _YIELDING, np.zeros(len(rows)), np.zeros(len(lower))
+    for _ in range(_SWEEPS):
+        for row, (along, bound) in enumerate(zip(rows, bounds, strict=True)):
+            change = max(-factors[row], (along @ step - bound - _YIELDING * factors[row]) / squares[row])
+            if change:
+                factors[row] += change
+                step -= change * along
+    return step
+
+
+def rounded(values: Array) -> Array:
+    """Return values with four digits, as messages have them."""
+    return np.array([float(f"{value:.4g}") for value in values])

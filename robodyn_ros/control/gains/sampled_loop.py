@@ -1,0 +1,215 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Stability of a law that is sampled, held over a control period (zero-order hold), and delayed.
+
+A joint of inertia m under tau = -k q - d v, measured every T and acting N periods later, has the characteristic
+polynomial (z - 1)^2 z^N + (kappa/2) (z + 1) + delta (z - 1), with kappa = T^2 k/m and delta = T d/m (the double
+integrator sampled with a zero-order hold, [AstromWittenmark] 2.3 and 2.6). On the unit circle, z = exp(i theta),
+
+    delta = 2 sin(theta/2) sin((N + 1/2) theta),    kappa / delta = 2 tan(theta/2) cot((N + 1/2) theta),
+
+which bounds the stable gains for 0 < theta < pi / (2N + 1): delta grows and the ratio falls along this curve. Without
+stiffness theta = pi / (2N + 1) remains, and z^(N+1) - z^N + delta is stable below 2 sin(pi / (4N + 2)) [LevinMay].
+
+It holds for coupled joints too: for an eigenvector x, the products of x with M, K and D make the same polynomial, with
+positive m, k and d. A robot is stable if T lambda_max(M^-1 D) and the greatest T k_i / d_i of its joints are in bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.base.timing import LoopTiming
+from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.description.model import Array
+
+MOST_DELAY = 12
+"""Greatest delay of the exact check [control periods]; a longer one is that of a loop with longer periods."""
+
+LEAST_GROWTH = 0.05
+"""Rate from which an oscillation counts as growing [1/s]."""
+
+FACTORS = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
+"""Factors of gains that `stable_factor` looks at."""
+
+LOOKED_AT = 16
+"""Number of configurations in which programs look at a law."""
+
+_STEP = 1e-5  # of positions and velocities in finite differences [rad, m, rad/s or m/s]
+
+
+def most_damping(delay: Any) -> Any:
+    """Greatest T lambda_max(M^-1 D) at which damping alone is stable, 2 sin(pi / (4 delay + 2)).
+
+    Args:
+        delay: Delay of the loop, may be traced [control periods].
+    """
+    return 2.0 * np.sin(np.pi / (4.0 * delay + 2.0))
+
+
+def stability(name: str, factor: float, timing: LoopTiming) -> str:
+    """Say whether a law is stable, and with what margin; for logs and tables.
+
+    Args:
+        name: Name of the law.
+        factor: Result of `stable_factor`.
+        timing: Of the loop.
+    """
+    if factor >= 1.0:
+        most = "5 or more" if factor == FACTORS[-1] else f"{factor:g}"
+        return f"controller '{name}' is stable with {timing}, also with {most} times its gains"
+    most = f"its gains would have to be {factor:g} times as high" if factor else "weaker feedback does not help"
+    return (f"controller '{name}' oscillates in some postures with {timing}: {most}; give other gains, or shorten the "
+            "delay")
+
+
+def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopTiming, q: Array) -> float:
+    """By how much a law's gains could all be higher before the robot oscillates, at rest where the law holds it.
+
+    The law is linearised, with its memory held, in configurations and put around the robot with its gravity and viscous
+    friction, sampled exactly. Motions that only fall or drift count as stable: neither period nor delay causes them.
+
+    Args:
+        law: The law; its memory stays as it is.
+        parameters: Complete for its robot.
+        timing: Of the loop.
+        q: Configurations, shape (S, n) [rad or m].
+
+    Returns:
+        The greatest factor without a growing oscillation in any configuration, of those looked at, from 0 to 5; below 1
+        the law is unstable.
+    """
+    period, delay = with_longer_periods(timing, MOST_DELAY)
+    batch = law.robot.dynamics().batch
+    transition, response = sampled_arm(batch.mass_matrix(q), differences(batch.gravity, q), law.robot.model.damping,
+                                       period)
+    gain = np.stack([_feedback(law, parameters, timing.period, each) for each in q])
+    low, high, probe = 0, len(FACTORS), FACTORS.index(1.0)  # stable at factors before low, unstable from high on
+    while low < high:
+        if _growth(transition, response, FACTORS[probe] * gain, delay) > LEAST_GROWTH * period:
+            high = probe
+        else:
+            low = probe + 1
+        probe = (low + high) // 2
+    return FACTORS[low - 1] if low else 0.0
+
+
+def with_longer_periods(timing: LoopTiming, most: int) -> LoopTiming:
+    """Return the timing with at most some periods of delay, of a loop with longer periods, which is not more stable.
+
+    Args:
+        timing: Of the loop.
+        most: Greatest delay [control periods].
+    """
+    stride = max(1, -(-timing.delay // most))
+    return LoopTiming(timing.period * stride, -(-timing.delay // stride))
+
+
+def _growth(transition: Array, response: Array, gain: Array, delay: int) -> float:
+    """Greatest growth of an oscillation of x+ = transition x - response gain x(delay periods ago), over one period.
+
+    Args:
+        transition: Shape (S, 2n, 2n).
+        response: To efforts, shape (S, 2n, n).
+        gain: Shape (S, n, 2n).
+        delay: [control periods].
+
+    Returns:
+        The greatest log |z| over eigenvalues z that are no positive real numbers.
+    """
+    z = np.linalg.eigvals(delayed_loop(transition, response, -gain, delay)).ravel()
+    z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)]
+    return float(np.log(np.abs(z).max(initial=1e-300)))
+
+
+def delayed_loop(transition: Array, response: Array, gain: Array, delay: int) -> Array:
+    """Return the matrices of one period of the state and of the efforts on their way, the last first.
+
+    Args:
+        transition: Of the state over a period, shape (S, m, m).
+        response: Its change by efforts, shape (S, m, n).
+        gain: Efforts by the state, shape (n, m) or (S, n, m).
+        delay: Of the efforts [control periods].
+
+    Returns:
+        Shape (S, m + delay n, m + delay n).
+    """
+    samples, m, n = response.shape
+    loop = np.zeros((samples, m + delay * n, m + delay * n))
+    loop[:, :m, :m] = transition
+    if delay:
+        loop[:, :m, -n:], loop[:, m : m + n, :m] = response, gain
+        loop[:, m + n :, m : -n] = np.eye((delay - 1) * n)
+    else:
+        loop += response @ gain
+    return loop
+
+
+def sampled_arm(inertia: Array, slope: Array, damping: Array, period: float) -> tuple[Array, Array]:
+    """Sample M a = tau - D v - (dg/dq) (q - q_0) with tau held over a period.
+
+    Args:
+        inertia: M in postures q_0, shape (S, n, n).
+        slope: dg/dq, derivatives of the gravity efforts by the positions, shape (S, n, n).
+        damping: D, viscous friction of the joints, shape (n,).
+        period: [s].
+
+    Returns:
+        Transition of (q - q_0, v), shape (S, 2n, 2n), and response to efforts, shape (S, 2n, n).
+    """
+    samples, n, _ = inertia.shape
+    inverse = np.linalg.inv(inertia)
+    continuous = np.zeros((samples, 3 * n, 3 * n))
+    continuous[:, :n, n : 2 * n] = np.eye(n)
+    continuous[:, n : 2 * n, :n] = -inverse @ slope
+    continuous[:, n : 2 * n, n : 2 * n] = -inverse * damping
+    continuous[:, n : 2 * n, 2 * n :] = inverse
+    sampled = matrix_exponential(period * continuous)
+    return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
+
+
+def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q: Array) -> Array:
+    """-d tau / d(q, v) of a law that holds a configuration, shape (n, 2n)."""
+    rest = State(0.0, period, q, np.zeros(len(q)))
+    reference = None if law.follows is None else SOURCES[law.follows](law.robot, q).sample(0.0)
+    answer = law.answering(parameters, rest)
+    columns = []
+    for field in ("q", "v"):
+        for step in np.eye(len(q)) * _STEP:
+            beyond, before = (answer(rest._replace(**{field: getattr(rest, field) + sign * step}), reference)
+                              for sign in (1.0, -1.0))
+            columns.append((before - beyond) / (2.0 * _STEP))
+    return np.stack(columns, axis=1)
+
+
+def differences(function: Callable[[Array], Array], q: Array) -> Array:
+    """Derivatives of a batch function by its argument, shape (S, n, n)."""
+    samples, n = q.shape
+    steps = _STEP * np.stack([np.eye(n), -np.eye(n)])[:, :, None]
+    beyond, before = function((q + steps).reshape(-1, n)).reshape(2, n, samples, n)
+    return np.ascontiguousarray(np.moveaxis((beyond - before) / (2.0 * _STEP), 0, 2))
+
+
+def matrix_exponential(matrices: Array) -> Array:
+    """Exponentials of matrices, shape (S, m, m), by series after halving: SciPy takes half a second to import."""
+    largest = float(np.abs(matrices).sum(axis=2).max(initial=1e-3))
+    halvings = max(0, int(np.ceil(np.log2(largest))) + 2)
+    scaled, term = matrices / 2.0**halvings, np.eye(matrices.shape[1])
+    result = term + np.zeros_like(matrices)
+    for order in range(1, 12):
+        term = term @ scaled / order
+        result = result + term
+    for _ in range(halvings):
+        result = result @ result
+    return result

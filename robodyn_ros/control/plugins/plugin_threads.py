@@ -1,0 +1,195 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Code of plugins on threads that can be left behind, because Python cannot stop a thread.
+
+A thread that does not return from a plugin in time is left behind: others go on without it, and its late result is
+thrown away. `Abandoned` ends it if it runs Python code; one that sleeps or runs C code stays until it returns.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from robodyn_ros.base.errors import PluginError, RobodynError
+from robodyn_ros.base.patience import scheduling_of
+from robodyn_ros.control.plugins.plugin_errors import detached, place_of, plugin_error
+
+LOOK_PERIOD = 0.05
+"""Time between two looks at a thread [s]."""
+
+ACTIVE = 0.1
+"""Part of a look in which a thread has to compute, or to wait for a processor, to count as not blocked."""
+
+LATE_SHARE = 0.25
+"""Part of a look that counts for a blocked thread where the look came late, as on a busy computer."""
+
+_HELD_SECONDS = 1.0
+"""Time for which a plugin that left force is held, so that its end never falls to another thread [s]."""
+
+_Result = TypeVar("_Result")
+
+_left_behind = weakref.WeakSet[threading.Thread]()
+
+
+class Abandoned(BaseException):
+    """Raised in a thread that was left behind."""
+
+
+class _Taken(BaseException):
+    """Raised in the thread that leaves another behind."""
+
+
+class ThreadWatch:
+    """Counts for how long a thread has computed or been blocked; its waits for a processor do not count.
+
+    A thread computes by the clock of its own processor time. It is blocked where it neither computes nor waits for a
+    processor from one look to the next: it sleeps, or waits for a lock or a device. One that waits for Python's lock
+    takes turns and computes a little, or keeps those that look from coming in time.
+
+    Args:
+        thread: The thread, which runs.
+    """
+
+    def __init__(self, thread: threading.Thread) -> None:
+        self._task = thread.native_id or 0
+        self._counted, self._seen, self._at = 0.0, scheduling_of(self._task), time.monotonic()
+
+    def look(self) -> float:
+        """Return the time that counts so far [s]; to be called every `LOOK_PERIOD`."""
+        before, self._seen = self._seen, scheduling_of(self._task)
+        begin, self._at = self._at, time.monotonic()
+        computed, waited = self._seen.computed - before.computed, self._seen.waited - before.waited
+        if computed + waited < ACTIVE * LOOK_PERIOD:
+            in_time = self._at - begin < 2.0 * LOOK_PERIOD
+            self._counted += LOOK_PERIOD if in_time else LATE_SHARE * LOOK_PERIOD
+        else:
+            self._counted += computed
+        return self._counted
+
+
+def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], function: Callable[..., _Result],
+                *arguments: Any) -> _Result:
+    """Run code of a plugin on a thread of its own, and wait for it.
+
+    Args:
+        what: What it does, for messages, such as ``controller 'spring' cannot be imported``.
+        seconds: Longest time [s], by a `ThreadWatch`.
+        is_stopped: Whether to wait no longer.
+        function: The code.
+        *arguments: Its arguments.
+
+    Raises:
+        RobodynError: The code raised. It refers to no object of the plugin; the traceback is a note of it. Or the code
+            did not return in time, or `is_stopped`.
+    """
+    results: list[_Result] = []
+    failures: list[RobodynError] = []
+
+    def run() -> None:
+        try:
+            results.append(function(*arguments))
+        except BaseException as error:
+            failures.append(detached(error if isinstance(error, RobodynError) else plugin_error(what, error)))
+
+    thread = threading.Thread(target=run, name=what, daemon=True)
+    modules = dict(sys.modules)
+    thread.start()
+    watch = ThreadWatch(thread)
+    while thread.is_alive():
+        thread.join(LOOK_PERIOD)
+        if not thread.is_alive():
+            break
+        late = watch.look() > seconds
+        if late or is_stopped():
+            place = standing(thread)
+            leave_behind(thread)
+            _release_imports(thread, modules)
+            raise PluginError(f"{what}: it did not return within {seconds:g} s{place}" if late else
+                              f"{what}: stopped before it returned{place}")
+    for failure in failures:
+        raise failure
+    return results[0]
+
+
+def standing(thread: threading.Thread) -> str:
+    """Where in a plugin a thread stands, as the end of a sentence; empty if it is in none."""
+    place = place_of(sys._current_frames().get(thread.ident or 0))
+    return place and f": it stands in {place}"
+
+
+def leave_behind(thread: threading.Thread) -> None:
+    """End a thread at its next line of Python code, unless that code catches all; and end its real-time priority."""
+    _left_behind.add(thread)
+    _raise_in(thread.ident or 0, Abandoned)
+    # Until a thread takes its exception, Python 3.11 looks for one at each call and turn of a loop of all threads, and
+    # a traced function never gets beyond its first instruction. This thread takes one, which ends the search; the other
+    # finds its own the next time that threads take turns.
+    with suppress(_Taken):
+        _raise_in(threading.get_ident(), _Taken)
+    with suppress(AttributeError, OSError):
+        os.sched_setscheduler(thread.native_id or 0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _raise_in(identifier: int, exception: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(identifier), ctypes.py_object(exception))
+
+
+def some_left_behind() -> bool:
+    """Whether a thread that was left behind still runs: Python may crash if it ends beside one."""
+    return any(thread.is_alive() for thread in _left_behind)
+
+
+def is_left_behind() -> bool:
+    """Whether the thread that calls this was left behind, so that nobody waits for its result."""
+    return threading.current_thread() in _left_behind
+
+
+def end(name: str, deactivate: Callable[[], None], on_failure: Callable[[str], None]) -> threading.Event:
+    """Have a controller that left force close what it opened, on a thread of its own, which is the last to hold it.
+
+    Args:
+        name: Name of the controller, for messages.
+        deactivate: Its method.
+        on_failure: Called on that thread with why, if the method raised.
+
+    Returns:
+        Set when the method has returned.
+    """
+    done = threading.Event()
+
+    def run(held: list[Callable[[], None]]) -> None:
+        try:
+            held[0]()
+        except BaseException as error:
+            on_failure(str(plugin_error(f"controller '{name}' fails to deactivate", error)))
+        done.set()
+        time.sleep(_HELD_SECONDS)
+        held.clear()
+
+    threading.Thread(target=run, args=([deactivate],), name=f"end of controller '{name}'", daemon=True).start()
+    return done
+
+
+def _release_imports(thread: threading.Thread, before: dict[str, Any]) -> None:
+    """Let others import the modules that a thread left behind was importing; restore those that it had replaced."""
+    locks = getattr(getattr(sys.modules.get("importlib"), "_bootstrap", None), "_module_locks", {})
+    for name, reference in list(locks.items()):
+        if getattr(reference(), "owner", None) == thread.ident:
+            locks.pop(name, None)
+            sys.modules.pop(name, None)
+    for name in before.keys() - sys.modules.keys():
+        sys.modules[name] = before[name]

@@ -1,0 +1,74 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The clock of trajectories: that of the joint states, or slower, so that a person sets the speed of every motion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robodyn_ros.control.contract.state import JointReference
+
+FULL_CHANGE = 0.5
+"""Time in which the speed goes from none to full, so that no reference jumps in velocity [s]."""
+
+
+class TrajectoryClock:
+    """Time of trajectories, which passes at a rate of 0 to 1 while one is under way.
+
+    Attributes:
+        scaling: The rate that is wanted; any thread may replace it.
+        rate: The present rate.
+    """
+
+    def __init__(self) -> None:
+        self.scaling = self.rate = 1.0
+        self._rate_change = 0.0  # [1/s]
+        self._lag = 0.0  # behind the states' time [s]
+
+    def restart(self) -> None:
+        """Show the time of the states again, from a new start on."""
+        self._lag = self._rate_change = 0.0
+
+    def at_full_speed(self) -> bool:
+        """Whether time passes as that of the states, and no change is under way."""
+        return self.rate == 1.0 == self.scaling and self._rate_change == 0.0
+
+    def time(self, time: float) -> float:
+        """Time of trajectories at a time of the states [s]."""
+        return time - self._lag
+
+    def advance(self, period: float, under_way: bool) -> None:
+        """Go on to the next state.
+
+        Args:
+            period: Time since the last state [s].
+            under_way: Whether a trajectory is followed; another one starts at the time of its stamp.
+        """
+        self._rate_change = 0.0
+        if not under_way:
+            self.rate = self.scaling
+        elif self.rate != self.scaling or self.rate != 1.0:
+            before, most = self.rate, period / FULL_CHANGE
+            self.rate = min(max(self.scaling, before - most), before + most)
+            self._lag += period * (1.0 - 0.5 * (before + self.rate))
+            if period > 0.0:
+                self._rate_change = (self.rate - before) / period
+
+    def slowed(self, reference: Any) -> Any:
+        """Return a reference with the velocities and accelerations of the present rate, if it is not full speed.
+
+        Args:
+            reference: A `JointReference`, `TipReference` or `ForceReference`.
+        """
+        rate, change = self.rate, self._rate_change
+        v, a = rate * reference.v, rate**2 * reference.a + change * reference.v
+        if isinstance(reference, JointReference):
+            return JointReference(reference.q, v, a)
+        return reference._replace(v=v, a=a, twist=rate * reference.twist,
+                                  acceleration=rate**2 * reference.acceleration + change * reference.twist)

@@ -1,0 +1,56 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Inertias that no body has, and the nearest one that a body can have.
+
+A body of positive mass has a rotational inertia I about its centre of mass if and only if its second moment there,
+
+    S = tr(I) / 2 1 - I,
+
+is positive definite; then its pseudo-inertia is, too [WensingKimSlotine]. A negative eigenvalue of S is a principal
+moment that exceeds the sum of the other two: the triangle inequality is broken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.moments import trace_minus
+from robodyn_ros.dynamics.pseudo_inertia import LEAST_SHARE
+
+ROUNDING = 1e-6
+"""Least eigenvalue of S, as a share of the greatest moment, that the few digits of published values explain."""
+
+
+def is_possible(rotational: Array) -> bool:
+    """Whether a body can have a rotational inertia about its centre of mass, shape (3, 3), but for rounding."""
+    return bool(np.linalg.eigvalsh(_second_moment(rotational))[0] >= -0.5 * ROUNDING * np.max(np.abs(rotational)))
+
+
+def nearest_possible(rotational: Array) -> tuple[Array, float]:
+    """Return the nearest rotational inertia that a body can have, mass and centre of mass being kept.
+
+    Nearest is S in the Frobenius norm: eigenvalues below `LEAST_SHARE` of the sum of the positive ones are raised to
+    it, so that the body has a thickness.
+
+    Args:
+        rotational: About the centre of mass, shape (3, 3) [kg m^2]; it has a positive principal moment.
+
+    Returns:
+        The inertia, and by how much it differs, as a share of the one given (Frobenius norms).
+    """
+    values, axes = np.linalg.eigh(_second_moment(rotational))
+    least = LEAST_SHARE * np.maximum(values, 0.0).sum()
+    nearest = trace_minus(axes @ np.diag(np.maximum(values, least)) @ axes.T)
+    return nearest, float(np.linalg.norm(nearest - rotational) / np.linalg.norm(rotational))
+
+
+def _second_moment(rotational: Array) -> Array:
+    moment: Array = 0.5 * np.trace(rotational) * np.eye(3) - rotational
+    return moment

@@ -1,0 +1,166 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Efforts of the drives as a linear function of all that is identified: inertias, friction, rotors and offsets.
+
+    tau = Y(q, v, a) pi + D v + (F_c + (F_s - F_c) exp(-(v / v_s)^2)) sign(v) + J a + tau_0
+          + C^T (D_m C v + F_m sign(C v) + J_m C a)
+
+It is linear in pi, D, F_c, F_s - F_c, the reflected inertia J of the rotors and the offsets tau_0 of the measured
+efforts; Stribeck's velocity v_s is given. The last term belongs to motors that turn with several joints, as in the
+coupled wrists of industrial arms [GautierPoignet]: C v are their velocities, over the ratio to their own joint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.regressor import PARAMETERS
+from robodyn_ros.robot import Robot
+from robodyn_ros.toolbox.identification.base_parameters import BaseParameters
+
+MOTOR_PARAMETERS = ("motor_viscous", "motor_coulomb", "motor_rotor")
+"""Of each motor that turns with several joints: D_m, F_m and J_m, reflected to its own joint."""
+
+JOINT_PARAMETERS = ("viscous", "coulomb", "stribeck", "rotor")
+"""Of each joint: D, F_c, F_s - F_c, and the rotor's inertia reflected to the joint."""
+
+OFFSET = "offset"
+"""tau_0 of each joint."""
+
+_RANDOM_MOTIONS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class EffortModel:
+    """Names and columns of the parameters: ten of each link, then each of `joint_parameters` of all joints.
+
+    Attributes:
+        robot: The robot.
+        stribeck_velocity: v_s; NaN where the friction of a joint has no such effect, shape (n,) [rad/s or m/s].
+        has_rotor: Which joints have a motor whose inertia counts, shape (n,).
+        coupling: C, the motors' velocities over the ratio to their own joint for velocities of the joints, so that its
+            diagonal is 1; None: every motor turns with its own joint alone; shape (n, n).
+        has_offset: Whether the measured efforts have offsets.
+    """
+
+    robot: Robot
+    stribeck_velocity: Array
+    has_rotor: NDArray[np.bool_]
+    coupling: Array | None = None
+    has_offset: bool = False
+
+    @cached_property
+    def joint_parameters(self) -> tuple[str, ...]:
+        """`JOINT_PARAMETERS`, `MOTOR_PARAMETERS` if motors turn with several joints, and `OFFSET` if there are any."""
+        return (*JOINT_PARAMETERS, *(MOTOR_PARAMETERS if len(self.coupled) else ()),
+                *([OFFSET] if self.has_offset else []))
+
+    @cached_property
+    def coupled(self) -> NDArray[np.intp]:
+        """Indices of the motors that turn with several joints."""
+        if self.coupling is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero((self.coupling != np.eye(self.robot.n)).any(axis=1))
+
+    @cached_property
+    def has(self) -> dict[str, NDArray[np.bool_]]:
+        """Which joints have each of these parameters, shapes (n,)."""
+        n = self.robot.n
+        there, is_coupled = np.ones(n, dtype=bool), np.isin(np.arange(n), self.coupled)
+        return {"viscous": there, "coulomb": there, "stribeck": np.isfinite(self.stribeck_velocity),
+                "rotor": self.has_rotor & ~is_coupled, "motor_viscous": is_coupled, "motor_coulomb": is_coupled,
+                "motor_rotor": is_coupled & self.has_rotor, OFFSET: there}
+
+    @property
+    def inertial_count(self) -> int:
+        """Number of inertial parameters."""
+        return len(PARAMETERS) * len(self.robot.model.joints)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all parameters, length p: ``<link>.<parameter>`` and ``<joint>.<parameter>``."""
+        inertial = [f"{joint.link}.{parameter}" for joint in self.robot.model.joints for parameter in PARAMETERS]
+        return (*inertial, *(f"{joint}.{parameter}" for parameter in self.joint_parameters
+                             for joint in self.robot.joint_names))
+
+    def slots(self, parameter: str) -> slice:
+        """Places of a parameter of all joints.
+
+        Args:
+            parameter: One of `joint_parameters`.
+        """
+        first = self.inertial_count + self.joint_parameters.index(parameter) * self.robot.n
+        return slice(first, first + self.robot.n)
+
+    def columns(self, q: Array, v: Array, a: Array, sliding: Array | None = None) -> Array:
+        """The regressor of K samples, shape (K, n, p), for positions, velocities and accelerations of shape (K, n).
+
+        Args:
+            q: [rad or m].
+            v: [rad/s or m/s].
+            a: [rad/s^2 or m/s^2].
+            sliding: Velocities that dry friction depends on, shape (K, n); None: v.
+        """
+        regressor = np.zeros((len(q), self.robot.n, len(self.names)))
+        regressor[:, :, :self.inertial_count] = self.robot.dynamics().batch.regressor(q, v, a)
+        regressor[:, :, self.inertial_count:] = self.joint_columns(v, a, sliding)
+        return regressor
+
+    def joint_columns(self, v: Array, a: Array, sliding: Array | None = None) -> Array:
+        """The columns of `joint_parameters`, shape (K, n, kinds n); arguments as of `columns`."""
+        sliding = v if sliding is None else sliding
+        n, sign = self.robot.n, np.sign(sliding)
+        columns = np.zeros((len(v), n, len(self.joint_parameters) * n))
+        values = {"viscous": v, "coulomb": sign, "stribeck": sign * self.rise(sliding), "rotor": a,
+                  OFFSET: np.ones_like(v)}
+        motor_v, motor_sliding, motor_a = ((v, sliding, a) if self.coupling is None else
+                                           (each @ self.coupling.T for each in (v, sliding, a)))
+        values |= dict(zip(MOTOR_PARAMETERS, (motor_v, np.sign(motor_sliding), motor_a), strict=True))
+        for kind, parameter in enumerate(self.joint_parameters):
+            for j in np.flatnonzero(self.has[parameter]):
+                row = self.coupling[j] if self.coupling is not None and parameter in MOTOR_PARAMETERS else np.eye(n)[j]
+                columns[:, :, kind * n + j] = values[parameter][:, j, None] * row
+        return columns
+
+    def rise(self, v: Array) -> Array:
+        """exp(-(v / v_s)^2); 0 without Stribeck's effect, shape of v."""
+        n, has = self.robot.n, np.isfinite(self.stribeck_velocity)
+        unit = Friction(np.zeros(n), np.zeros(n), np.ones(n), np.where(has, self.stribeck_velocity, 1.0))
+        return np.where(has, unit.level(v), 0.0)
+
+    def friction(self, parameters: Array) -> Friction:
+        """The friction of the joints among the parameters, shape (p,)."""
+        coulomb = parameters[self.slots("coulomb")]
+        velocity = np.where(np.isfinite(self.stribeck_velocity), self.stribeck_velocity, 0.01)
+        static = coulomb + parameters[self.slots("stribeck")]
+        return Friction(parameters[self.slots("viscous")], coulomb, static, velocity)
+
+    @cached_property
+    def base(self) -> BaseParameters:
+        """The combinations that efforts depend on, for motions of any kind."""
+        q, v, a = random_motions(self.robot, 3 * len(self.names) // self.robot.n)
+        # Velocities as small as those of Stribeck's effect, too, so that it is not taken for Coulomb friction.
+        v[::2] *= np.where(np.isfinite(self.stribeck_velocity), self.stribeck_velocity, 1.0)
+        return BaseParameters.from_regressor(self.columns(q, v, a).reshape(-1, len(self.names)), self.names)
+
+
+def random_motions(robot: Robot, count: int) -> tuple[Array, Array, Array]:
+    """Random positions within the limits, velocities and accelerations up to 1, each of shape (count, n)."""
+    unit = np.random.default_rng(0).uniform(-1.0, 1.0, (3, max(_RANDOM_MOTIONS, count), robot.n))
+    lower, upper = robot.model.position_lower, robot.model.position_upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    middle = 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0))
+    reach = np.where(bounded, 0.5 * (np.where(bounded, upper, 0.0) - np.where(bounded, lower, 0.0)), np.pi)
+    return middle + reach * unit[0], unit[1], unit[2]

@@ -1,0 +1,186 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Parameters of a robot from measured motion and efforts, with standard deviations, and the model that has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.model import Array, joint_matrix
+from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_parameters
+from robodyn_ros.robot import Robot
+from robodyn_ros.toolbox.identification.consistent_fit import LinearFit, Prior, consistent_solution
+from robodyn_ros.toolbox.identification.effort_model import JOINT_PARAMETERS, OFFSET, EffortModel
+from robodyn_ros.toolbox.identification.instrumental_fit import InstrumentalFit
+from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
+
+TOLD = 0.5
+"""Share of its standard deviation before, to which the motion must reduce that of a parameter, to have told it."""
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedModel:
+    """Identified parameters, in the order of `EffortModel.names`.
+
+    Attributes:
+        effort_model: The columns that the parameters belong to.
+        parameters: The most probable ones with a positive definite pseudo-inertia of every link, shape (p,).
+        described: Those of the description, shape (p,).
+        deviations: Standard deviations after the measurement, shape (p,).
+        prior_deviations: And before it, shape (p,).
+        base_values: Base parameters by instrumental variables alone, shape (b,).
+        base_deviations: Their standard deviations, shape (b,).
+        base_bias: Their bias by noise of the motion, as estimated; the deviations include it; shape (b,).
+        base_told: Whether the motion told them, shape (b,).
+        noise: Root mean square of measured minus predicted effort, shape (n,) [N m or N].
+    """
+
+    effort_model: EffortModel
+    parameters: Array
+    described: Array
+    deviations: Array
+    prior_deviations: Array
+    base_values: Array
+    base_deviations: Array
+    base_bias: Array
+    base_told: NDArray[np.bool_]
+    noise: Array
+
+    @property
+    def told(self) -> NDArray[np.bool_]:
+        """Whether the motion told each parameter, shape (p,)."""
+        return self.deviations < TOLD * self.prior_deviations
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with these inertias and armatures; friction and motors are in `friction` and `rotor_inertia`."""
+        model = self.effort_model.robot.model
+        described = np.where(model.armature > 0.0, model.armature, 1.0)
+        model = model.with_scaled_armature(self.rotor_inertia / described)
+        return Robot(with_inertial_parameters(model, self.parameters[:self.effort_model.inertial_count]))
+
+    @property
+    def friction(self) -> Friction:
+        """Friction of the joints."""
+        return self.effort_model.friction(self.parameters)
+
+    @property
+    def rotor_inertia(self) -> Array:
+        """Inertia of the rotors at the outputs of their gears, shape (n,) [kg m^2 or kg]."""
+        model = self.effort_model
+        own = self.parameters[model.slots("rotor")]
+        if not len(model.coupled):
+            return own
+        return np.where(np.isin(np.arange(len(own)), model.coupled), self.parameters[model.slots("motor_rotor")], own)
+
+    def predict(self, q: Array, v: Array, a: Array) -> Array:
+        """Efforts of the drives for a motion, each array of shape (K, n) [N m or N]."""
+        model, own = self.effort_model, len(JOINT_PARAMETERS) * self.robot.n
+        # The dynamics have the rotors of the description.
+        motors = joint_matrix(model.coupling, self.rotor_inertia) - self.robot.model.rotor_inertia
+        efforts = drive_efforts(self.robot, self.friction, q, v, a) + a @ motors
+        if len(model.joint_parameters) > len(JOINT_PARAMETERS):
+            others = self.parameters.copy()
+            if len(model.coupled):
+                others[model.slots("motor_rotor")] = 0.0
+            efforts += model.joint_columns(v, a)[:, :, own:] @ others[model.inertial_count + own:]
+        return efforts
+
+
+def drive_efforts(robot: Robot, friction: Friction, q: Array, v: Array, a: Array) -> Array:
+    """Efforts that move a robot with friction, each array of shape (K, n) [N m or N]."""
+    return (robot.dynamics().batch.inverse_dynamics(q, v, a) + friction.viscous * v
+            + friction.level(v) * np.sign(v))
+
+
+def effort_scale(robot: Robot, effort: Array) -> Array:
+    """Full scale of the efforts: their limits, or else the greatest magnitude that was measured, shape (n,)."""
+    limit = robot.model.effort_limit
+    return np.where(np.isfinite(limit), limit, np.maximum(np.abs(effort).max(axis=0), 1e-9))
+
+
+def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] | None = None, *,
+             coupling: Array | None = None, has_offset: bool = False) -> IdentifiedModel:
+    """Identify a robot's inertias, friction and rotors.
+
+    Instrumental variables [JanotVandanjonGautier]: the efforts of each joint count by their own noise, found by
+    repetition; noise of the motion is part of the deviations.
+
+    Args:
+        robot: The robot as its description has it.
+        motion: Measured motion and efforts.
+        has_rotor: Which joints have a motor whose inertia counts, shape (n,); None: none.
+        coupling: Of motors that turn with several joints, see `EffortModel`, shape (n, n); None: there are none.
+        has_offset: Whether the measured efforts have offsets, as those from currents have.
+
+    Raises:
+        InputError: No joint moves, or the search does not converge.
+    """
+    n = robot.n
+    rotors = (False if has_rotor is None else has_rotor) | (robot.model.armature > 0.0)
+    if not motion.usable.any():
+        raise InputError("identification: no joint moves in this recording: record a motion such as robodyn excite "
+                         "writes")
+    model = EffortModel(robot, np.full(n, np.nan), rotors, coupling, has_offset)
+    scale = effort_scale(robot, motion.effort)
+    fit = InstrumentalFit(model, motion, scale)
+    velocities = fit.stribeck_velocities()
+    if np.isfinite(velocities).any():
+        model = replace(model, stribeck_velocity=velocities)
+        fit = InstrumentalFit(model, motion, scale)
+    base, prior = model.base, prior_of(model, motion)
+    measured = LinearFit(fit.measured.matrix @ base.combinations, fit.measured.target)
+    try:
+        parameters = consistent_solution(measured, prior)
+    except InputError as error:
+        raise InputError(f"{error}; or the efforts are those of no robot: their sign may be wrong (--torque-constants "
+                         "-1), or their columns exchanged") from None
+    before, after = prior.covariance(), prior.covariance(measured)
+    base_before, base_after = (np.sqrt(np.einsum("bp,pq,bq->b", base.combinations, each, base.combinations))
+                               for each in (before, after))
+    return IdentifiedModel(model, parameters, described_parameters(model), np.sqrt(np.diagonal(after)),
+                           np.sqrt(np.diagonal(before)), fit.values, fit.measured.deviations(), fit.bias,
+                           base_after < TOLD * base_before, fit.residual_size(base.values(parameters)))
+
+
+def described_parameters(model: EffortModel) -> Array:
+    """The description's parameters in the order of `EffortModel.names`, without Stribeck's effect."""
+    described = model.robot.model
+    parameters = np.zeros(len(model.names))
+    parameters[:model.inertial_count] = inertial_parameters(described)
+    parameters[model.slots("viscous")] = described.damping
+    parameters[model.slots("coulomb")] = described.friction
+    parameters[model.slots("rotor")] = described.armature
+    if len(model.coupled):
+        parameters[model.slots("motor_rotor")][model.coupled] = described.armature[model.coupled]
+        parameters[model.slots("rotor")][model.coupled] = 0.0
+    return parameters
+
+
+def prior_of(model: EffortModel, motion: MeasuredMotion) -> Prior:
+    """What is known before: the description, whose friction may be wrong by as much as the efforts.
+
+    The friction of a joint that does not move stays that of the description.
+    """
+    scale = np.where(motion.usable.any(axis=0), effort_scale(model.robot, motion.effort), 0.0)
+    fastest = np.maximum(np.abs(motion.v).max(axis=0), motion.slowest + 1e-9)
+    fiercest = np.maximum(np.abs(motion.a).max(axis=0), 1e-9)
+    deviations = {"viscous": scale / fastest, "motor_viscous": scale / fastest, "rotor": scale / fiercest,
+                  "motor_rotor": scale / fiercest}
+    described, count = described_parameters(model), model.inertial_count
+    return Prior(described[:count], described[count:],
+                 np.concatenate([np.where(model.has[name], deviations.get(name, scale), 0.0)
+                                 for name in model.joint_parameters]),
+                 np.repeat([name == OFFSET for name in model.joint_parameters], model.robot.n))

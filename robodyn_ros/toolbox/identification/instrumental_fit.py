@@ -1,0 +1,162 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Parameters by instrumental variables, with deviations and bias from errors of the efforts and of the motion.
+
+Noise of the positions is in the columns W of the regressor, too, so that least squares make inertias too small. The
+instruments Z are the same columns of a narrowly filtered motion, whose noise is smaller by orders of magnitude
+[JanotVandanjonGautier]: sum_j Z_j^T (tau_j - W_j beta) / phi_j = 0, where phi_j is the variance of the residuals of
+joint j. Deviations are those of these sums: the spectrum of residuals is measured, and includes noise of efforts and
+positions, of any colour.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.toolbox.identification.consistent_fit import LinearFit
+from robodyn_ros.toolbox.identification.effort_model import EffortModel
+from robodyn_ros.toolbox.identification.error_spectra import ErrorSpectra
+from robodyn_ros.toolbox.identification.measured_motion import TINY, MeasuredMotion, MotionSamples
+from robodyn_ros.toolbox.identification.stribeck import stribeck_velocity
+
+_REPETITIONS = 3  # of the weighting
+_LEAST_NOISE = 1e-6  # as a share of the greatest effort; simulated efforts may have none
+_SINGULAR = 1e-9
+_WHITE_DRAWS = 12  # of white noise, which deviations are compared with
+_DRAWS = 4  # pairs of opposite noise, for the bias
+_MOST_DRAWN = 3000  # samples of the motion, evenly spread
+_SEED = 0
+
+
+class InstrumentalFit:
+    """Base parameters of a model from a motion.
+
+    Args:
+        model: Columns.
+        motion: Measured motion and efforts.
+        scale: Full scale of the efforts, shape (n,) [N m or N].
+
+    Attributes:
+        values: Base parameters, shape (b,).
+        bias: Estimated bias of these, shape (b,).
+        measured: The same as sum of squares, whose curvature is the inverse covariance, the bias included.
+    """
+
+    def __init__(self, model: EffortModel, motion: MeasuredMotion, scale: Array) -> None:
+        self._model, self._motion = model, motion
+        self._given = MotionSamples(motion.q, motion.v, motion.a)
+        self._instruments = motion.instruments or self._given
+        self._w, self._z = self._both(slice(None), None)
+        self._effort = np.where(motion.usable, motion.effort, 0.0)
+        self._spectra = ErrorSpectra(motion.time)
+        # Of each joint: Z^T W, Z^T Z and Z^T tau.
+        self._products = [tuple(z.T @ other for other in (w, z, effort)) for w, z, effort in zip(
+            *(np.ascontiguousarray(np.swapaxes(each, 0, 1)) for each in (self._w, self._z, self._effort)), strict=True)]
+        least = _LEAST_NOISE * scale
+        self._weights = np.maximum(scale, least) ** -2.0
+        for _ in range(_REPETITIONS):
+            self.values = self._solve()
+            self._weights = np.maximum(self.residual_size(self.values), least) ** -2.0
+        self.values = self._solve()
+        self.measured, self.bias = self._spread(least)
+
+    def _both(self, rows: slice, noise: Array | None) -> tuple[Array, Array]:
+        """Columns and instruments of samples, 0 where a joint's friction is not known, each of shape (K, n, b).
+
+        Args:
+            rows: The samples.
+            noise: To be added, shape (6, K, n); None: none.
+        """
+        usable, sliding = self._motion.usable[rows], self._given.v[rows]
+        motions = [MotionSamples(*(values[rows] for values in each)) for each in (self._given, self._instruments)]
+        if noise is not None:
+            sliding = np.where(np.abs(sliding) > TINY, np.sign(sliding) * np.abs(sliding + noise[1]), sliding)
+            motions = [MotionSamples(*(values + error for values, error in zip(each, errors, strict=True)))
+                       for each, errors in zip(motions, (noise[:3], noise[3:]), strict=True)]
+        found = [self._model.columns(*each, sliding)[:, :, self._model.base.independent] for each in motions]
+        return found[0] * usable[:, :, None], found[1] * usable[:, :, None]
+
+    def residual(self, values: Array) -> Array:
+        """Measured minus predicted effort, 0 where a joint's friction is not known, shape (K, n) [N m or N].
+
+        Args:
+            values: Of the base parameters, shape (b,).
+        """
+        return np.asarray(self._effort - self._w @ values)
+
+    def residual_size(self, values: Array) -> Array:
+        """Root mean square of `residual`, shape (n,); 0 for joints without samples."""
+        count = np.maximum(self._motion.usable.sum(axis=0), 1)
+        return np.sqrt((self.residual(values)**2).sum(axis=0) / count)
+
+    def _solve(self) -> Array:
+        """The base parameters with the present weights, of least length where several are as good, shape (b,)."""
+        self._square, self._own, product = (
+            sum(weight * each for weight, each in zip(self._weights, products, strict=True))
+            for products in zip(*self._products, strict=True))
+        size = np.sqrt(np.diagonal(self._own))
+        self._size = np.where(size > 0.0, size, 1.0)
+        left, values, right = np.linalg.svd(self._square / np.outer(self._size, self._size))
+        told = values > _SINGULAR * values.max(initial=0.0)
+        self._right = right[told]
+        self._inverse = self._right.T / values[told] @ left[:, told].T
+        return np.asarray(self._inverse @ (product / self._size) / self._size)
+
+    def _spread(self, least: Array) -> tuple[LinearFit, Array]:
+        """Attributes `measured` and `bias`; residuals count as `least` at least, shape (n,) [N m or N]."""
+        values, axes = np.linalg.eigh(self._own / np.outer(self._size, self._size))
+        spread = self._inverse @ (axes * np.sqrt(np.maximum(values, 0.0)))
+        influence = self._z * self._weights[:, None] / self._size @ self._inverse.T
+        # Correlations are those of white noise; sizes are measured, and compared with those of white noise, since the
+        # fit takes up part of either.
+        noise = np.random.default_rng(_SEED).normal(size=(_WHITE_DRAWS, *self._effort.shape))
+        noise *= self._motion.usable / np.sqrt(self._weights)
+        sums = np.tensordot(noise, influence, 2)
+        noise -= np.moveaxis(self._w @ (sums / self._size).T, -1, 0)
+        measured, *white = self._spectra.variances(influence, np.stack([self.residual(self.values), *noise]))
+        white = np.mean(white, axis=0)
+        floor = float((self._weights * least**2).max())
+        ratio = np.sqrt(np.where(white > 0.0, np.maximum(measured / np.maximum(white, 1e-300), floor), 1.0))
+        bias = self._inverse @ (self._bias_of_sums() / self._size)
+        factor = np.linalg.qr((self._right @ np.column_stack([ratio[:, None] * spread, bias])).T, mode="r")
+        matrix = solve_triangular(factor, self._right * self._size, trans="T")
+        return LinearFit(matrix, matrix @ self.values), bias / self._size
+
+    def _bias_of_sums(self) -> Array:
+        """What noise of the motion adds to the sums that the fit makes 0, shape (b,).
+
+        Noise as that of the recording is added once more, with both signs, so that its linear effects cancel.
+        """
+        covariance, count = self._motion.noise_covariance, len(self._motion.time)
+        if covariance is None:
+            return np.zeros(len(self.values))
+        rows = slice(None, None, max(1, count // _MOST_DRAWN))
+        values, axes = np.linalg.eigh(covariance)
+        factors, random = axes * np.sqrt(np.maximum(values, 0.0))[:, None], np.random.default_rng(_SEED)
+
+        def sums(noise: Array | None) -> Array:
+            w, z = self._both(rows, noise)
+            residual = self._effort[rows] - w @ self.values
+            return np.einsum("kjb,kj,j->b", z, residual, self._weights, optimize=True)
+
+        used, drawn = len(self._effort[rows]), np.zeros(len(self.values))
+        for _ in range(_DRAWS):
+            noise = np.einsum("jxy,kjy->xkj", factors, random.normal(size=(used, *factors.shape[:2])))
+            drawn += 0.5 * (sums(noise) + sums(-noise))
+        return np.asarray((drawn / _DRAWS - sums(None)) * count / used)
+
+    def stribeck_velocities(self) -> Array:
+        """Stribeck's velocity of each joint, NaN where there is none, shape (n,) [rad/s or m/s]."""
+        motion = self._motion
+        return np.array([stribeck_velocity(self._w[:, j], self._z[:, j], np.where(motion.usable[:, j], motion.v[:, j],
+                                                                                  0.0),
+                                           self._effort[:, j], float(motion.slowest[j]), self._spectra)
+                         for j in range(len(self._weights))])

@@ -1,0 +1,149 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Stiffness and play of elastic joints, and inertia of their motors, from encoders on both sides of their springs.
+
+    tau = B theta'' + K (e - b/2 sign(e)) + D e' + F sign(theta') + D_m theta',    e = theta - q - c
+
+is the motion of a motor [Spong] with friction F and D_m of its own, outside of the dead zone of width b. It is linear
+in B, K, K b, D, F, D_m and K c; nothing of the links is in it. The offset c of the encoders and the samples in the dead
+zone are found by repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
+
+GREATEST_SHARE = 0.2
+"""Share of a stiffness up to which its standard deviation may go for it to be told."""
+
+_LEAST_SAMPLES = 100
+_LEAST_SHARE = 0.05  # of the samples with a deflection of one sign, for the play to be told
+_REPETITIONS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SpringFit:
+    """Springs of the joints; NaN where the motion did not tell them; each array has shape (n,).
+
+    Attributes:
+        stiffness: K [N m/rad or N/m].
+        stiffness_deviation: Its standard deviation.
+        motor_inertia: B at the outputs of the gears [kg m^2 or kg].
+        motor_inertia_deviation: Its standard deviation.
+        backlash: b, total width of the dead zone; NaN also where the spring bends to one side only [rad or m].
+        backlash_deviation: Its standard deviation.
+        reasons: Why a joint is not told; empty where it is; length n.
+        damping: D, where it was fitted for its own sake [N m s/rad or N s/m]; None: nowhere.
+        damping_deviation: Its standard deviation.
+    """
+
+    stiffness: Array
+    stiffness_deviation: Array
+    motor_inertia: Array
+    motor_inertia_deviation: Array
+    backlash: Array
+    backlash_deviation: Array
+    reasons: tuple[str, ...]
+    damping: Array | None = None
+    damping_deviation: Array | None = None
+
+    @property
+    def told(self) -> NDArray[np.bool_]:
+        """Which joints were told, shape (n,)."""
+        return np.isfinite(self.stiffness)
+
+
+def fit_springs(names: Sequence[str], motion: MeasuredMotion, motors: MeasuredMotion) -> SpringFit:
+    """Fit the spring of each joint by least squares.
+
+    Args:
+        names: Of the joints, for the reasons.
+        motion: Of the links, with the efforts of the drives.
+        motors: Of the motors at the outputs of their gears, at the same times.
+    """
+    rows, reasons = np.full((6, len(names)), np.nan), []
+    for j, name in enumerate(names):
+        used = motors.usable[:, j] & motion.usable[:, j]
+        if used.sum() < _LEAST_SAMPLES:
+            reasons.append(f"joint '{name}': expected {_LEAST_SAMPLES} samples in motion, received {used.sum()}; "
+                           "record a motion such as robodyn excite writes")
+            continue
+        deflection = (motors.q - motion.q)[used, j]
+        rate = (motors.v - motion.v)[used, j]
+        found = _fit(deflection, rate, motors.v[used, j], motors.a[used, j], motion.effort[used, j])
+        # Noise of the encoders in the deflection makes its factor smaller.
+        noise = np.hypot(motion.position_noise[j], motors.position_noise[j])
+        attenuation = abs(found[0]) * min(1.0, float(noise**2 / max(deflection.var(), 1e-300)))
+        found[1] = np.hypot(found[1], attenuation)
+        if found[0] <= 0.0 or found[1] > GREATEST_SHARE * found[0]:
+            reasons.append(f"joint '{name}': the deflection of {deflection.std():.2g} rad or m, with a noise of "
+                           f"{noise:.2g}, does not tell its stiffness; load the joint more, or measure with finer "
+                           "encoders on both sides")
+            continue
+        rows[:, j] = found
+        reasons.append("")
+    return SpringFit(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], tuple(reasons))
+
+
+def _fit(deflection: Array, rate: Array, v: Array, a: Array, effort: Array) -> Array:
+    """Return K, B and b of a joint, each with its deviation behind it, shape (6,); arguments of shape (K,)."""
+    offset, play, result = 0.0, 0.0, np.full(6, np.nan)
+    for _ in range(_REPETITIONS):
+        centred = deflection - offset
+        kept = np.abs(centred) >= 0.5 * play
+        bends_both_ways = min((centred[kept] > 0.0).mean(), (centred[kept] < 0.0).mean()) >= _LEAST_SHARE
+        columns = np.stack([centred, a, rate, np.sign(v), v, np.ones_like(v),
+                            *([-0.5 * np.sign(centred)] if bends_both_ways else [])], axis=1)[kept]
+        values, deviations = least_squares(columns, effort[kept])
+        result[:4] = values[0], deviations[0], values[1], deviations[1]
+        if not bends_both_ways or values[0] <= 0.0:
+            break
+        result[4:] = values[6] / values[0], deviations[6] / values[0]
+        play, offset = max(float(result[4]), 0.0), offset - float(values[5] / values[0])
+    return result
+
+
+def least_squares(columns: Array, target: Array) -> tuple[Array, Array]:
+    """Return coefficients and their standard deviations, in which neighbouring samples with like errors count less.
+
+    Args:
+        columns: Shape (K, p).
+        target: Evenly spaced, shape (K,).
+    """
+    scale = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    values = np.linalg.lstsq(columns / scale, target, rcond=None)[0]
+    error = target - columns @ (values / scale)
+    variance = float(error @ error) / max(len(target) - len(scale), 1) * correlated_samples(error)
+    covariance = variance * np.linalg.pinv((columns / scale).T @ (columns / scale))
+    return values / scale, np.sqrt(np.diagonal(covariance)) / scale
+
+
+def correlated_samples(errors: Array) -> float:
+    """Number of samples that count as one: 1 + 2 times the sum of the autocorrelations before the first negative one.
+
+    Args:
+        errors: Evenly spaced, shape (K,).
+    """
+    if len(errors) < 2 or not errors.any():
+        return 1.0
+    centred = errors - errors.mean()
+    spectrum = np.fft.rfft(centred, 2 * len(centred))
+    correlation = np.fft.irfft(np.abs(spectrum) ** 2)[:len(centred)]
+    if correlation[0] <= 0.0:
+        return 1.0
+    negative = np.flatnonzero(correlation < 0.0)
+    end = int(negative[0]) if len(negative) else len(correlation)
+    return float(1.0 + 2.0 * correlation[1:end].sum() / correlation[0])

@@ -1,0 +1,337 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The compiled programs of an environment: a policy's period of control law and robot, and the start of an episode.
+
+A policy's action is held over some control periods. In each of them the inner law of the action answers the measured
+state, the plant takes its steps, and the sensors measure: the same functions as in rollouts. The last measurements make
+the observation. A robot that diverges, or becomes too fast for the step, keeps its last good state, and is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.compile import Compute, Procedure, Repeat, compile_procedure, less_equal, maximum, where
+from robodyn_ros.compile.program import Statement
+from robodyn_ros.compile.records import flatten, form_of
+from robodyn_ros.control.contract.state import UNMEASURED, State, example_reference
+from robodyn_ros.control.networks.actions import ActionKind, ActionLayout
+from robodyn_ros.control.networks.observations import History, ObservationLayout, Observed
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.closed_loop import (
+    Carry,
+    TickInput,
+    commanded,
+    driven,
+    first_carry,
+    sense,
+    tip_wrench,
+    tracking_error,
+)
+from robodyn_ros.simulation.driver import DriverMemory
+from robodyn_ros.simulation.fast_motion import greatest_speed, period_program, turning
+from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.quantities import (
+    COMMANDS,
+    MODEL,
+    NOISES,
+    QUANTITIES,
+    SENSING,
+    START,
+    of_plant,
+    varied_model,
+    varied_plant,
+)
+from robodyn_ros.simulation.readings import encoder_motion
+from robodyn_ros.simulation.score import Sums
+
+_MOTION = ("state.q", "state.v", "state.motor_side")
+_OF_MOTORS = ("current", "temperature", "saturation")
+_GREATEST_SUM = 1e300  # of the magnitudes in a state
+
+
+class EpisodeTask(NamedTuple):
+    """What a robot is asked to do in an episode.
+
+    Attributes:
+        reference: Of the class that observations and action follow; None if they follow none.
+    """
+
+    reference: Any
+
+
+class LoopMemory(NamedTuple):
+    """What a control period hands on to the next one, beside the state of the plant.
+
+    Attributes:
+        q: Measured positions, shape (n,) [rad or m].
+        v: Measured velocities, shape (n,) [rad/s or m/s].
+        line: Earlier measurements, the last first, shape (D, 2, n); None without a delay.
+        taken: Their number; None without a delay.
+        driver: Memory of the driver; None without one.
+        history: Earlier observations; None for a policy that sees the present one alone.
+    """
+
+    q: Any
+    v: Any
+    line: Any
+    taken: Any
+    driver: DriverMemory | None
+    history: History | None
+
+
+class StepOutcome(NamedTuple):
+    """What a policy's period ends with.
+
+    Attributes:
+        observation: For the policy, shape (size,).
+        error: Tracking error of the true state, see `closed_loop.tracking_error`.
+        tip_position: Of the tip link in base axes, shape (3,) [m].
+        wrench_tip: As in `State`, of an ideal sensor, shape (6,) [N, N m]; NaN for a robot without surroundings.
+        effort: Of the last control period, within the limits, shape (n,) [N m or N]; 0 under voltages.
+        failed: 1 where the robot diverged or became too fast for the step, and stands at its last good state; else 0.
+    """
+
+    observation: Any
+    error: Any
+    tip_position: Any
+    wrench_tip: Any
+    effort: Any
+    failed: Any
+
+
+class Saved(NamedTuple):
+    """The last good state: of the plant, and what the loop remembers."""
+
+    state: PlantState
+    memory: LoopMemory
+
+
+@dataclass(frozen=True, eq=False)
+class EnvProgram:
+    """A robot, what its policy sees and does, and what differs between robots.
+
+    Attributes:
+        robot: The robot as the inner law and the observations know it.
+        plant: The simulated robot.
+        observations: What the policy sees.
+        action: What it does.
+        period: Control period [s].
+        steps: Steps of the plant in a control period.
+        ticks: Control periods of an action.
+        varied: Names of `QUANTITIES` that differ from robot to robot, without those of the start.
+        longest_delay: Greatest delay of the measurements, if it is varied [control periods].
+        longest_command_delay: Likewise of commands.
+    """
+
+    robot: Robot
+    plant: PlantModel
+    observations: ObservationLayout
+    action: ActionLayout
+    period: float
+    steps: int
+    ticks: int
+    varied: tuple[str, ...] = ()
+    longest_delay: int | None = None
+    longest_command_delay: int | None = None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the measurements have noise."""
+        return any(name in NOISES for name in self.varied)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The varied quantities; the deviations of the noise are both among them, or none."""
+        return (*(name for name in self.varied if name not in NOISES), *(NOISES if self.noisy else ()))
+
+    @property
+    def follows(self) -> Any:
+        """Class of the references that observations and action follow; None if they follow none."""
+        return self.observations.follows or self.action.follows
+
+    @cached_property
+    def state_fields(self) -> tuple[str, ...]:
+        """The parts of the plant's state that outlast an action: all but the sums of energies, and those of no motors.
+
+        Each costs a policy's period of one step memory traffic: it is read and written once for every robot.
+        """
+        idle = {"energies", *(() if self.plant.actuators.is_motor.any() else _OF_MOTORS)}
+        return tuple(f"state.{name}" for name in PlantState._fields if name not in idle)
+
+    def example_task(self) -> EpisodeTask:
+        """Return a task whose numbers mean nothing."""
+        return EpisodeTask(example_reference(self.follows, self.robot.n))
+
+    def first_memory(self) -> LoopMemory:
+        """Return the memory before the first measurement."""
+        at_rest = np.zeros(self.robot.n)
+        carry = first_carry(self.plant, None, None, self.longest_delay, self.longest_command_delay)
+        return LoopMemory(at_rest, at_rest, carry.line, carry.taken, carry.driver, self.observations.first_history())
+
+    def step_procedure(self) -> Procedure:
+        """Compile a policy's period.
+
+        Inputs are `state_fields`, ``memory``, ``task``, ``action`` and the varied quantities; outputs `state_fields`,
+        ``memory`` and ``outcome``. With noise, the sequence ``noises`` has standard normal numbers, (ticks, 2, n).
+
+        Raises:
+            CompileError: A computation cannot be traced.
+            InputError: A varied quantity has no effect.
+        """
+        plant, by_voltage = self.plant, self.action.kind is ActionKind.VOLTAGE
+        period = period_program(plant, self.steps, of_plant(self.inputs), divides=True, under_efforts=not by_voltage)
+        saved = Saved(period.variables["state"], self.first_memory())
+        variables = period.variables | self._variables() | {"saved": saved, "effort": (self.robot.n,)}
+        statements: list[Statement] = [
+            Compute(self._act, ("action", "task", *_MOTION, "memory", *self._of_law, *self._commands),
+                    ("memory", "effort", "command" if by_voltage else "command.effort")),
+            *period.statements,
+            Compute(self._measure, (*_MOTION, "memory", *self._noise, *self._sensors), "memory")]
+        typical = {name: QUANTITIES[name].typical_value(plant) for name in self.inputs}
+        contact = () if plant.world is None else ("solution.contact_force",)
+        procedure = compile_procedure(variables, [
+            Compute(Saved, ("state", "memory"), "saved"),
+            Repeat(self.ticks, statements, typical, {"noise": "noises"} if self.noisy else {}),
+            Compute(self._finish, ("state", "memory", "saved", "peak", "task", "action", "effort", *self._of_law,
+                                   *contact), ("state", "memory", "outcome")),
+        ], (*self.state_fields, "memory", "task", "action", *self.inputs),
+            (*self.state_fields, "memory", "outcome"), name=f"environment of {self.robot.name}")
+        without_effect = [name for name in self.varied if not procedure.traced.reads(name)]
+        if without_effect:
+            raise InputError(f"quantities: {', '.join(without_effect)}: no effect on '{self.robot.name}' in this "
+                             "environment; leave it out")
+        return procedure
+
+    def start_procedure(self) -> Procedure:
+        """Compile the first measurement of an episode.
+
+        Inputs are ``state.q``, ``state.v``, ``state.motor_side``, ``task``, the varied quantities of the sensors and of
+        the law's model, and, with noise, ``noise`` of shape (2, n). Outputs are ``memory`` and ``outcome``.
+        """
+        variables = self._variables() | {"state": self.plant.state(*np.zeros((2, self.robot.n)))}
+        return compile_procedure(variables, [
+            Compute(self.first_memory, (), "memory"),
+            Compute(self._measure, (*_MOTION, "memory", *self._noise, *self._sensors), "memory"),
+            Compute(self._begin, ("state.q", "memory", "task", *self._of_law), ("memory", "outcome")),
+        ], (*_MOTION, "task", *self.start_inputs), ("memory", "outcome"),
+            name=f"start of {self.robot.name}")
+
+    @property
+    def start_inputs(self) -> tuple[str, ...]:
+        """The inputs of `start_procedure` beside state and task."""
+        return *self._noise, *self._sensors, *self._of_law
+
+    @cached_property
+    def _noise(self) -> tuple[str, ...]:
+        return ("noise",) if self.noisy else ()
+
+    @cached_property
+    def _sensors(self) -> tuple[str, ...]:
+        return tuple(name for name in self.inputs if name in SENSING)
+
+    @cached_property
+    def _commands(self) -> tuple[str, ...]:
+        return tuple(name for name in self.inputs if name in COMMANDS)
+
+    @cached_property
+    def _of_law(self) -> tuple[str, ...]:
+        return tuple(name for name in self.inputs if name.startswith(MODEL))
+
+    def _variables(self) -> dict[str, Any]:
+        n, task = self.robot.n, self.example_task()
+        errors = tracking_error(self.plant.model, self.follows, np.zeros(n), task.reference)
+        outcome = StepOutcome(np.zeros(self.observations.size), errors, np.zeros(3), np.zeros(6), np.zeros(n), 0.0)
+        variables = {"memory": self.first_memory(), "task": task, "action": (self.action.size,), "outcome": outcome,
+                     **{name: QUANTITIES[name].shape(self.plant) for name in self.inputs}}
+        return variables | ({"noise": (2, n)} if self.noisy else {})
+
+    def _dynamics(self, values: Sequence[NDArray[Any]]) -> InlineDynamics:
+        """Of the robot as its law knows it, with the varied quantities of its model."""
+        own = dict(zip((name.removeprefix(MODEL) for name in self._of_law), values, strict=True))
+        return InlineDynamics(varied_model(self.robot.model, own))
+
+    def _act(self, action: NDArray[Any], task: EpisodeTask, q: NDArray[Any], v: NDArray[Any], motors: MotorSide,
+             memory: LoopMemory, *values: NDArray[Any]) -> tuple[LoopMemory, Any, Any]:
+        """The inner law: its efforts, or voltages, and what they leave behind in the driver."""
+        of_law, of_driver = values[:len(self._of_law)], values[len(self._of_law):]
+        dynamics, measured = self._dynamics(of_law), State(0.0, self.period, memory.q, memory.v)
+        asked = self.action.command(action, dynamics, measured, task.reference)
+        if self.action.kind is ActionKind.VOLTAGE:
+            nothing = np.zeros(self.robot.n)
+            command = PlantCommand.of_effort(nothing)._replace(voltage=asked, by_voltage=np.ones(self.robot.n))
+            return memory, nothing, command
+        asked = commanded(self.plant, dynamics, memory.q, asked)
+        plant = varied_plant(self.plant, dict(zip(self._commands, of_driver, strict=True)))
+        effort, driver = driven(plant, *encoder_motion(plant, q, v, motors), asked, memory.driver, self.period)
+        return memory._replace(driver=driver), effort, effort
+
+    def _measure(self, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, memory: LoopMemory, *values: NDArray[Any]
+                 ) -> LoopMemory:
+        noise, values = (values[0], values[1:]) if self.noisy else (None, values)
+        sensors = dict(zip(self._sensors, values, strict=True))
+        carry = Carry(None, memory.line, memory.taken, None, Sums.zeros(0, 0), 0.0)
+        given = TickInput(np.array([0.0, self.period]), None, noise)
+        at_encoders = encoder_motion(self.plant, q, v, motors)
+        measured, carry = sense(given, *at_encoders, UNMEASURED, sensors, carry)
+        return memory._replace(q=measured.q, v=measured.v, line=carry.line, taken=carry.taken)
+
+    def _begin(self, q: NDArray[Any], memory: LoopMemory, task: EpisodeTask, *of_law: NDArray[Any]
+               ) -> tuple[LoopMemory, StepOutcome]:
+        rest = np.zeros(self.action.size)
+        wrench = UNMEASURED if self.plant.world is None else np.zeros(6)
+        return self._observe(q, memory, task, rest, np.zeros(self.robot.n), wrench, 0.0, of_law)
+
+    def _finish(self, state: PlantState, memory: LoopMemory, saved: Saved, peak: Any, task: EpisodeTask,
+                action: NDArray[Any], effort: NDArray[Any], *values: NDArray[Any]
+                ) -> tuple[PlantState, LoopMemory, StepOutcome]:
+        of_law, contact = values[:len(self._of_law)], values[len(self._of_law):]
+        speed = maximum(peak, turning(self.plant, state.v))
+        form: Any = form_of(state, shapes=False)
+        size = sum((abs(each) for array in flatten(form, state, "state") for each in np.ravel(array)), np.float64(0.0))
+        good = less_equal(speed, greatest_speed(self.plant)) * less_equal(size, _GREATEST_SUM)  # NaN is neither
+        state, memory = _chosen(good, Saved(state, memory), saved)
+        wrench = UNMEASURED if self.plant.world is None else tip_wrench(
+            self.plant.model, self.plant.world, state.q, where(good, contact[0], 0.0))
+        effort = where(good, effort, 0.0)
+        return state, *self._observe(state.q, memory, task, action, effort, wrench, 1.0 - good, of_law)
+
+    def _observe(self, q: NDArray[Any], memory: LoopMemory, task: EpisodeTask, action: NDArray[Any],
+                 effort: NDArray[Any], wrench: Array, failed: Any, of_law: Sequence[NDArray[Any]]
+                 ) -> tuple[LoopMemory, StepOutcome]:
+        measured = State(0.0, self.period, memory.q, memory.v, wrench)
+        newest = self.observations.observe(
+            Observed(self._dynamics(of_law), measured, task.reference, action, self.action.default))
+        observation, history = self.observations.stacked(newest, memory.history)
+        error = tracking_error(self.plant.model, self.follows, q, task.reference)
+        tip = InlineDynamics(self.plant.model).forward_kinematics(q)[:3, 3]
+        return memory._replace(history=history), StepOutcome(observation, error, tip, wrench, effort, failed)
+
+
+def quantities_of_program(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the quantities that a program takes as inputs: those of the start are its state."""
+    return tuple(name for name in names if name not in START)
+
+
+def _chosen(flag: Any, one: Any, other: Any) -> Any:
+    """One record where a flag is 1, the other where it is 0."""
+    if one is None:
+        return None
+    if isinstance(one, tuple):
+        return type(one)(*(_chosen(flag, *pair) for pair in zip(one, other, strict=True)))
+    return where(flag, one, other)

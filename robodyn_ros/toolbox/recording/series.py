@@ -1,0 +1,234 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Values of joints over time, taken from messages by joint name; NaN where a message has no value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.errors import RecordingError, shown
+from robodyn_ros.description.model import Array
+from robodyn_ros.description.ranges import LONGEST_NAME, MOST_JOINTS
+
+TIP = 3
+
+
+@dataclass(frozen=True)
+class JointSeries:
+    """Joint states or joint commands.
+
+    Attributes:
+        time: Time of each message since the first joint state, shape (N,) [s].
+        position: Shape (N, n) [rad or m].
+        velocity: Shape (N, n) [rad/s or m/s].
+        effort: Shape (N, n) [N m or N].
+    """
+
+    time: Array
+    position: Array
+    velocity: Array
+    effort: Array
+
+
+@dataclass(frozen=True)
+class ControlSeries:
+    """Reference, error and output of the controller.
+
+    Attributes:
+        time: Time of each sample since the first joint state, shape (N,) [s].
+        controller: Name of the controller that computed each sample, length N.
+        desired_position: Shape (N, n) [rad or m]; NaN while the controller follows no joints.
+        desired_velocity: Shape (N, n) [rad/s or m/s].
+        desired_acceleration: Shape (N, n) [rad/s^2 or m/s^2].
+        error: Desired minus measured position, shape (N, n) [rad or m].
+        effort: Commanded efforts, shape (N, n) [N m or N].
+        voltage: Commanded voltages, shape (N, n) [V]; NaN while efforts are commanded.
+        desired_tip: Desired position of the tip link in base axes, shape (N, 3) [m]; NaN while the controller does not
+            follow the tip link.
+        tip: Measured position of the tip link likewise, shape (N, 3) [m].
+        tip_error: Desired minus measured position of the tip link, shape (N, 3) [m].
+        tip_turn_error: Axis times angle from the measured to the desired orientation, shape (N, 3) [rad].
+    """
+
+    time: Array
+    controller: tuple[str, ...]
+    desired_position: Array
+    desired_velocity: Array
+    desired_acceleration: Array
+    error: Array
+    effort: Array
+    voltage: Array
+    desired_tip: Array
+    tip: Array
+    tip_error: Array
+    tip_turn_error: Array
+
+
+@dataclass(frozen=True)
+class ActuatorSeries:
+    """States of the simulated motors; NaN for joints without one.
+
+    Attributes:
+        time: Time of each sample since the first joint state, shape (N,) [s].
+        voltage: At the motors' terminals, shape (N, n) [V].
+        current: Through the armatures, shape (N, n) [A].
+        motor_torque: Before rotor inertia and gear train, shape (N, n) [N m].
+        joint_effort: That the drives exert on the joints, shape (N, n) [N m or N].
+        friction_effort: That friction and brakes exert on the joints, shape (N, n) [N m or N].
+        temperature: Of the windings, shape (N, n) [degrees Celsius].
+    """
+
+    time: Array
+    voltage: Array
+    current: Array
+    motor_torque: Array
+    joint_effort: Array
+    friction_effort: Array
+    temperature: Array
+
+
+class JointColumns:
+    """Puts values that messages give by joint name into columns.
+
+    Args:
+        joints: Names of the robot's joints, length n.
+    """
+
+    def __init__(self, joints: Sequence[str]) -> None:
+        if not 0 < len(joints) <= MOST_JOINTS or len(set(joints)) < len(joints) or not all(map(_is_name, joints)):
+            raise RecordingError(f"joint states: expected 1 to {MOST_JOINTS} different names of at most {LONGEST_NAME} "
+                                 f"printable characters, received {shown(list(joints))}")
+        self._joints = list(joints)
+        self._index = {name: column for column, name in enumerate(joints)}
+
+    def named(self, names: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
+        """Return which of the robot's joints each message names, shape (N, n); names as for `table`."""
+        found: dict[tuple[str, ...], NDArray[np.bool_]] = {(): np.ones(len(self._joints), bool)}
+        rows = list(map(tuple, names))
+        for row in set(rows) - found.keys():
+            found[row] = np.isin(self._joints, row)
+        return np.array([found[row] for row in rows]).reshape(len(rows), len(self._joints))
+
+    def table(self, names: Sequence[Sequence[str]], values: Sequence[Sequence[float]]) -> Array:
+        """Return the values of messages in columns.
+
+        Args:
+            names: Joints of each message; empty: all, in the robot's order. Joints that the robot does not have are
+                left out.
+            values: Values of each message, one for each of its joints; another number of them counts as none.
+
+        Returns:
+            Shape (N, n).
+        """
+        table = np.full((len(values), len(self._joints)), math.nan)
+        for row, its_names, its_values in zip(table, names, values, strict=True):
+            in_order = not its_names or its_names == self._joints
+            if in_order and len(its_values) == len(self._joints):
+                row[:] = its_values
+            elif len(its_values) == len(its_names):
+                for name, value in zip(its_names, its_values, strict=True):
+                    if name in self._index:
+                        row[self._index[name]] = value
+        return _bounded(table)
+
+
+def joint_series(time: Array, messages: Sequence[Any], columns: JointColumns) -> JointSeries:
+    """Return the arrays of sensor_msgs/JointState messages."""
+    names = [message.name for message in messages]
+    return JointSeries(time, *(columns.table(names, [getattr(message, field) for message in messages])
+                               for field in ("position", "velocity", "effort")))
+
+
+def merged_states(stamps: NDArray[np.int64], messages: Sequence[Any], columns: JointColumns
+                  ) -> tuple[NDArray[np.int64], NDArray[np.intp], JointSeries]:
+    """Return the states of a robot from messages of which each may name some of its joints.
+
+    A state is complete when every joint has a new position; its stamp is the oldest of theirs.
+
+    Args:
+        stamps: Stamp of each message, shape (N,) [ns].
+        messages: sensor_msgs/JointState messages, length N.
+        columns: The robot's joints, n.
+
+    Returns:
+        Stamp of each of the M states, shape (M,) [ns], the index of the message that completed it, shape (M,), and the
+        states, whose times are all NaN.
+    """
+    every = joint_series(np.full(len(messages), math.nan), messages, columns)
+    named = columns.named([message.name for message in messages])
+    if not named.all():
+        newest, fresh, rows = np.zeros(named.shape[1], np.intp), np.zeros(named.shape[1], bool), []
+        for index in np.flatnonzero(named.any(axis=1)):
+            newest[named[index]], fresh[named[index]] = index, True
+            if fresh.all():
+                rows.append(newest.copy())
+                fresh[:] = False
+        sources = np.array(rows, dtype=np.intp).reshape(-1, named.shape[1])
+        joints = np.arange(named.shape[1])
+        every = JointSeries(np.full(len(sources), math.nan), every.position[sources, joints],
+                            every.velocity[sources, joints], every.effort[sources, joints])
+        return stamps[sources].min(axis=1), sources.max(axis=1), every
+    return stamps, np.arange(len(messages)), every
+
+
+def control_series(time: Array, messages: Sequence[Any], columns: JointColumns) -> ControlSeries:
+    """Return the arrays of robodyn_interfaces/ControllerState messages."""
+    names = [message.joint_names for message in messages]
+
+    def table(*path: str) -> Array:
+        return columns.table(names, [_field(message, path) for message in messages])
+
+    def vectors(*path: str) -> Array:
+        found = np.full((len(messages), TIP), math.nan)
+        for row, message in zip(found, messages, strict=True):
+            if message.cartesian:
+                vector = _field(message.cartesian[0], path)
+                row[:] = vector.x, vector.y, vector.z
+        return _bounded(found)
+
+    for name in {message.controller for message in messages}:
+        if not _is_name(name):
+            raise RecordingError(f"controller state: expected the name of a controller, received {shown(name)}")
+    return ControlSeries(
+        time, tuple(message.controller for message in messages), table("reference", "positions"),
+        table("reference", "velocities"), table("reference", "accelerations"), table("error", "positions"),
+        table("output"), table("voltage"), vectors("reference", "position"), vectors("feedback", "position"),
+        vectors("position_error"), vectors("orientation_error"))
+
+
+def actuator_series(time: Array, messages: Sequence[Any], columns: JointColumns) -> ActuatorSeries:
+    """Return the arrays of robodyn_interfaces/ActuatorStates messages."""
+    names = [message.name for message in messages]
+    return ActuatorSeries(time, *(columns.table(names, [getattr(message, field) for message in messages]) for field in (
+        "voltage", "current", "motor_torque", "joint_effort", "friction_effort", "temperature")))
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def _bounded(values: Array) -> Array:
+    """Refuse numbers with which formulas and pictures overflow; NaN stands for no value."""
+    if len(wrong := np.argwhere(np.abs(values) > LARGEST)):
+        raise RecordingError(f"message {wrong[0][0]}: expected numbers of at most {LARGEST:g}, received "
+                             f"{values[tuple(wrong[0])]:g}")
+    return values
+
+
+def _field(message: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        message = getattr(message, name)
+    return message

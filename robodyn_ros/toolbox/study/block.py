@@ -1,0 +1,154 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Blocks of samples: how large they are, which ones a study still lacks, and one computed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from time import perf_counter
+from typing import NamedTuple
+
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.compile.machine import host
+from robodyn_ros.description.model import Array
+from robodyn_ros.simulation.score import Score
+from robodyn_ros.toolbox.study.loop_description import LoopDescription
+
+LARGEST_OVERHEAD = 0.05
+"""Share of the work that handing out a block may take."""
+BLOCK_TIME = 1.0
+"""Time to compute a block where its overhead does not ask for more: what the loss of a worker costs [s]."""
+FIRST = 16
+"""Samples of the blocks that are computed before anything is measured: two of the longest vectors."""
+_GROWTH = 8.0
+_LONGEST_OVERHEAD = 1.0  # [s]; longer ones are pauses, as of a scheduler that starts again
+
+
+class Block(NamedTuple):
+    """Samples that were computed together.
+
+    Attributes:
+        begin: Number of the first sample.
+        end: Number of the last one, plus 1.
+        score: Their scores.
+        seconds: Time to compute them [s].
+        overhead: Time since the same thread had computed its block before, in which it waited and unpacked [s].
+        fresh: Whether the process computed samples of this loop for the first time, and may have compiled it meanwhile.
+        processor: LLVM's name of the processor.
+        worker: Address of the worker; empty: this process.
+    """
+
+    begin: int
+    end: int
+    score: Score
+    seconds: float
+    overhead: float
+    fresh: bool
+    processor: str
+    worker: str = ""
+
+
+class BlockSize:
+    """Chooses the size of each next block so that its overhead stays below `LARGEST_OVERHEAD`.
+
+    Args:
+        workers: Blocks that are computed at the same time.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
+        self._size, self._per_sample, self._overhead = float(FIRST), 0.0, 0.0
+
+    def measured(self, block: Block) -> None:
+        """Take account of a computed block; a fresh one says nothing, as its time includes compilation."""
+        if block.fresh:
+            return
+        self._per_sample = max(block.seconds, 1e-9) / (block.end - block.begin)
+        if block.overhead > 0.0:  # not the first of a thread
+            overhead = min(block.overhead, _LONGEST_OVERHEAD)
+            self._overhead = overhead if self._overhead == 0.0 else 0.8 * self._overhead + 0.2 * overhead
+        wanted = max(BLOCK_TIME, self._overhead / LARGEST_OVERHEAD) / self._per_sample
+        self._size = min(wanted, _GROWTH * max(self._size, FIRST))
+
+    @property
+    def usual(self) -> float:
+        """Time of a sample in the last block [s]; 0: none is measured."""
+        return self._per_sample
+
+    def next(self, left: int) -> int:
+        """Number of samples of the next block, of those that are left.
+
+        Towards the end blocks become smaller, so that the workers end together, but not so small that overhead counts.
+        """
+        least = self._overhead / LARGEST_OVERHEAD / self._per_sample if self._per_sample else 0.0
+        fair = left / (2.0 * self.workers) if self.workers > 1 else left
+        # Never one alone if there are more: single calls are another program, to be compiled for it.
+        size = max(2, round(max(least, min(self._size, fair))))
+        return size if left - size > max(least, 1.0) else left
+
+
+def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str, Array], threads: int = 1,
+                  run: str = "") -> Block:
+    """Compute a block of samples in this process.
+
+    Args:
+        description: The closed loop.
+        begin: Number of the first sample.
+        arrays: A row for each sample of the block, see `LoopDescription.scores`.
+        threads: Threads that share the samples.
+        run: Name of the run that the block is of: what a thread waits between two runs is no overhead.
+
+    Raises:
+        RobodynError: As for `LoopDescription.scores`.
+    """
+    fresh, start = not description.used, perf_counter()
+    score = description.scores(arrays, threads)
+    end = perf_counter()
+    before, _last.block = getattr(_last, "block", None), (run, end)
+    overhead = start - before[1] if before is not None and before[0] == run else 0.0
+    return Block(begin, begin + len(score.q), score, end - start, overhead, fresh, host().cpu)
+
+
+_last = threading.local()
+"""The run whose block this thread computed last, and when it ended."""
+
+
+def rows(arrays: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:
+    """The samples of a block."""
+    return {name: array[begin:end] for name, array in arrays.items()}
+
+
+def sample_count(arrays: Mapping[str, Array]) -> int:
+    """The number of samples of arrays with a row for each.
+
+    Raises:
+        InputError: There are no samples, or not as many in each array.
+    """
+    counts = {name: len(array) for name, array in arrays.items()}
+    if len(set(counts.values())) != 1 or 0 in counts.values():
+        received = ", ".join(f"{count} of {name}" for name, count in counts.items()) or "no array"
+        raise InputError(f"study: expected arrays of as many samples each, 1 or more, received {received}")
+    return next(iter(counts.values()))
+
+
+def gaps(count: int, done: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of the samples that are still to be computed, in their order.
+
+    Args:
+        count: Number of all samples.
+        done: Begin and end of the blocks that are computed; they may overlap.
+    """
+    at = 0
+    for begin, end in sorted(done):
+        if begin > at:
+            yield at, min(begin, count)
+        at = max(at, end)
+    if at < count:
+        yield at, count

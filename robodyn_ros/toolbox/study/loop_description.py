@@ -1,0 +1,213 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A closed loop as data: any process makes the same loop of it, and rolls it out on samples."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import platform
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from enum import Enum
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from robodyn_ros.base.code_cache import digest
+from robodyn_ros.base.errors import InputError, PluginError
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.plugins.plugin_source import plugin_sources
+from robodyn_ros.control.plugins.registry import controller_source, load_controller, make_controller
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.score import Score
+
+PARAMETERS = "parameters"
+"""Name of the only array of samples that is no plant quantity: the law's packed numbers."""
+
+_KEPT = 16
+"""Loops that a process keeps: the memory of each is that of its compiled programs, up to some MB."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LoopDescription:
+    """A closed loop and its task as data.
+
+    It can be pickled. A process makes it into a `ClosedLoop` once, and keeps the loop by the content of the
+    description, so that equal descriptions share one compiled program.
+
+    Attributes:
+        robot: The robot as the law knows it.
+        controller: Name of an installed controller, or ``package.module:Class``.
+        parameters: Parameters of the controller; None: the defaults.
+        plant: The simulated robot.
+        period: Control period [s].
+        scenario: The task of all samples.
+        varied: Names of the plant quantities that are arrays of samples instead of constants of the program.
+        delay: Delay of the loop that fields derived from parameters are for [control periods].
+    """
+
+    robot: RobotModel
+    controller: str
+    parameters: Parameters | None
+    plant: PlantModel
+    period: float
+    scenario: Scenario
+    varied: tuple[str, ...] = ()
+    delay: int = 0
+
+    @classmethod
+    def from_loop(cls, loop: ClosedLoop, scenario: Scenario) -> Self:
+        """Describe a closed loop.
+
+        Args:
+            loop: The loop.
+            scenario: The task of all samples.
+
+        Raises:
+            InputError: Another process could not make the loop: an engine steps its robot, or the class of its
+                controller cannot be imported by name.
+        """
+        kind = type(loop.controller)
+        name = f"{kind.__module__}:{kind.__qualname__}"
+        if loop.engine is not None:
+            raise InputError(f"rollout: expected a loop with the compiled plant, received one with the engine "
+                             f"{type(loop.engine).__name__}, which only this process has")
+        if kind.__module__ == "__main__" or "<locals>" in name or load_controller(name) is not kind:
+            raise InputError(f"rollout: expected a controller that any process can import, received {name}; put its "
+                             "class at the top of a module on the PYTHONPATH")
+        return cls(loop.robot.model, name, loop.controller.parameters, loop.plant, loop.period, scenario,
+                   loop.varied, loop.robot.timing.delay)
+
+    @cached_property
+    def digest(self) -> str:
+        """A name of the content: equal in every process, and different for any other content."""
+        return digest(*_parts(self), self.sources)
+
+    @cached_property
+    def sources(self) -> str:
+        """A digest of the controller's source files, where it was described; empty if there are none."""
+        return _digest_of_sources(self.controller)
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"sources": self.sources, "digest": self.digest}
+
+    @property
+    def used(self) -> bool:
+        """Whether this process has computed samples of the loop, so that its program is compiled."""
+        with _lock:
+            return self.digest in _loops and _loops[self.digest].used
+
+    @property
+    def loop(self) -> ClosedLoop:
+        """The closed loop; the same object as long as this process keeps it.
+
+        Raises:
+            PluginError: No controller has that name here, its source is another one, or it cannot be constructed.
+            InputError: The parts do not fit each other.
+        """
+        return self._kept().loop
+
+    def scores(self, arrays: Mapping[str, Array], threads: int = 1) -> Score:
+        """Roll out samples; threads may call it at once.
+
+        Args:
+            arrays: A row for each sample: `PARAMETERS`, shape (N, p), see `ClosedLoop.packed`; and plant quantities.
+            threads: Threads that share the samples.
+
+        Raises:
+            InputError: The arrays do not fit the loop.
+            PluginError: The controller fails.
+        """
+        kept = self._kept()
+        quantities = {name: array for name, array in arrays.items() if name != PARAMETERS}
+        # A law in Python has a memory of its own, so its samples wait for each other.
+        with nullcontext() if kept.compiled else kept.lock:
+            result = kept.loop.scores(self.scenario, arrays.get(PARAMETERS), threads=threads, samples=quantities)
+            kept.compiled, kept.used = not kept.loop.note, True
+        return result
+
+    def _kept(self) -> _KeptLoop:
+        with _lock:
+            if self.digest not in _loops:
+                while len(_loops) >= _KEPT:
+                    del _loops[next(iter(_loops))]
+                _loops[self.digest] = _KeptLoop(self._made())
+            _loops[self.digest] = _loops.pop(self.digest)  # the loop longest unused is the first
+            return _loops[self.digest]
+
+    def _made(self) -> ClosedLoop:
+        if _digest_of_sources(self.controller) != self.sources:
+            raise PluginError(f"controller '{self.controller}': its source on {platform.node()} is not that of the "
+                              "machine that started the study; install the same one on both")
+        robot = Robot(self.robot).with_timing(self.period, self.delay)
+        controller = make_controller(self.controller, robot, self.parameters)
+        return ClosedLoop(controller, self.plant, self.period, varied=self.varied)
+
+
+class _KeptLoop:
+    """A closed loop of this process.
+
+    Attributes:
+        loop: The loop.
+        used: Whether it has computed samples.
+        compiled: Whether its law is known to be compiled.
+        lock: Held by its rollouts until then.
+    """
+
+    def __init__(self, loop: ClosedLoop) -> None:
+        self.loop, self.used, self.compiled, self.lock = loop, False, False, threading.Lock()
+
+
+_lock = threading.Lock()
+_loops: dict[str, _KeptLoop] = {}
+
+
+def _digest_of_sources(controller: str) -> str:
+    try:
+        files = sorted(part.file for part in plugin_sources(controller_source(controller)))
+        return digest(*(part for file in files for part in (file.name, file.read_bytes())))
+    except (OSError, PluginError):  # it has none; whether it can be made is seen when it is
+        return ""
+
+
+def _parts(value: Any) -> Iterator[str | bytes]:
+    """Yield the content of a value, its types included.
+
+    A pickle would not do: it tells equal objects from the same object twice.
+    """
+    kind = type(value)
+    yield f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(value, np.ndarray):
+        yield f"{value.dtype.str} {value.shape}"
+        yield value.tobytes()
+    elif isinstance(value, Enum) or value is None or isinstance(value, bool | int | float | str | bytes | np.generic):
+        yield repr(value)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield field.name
+            yield from _parts(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        yield str(len(value))
+        for key, each in value.items():
+            yield from _parts(key)
+            yield from _parts(each)
+    elif isinstance(value, tuple | list):
+        yield str(len(value))
+        for each in value:
+            yield from _parts(each)
+    else:
+        yield pickle.dumps(value, 5)

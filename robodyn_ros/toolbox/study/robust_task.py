@@ -1,0 +1,264 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Gains for robots that differ: a statistic of errors over the samples of a study, within constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.base.code_cache import digest
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.description.model import Array
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.toolbox.study.analysis import quantile
+from robodyn_ros.toolbox.study.blocks import all_scores
+from robodyn_ros.toolbox.study.gain_space import GainSpace
+from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
+from robodyn_ros.toolbox.study.metrics import METRICS, effort_scale, metrics, reasons
+from robodyn_ros.toolbox.study.study import Pair, Study, common_range, element_ranges
+
+INFEASIBLE = 1e6
+"""Cost of gains that break a constraint or fail in too many samples; how far they do so is added."""
+
+_MOST_MARGIN = 10.0
+_MARGIN_STEPS = 24
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a search makes small.
+
+    Attributes:
+        statistic: ``mean``, ``worst`` or a quantile such as ``95%``, over the samples; of several motions, the worst.
+        smoothness: Tracking error that costs as much as efforts that change by their limits at each tick [rad or m].
+        limits: Greatest values of metrics, of which the same statistic is taken.
+    """
+
+    statistic: str = "95%"
+    smoothness: float = 0.01
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            InputError: There is no such statistic or metric, or a number is negative.
+        """
+        share = self.statistic.removesuffix("%")
+        known = self.statistic in ("mean", "worst")
+        try:
+            known = known or self.statistic.endswith("%") and 0.0 < float(share) < 100.0
+        except ValueError:
+            known = False
+        if not known:
+            raise InputError(f"tune: goal: expected mean, worst, or a quantile from 0% to 100% such as 95%, received "
+                             f"'{self.statistic}'")
+        if not self.smoothness >= 0.0:
+            raise InputError(f"tune: smoothness: expected 0 or more, received {self.smoothness}")
+        for name, limit in self.limits.items():
+            if name not in METRICS or not limit >= 0.0:
+                raise InputError(f"tune: limit: expected a metric ({', '.join(METRICS)}) and a limit of 0 or more, "
+                                 f"received '{name}' and {limit}")
+
+    def of(self, values: Array) -> float:
+        """The statistic of N values; NaN counts as infinite, but for the mean, which leaves it out."""
+        if self.statistic == "mean":
+            whole = values[~np.isnan(values)]
+            return float(whole.mean()) if len(whole) else np.inf
+        return quantile(values, 1.0 if self.statistic == "worst" else float(self.statistic.removesuffix("%")) / 100.0)
+
+    @property
+    def failures(self) -> float:
+        """Share of the samples that may fail."""
+        return 0.0 if self.statistic in ("mean", "worst") else 1.0 - float(self.statistic.removesuffix("%")) / 100.0
+
+
+class RobustTask:
+    """Costs of gains of one law over all samples and motions of a study.
+
+    Args:
+        study: The study; distributions of the law's gains have no effect.
+        law: Label of the law.
+        goal: What is made small.
+        space: The searched gains.
+        threads: Threads that share the rollouts.
+        options: For `map_blocks`.
+    """
+
+    def __init__(self, study: Study, law: str, goal: Goal, space: GainSpace, threads: int = 1,
+                 **options: Any) -> None:
+        self.study, self.law, self.goal, self.space = study, law, goal, space
+        self._threads, self._options = threads, options
+        self._pairs = [pair for pair in study.pairs if pair.law == law]
+        self._descriptions = {pair: study.description(pair) for pair in self._pairs}
+        self._scale = effort_scale(study.robot.model.effort_limit)
+        self._loop = ClosedLoop(study.laws[law].controller, study.plant, study.period)
+
+    def rollouts(self, candidates: int) -> int:
+        """Return how many rollouts a number of candidates takes."""
+        return candidates * len(self._pairs) * (self.study.count if self.study.quantities else 1)
+
+    @property
+    def digest(self) -> str:
+        """Name of the task's content."""
+        return digest(self.study.digest, self.law, repr(self.goal), repr(self.space.fields), repr(self.space.reach))
+
+    def costs(self, exponents: Array) -> Array:
+        """Costs of P candidates, shape (P,).
+
+        Args:
+            exponents: Logarithms of factors on the gains, shape (P, size).
+        """
+        return np.array([self.cost(found) for found in self.evaluated(
+            [self.space.parameters(one) for one in exponents])])
+
+    def evaluated(self, candidates: list[Parameters], values: Mapping[str, Array] | None = None
+                  ) -> list[list[dict[str, Array]]]:
+        """Return the metrics of each candidate, motion by motion, each of shape (N,); also ``failed``, 0 or 1.
+
+        A candidate that the law refuses has failed in all samples.
+
+        Args:
+            candidates: P sets of parameters.
+            values: Of the axes by column, each of shape (N,); None: those of the study.
+        """
+        packed = self._loop.packed_rows(candidates)
+        results: list[list[dict[str, Array]]] = [[] for _ in candidates]
+        values = self.study.values if values is None else values
+        for pair in self._pairs:
+            found = self._metrics(self._descriptions[pair], pair, packed, values)
+            for row, per_motion in enumerate(results):
+                per_motion.append({name: array[row] for name, array in found.items()})
+        return results
+
+    def cost(self, found: list[dict[str, Array]]) -> float:
+        """Cost of one candidate by its metrics, motion by motion."""
+        return max(self._cost(each) for each in found)
+
+    def statistics(self, found: list[dict[str, Array]], name: str) -> float:
+        """The goal's statistic of a metric, of the motion where it is the greatest."""
+        return max(self.goal.of(np.where(each["failed"] > 0.0, np.nan, each[name])) for each in found)
+
+    def _cost(self, found: dict[str, Array]) -> float:
+        share = float(found["failed"].mean())
+        if share > self.goal.failures:
+            return INFEASIBLE * (1.0 + share)
+        whole = np.where(found["failed"] > 0.0, np.nan, 1.0)
+        broken = [self.goal.of(whole * found[name]) / max(limit, 1e-12) - 1.0
+                  for name, limit in self.goal.limits.items()]
+        if any(excess > 0.0 for excess in broken):
+            return float(INFEASIBLE * 0.5 + min(sum(excess for excess in broken if excess > 0.0), 0.4 * INFEASIBLE))
+        return self.goal.of(whole * (found["rms_error"] + self.goal.smoothness * found["effort_change"]))
+
+    def _metrics(self, description: LoopDescription, pair: Pair, packed: Array, values: Mapping[str, Array]
+                 ) -> dict[str, Array]:
+        """Metrics of P candidates on N samples, each of shape (P, N)."""
+        samples = self.study.quantity_arrays(description.scenario, values)
+        count = len(next(iter(samples.values()))) if samples else 1
+        accepted = ~np.isnan(packed).any(axis=1)
+        results = {name: np.full((len(packed), count), np.nan) for name in METRICS}
+        results["failed"] = np.ones((len(packed), count))
+        if accepted.any():
+            arrays = {name: np.tile(array, (accepted.sum(), *(1,) * (array.ndim - 1)))
+                      for name, array in samples.items()}
+            arrays[PARAMETERS] = np.repeat(packed[accepted], count, axis=0)
+            found = metrics(all_scores(description, arrays, threads=self._threads, **self._options), self._scale)
+            found["failed"] = (reasons(found, self.study.limits) != "").astype(float)
+            for name, array in found.items():
+                results[name][accepted] = array.reshape(-1, count)
+        return results
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far gains are from a sample that fails.
+
+    Attributes:
+        failed: Samples that fail already.
+        larger: Factor on all searched gains up to which no sample fails; infinite beyond the greatest that was tried.
+        smaller: Factor down to which none fails; 0 below the smallest that was tried.
+        spread: Factor on the samples' distances from the medians, up to which none fails; infinite if none fails at
+            any.
+    """
+
+    failed: int
+    larger: float
+    smaller: float
+    spread: float
+
+    def __str__(self) -> str:
+        if self.failed:
+            return f"margin: none, {self.failed} of the samples fail"
+        larger = f"{self.larger:.2g}" if np.isfinite(self.larger) else f"more than {_MOST_MARGIN:g}"
+        smaller = f"{self.smaller:.2g}" if self.smaller else f"less than {1.0 / _MOST_MARGIN:g}"
+        spread = f"{self.spread:.2g}" if np.isfinite(self.spread) else f"more than {_MOST_MARGIN:g}"
+        return (f"margin: no sample fails with {smaller} to {larger} times these gains, nor with {spread} times the "
+                "samples' distance from the medians")
+
+
+def margins(task: RobustTask, parameters: Parameters) -> Margins:
+    """Return how far gains are from a sample that fails: one that diverges, or passes a limit of the study.
+
+    Args:
+        task: Law and samples.
+        parameters: The gains.
+    """
+    space = GainSpace(parameters, task.space.fields, np.log(_MOST_MARGIN))
+    steps = np.geomspace(1.0, _MOST_MARGIN, _MARGIN_STEPS + 1)
+
+    def fails(candidates: list[Parameters], values: Mapping[str, Array] | None = None) -> list[int]:
+        return [int(sum(each["failed"].sum() for each in one)) for one in task.evaluated(candidates, values)]
+
+    ups, downs = (fails([space.parameters(np.full(space.size, sign * np.log(step))) for step in steps])
+                  for sign in (1.0, -1.0))
+    spreads: list[int] = []
+    for step in steps:
+        spreads += fails([parameters], _spread(task.study, step))
+        if spreads[-1]:
+            break
+    return Margins(ups[0], _last(ups, steps), 1.0 / _last(downs, steps), _last(spreads, steps))
+
+
+def fresh(study: Study, seed: int, count: int | None = None) -> Study:
+    """Return a study with other samples and noise.
+
+    Args:
+        study: The study.
+        seed: Its new seed.
+        count: Number of samples; None: as many.
+    """
+    return replace(study, seed=seed, count=count or study.count)
+
+
+def _last(failures: list[int], steps: Array) -> float:
+    """The last step before the first with failures; infinite if there is none."""
+    places = np.flatnonzero(failures)
+    return float(steps[max(0, places[0] - 1)]) if len(places) else np.inf
+
+
+def _spread(study: Study, factor: float) -> dict[str, Array]:
+    """Values of the axes whose distance from the medians is multiplied, within the ranges of the quantities."""
+    values = dict(study.values)
+    for name, axes in study.quantities.items():
+        ranges = element_ranges(name, study.plant, study.motions.values())
+        for axis in axes:
+            allowed = common_range(ranges[element] for element in axis.elements)
+            lowest = np.nextafter(allowed.minimum, np.inf) if allowed.above else allowed.minimum
+            median = float(axis.distribution.ppf(np.array(0.5)))
+            if allowed.above:  # a factor on masses: half of it is as far as twice
+                moved = median * (values[axis.column] / median) ** factor
+            else:
+                moved = median + factor * (values[axis.column] - median)
+            values[axis.column] = np.clip(moved, lowest, allowed.maximum)
+    return values

@@ -1,0 +1,197 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Runs a study: all samples of each law and motion block by block, or one sample alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from robodyn_ros import __version__
+from robodyn_ros.base.errors import InputError, PluginError, RecordingError
+from robodyn_ros.description.model import Array
+from robodyn_ros.simulation.score import Rollout
+from robodyn_ros.toolbox.study.blocks import map_blocks
+from robodyn_ros.toolbox.study.loop_description import PARAMETERS
+from robodyn_ros.toolbox.study.metrics import REFUSED, effort_scale, metrics, reasons
+from robodyn_ros.toolbox.study.results import (
+    LAW,
+    MOTION,
+    PROCESSOR,
+    REASON,
+    SAMPLE,
+    STREAM,
+    TABLE,
+    About,
+    Results,
+    ResultStream,
+)
+from robodyn_ros.toolbox.study.study import Pair, Study
+
+
+def about(study: Study) -> About:
+    """Return where the results of a study come from."""
+    return About(str(study.path), study.digest, study.text, __version__, study.seed, study.rows,
+                 tuple(axis.column for axis in study.axes), dict(study.limits))
+
+
+def run_study(study: Study, folder: Path, *, resume: bool = False, threads: int = 1,
+              on_rows: Callable[[int], None] = lambda _: None, **options: Any) -> Results:
+    """Compute all samples of a study.
+
+    Args:
+        study: The study.
+        folder: For the results: each block is appended to `results.STREAM`, and in the end all are in `results.TABLE`.
+        resume: Keep the samples of this study that an interrupted run left in the folder.
+        threads: Threads that share the samples of a block.
+        on_rows: Called with the number of rows so far.
+        **options: For `map_blocks`.
+
+    Raises:
+        InputError: The folder has results of another study; or there are results, and ``resume`` is False.
+        RecordingError: A file cannot be written; the samples so far are kept.
+    """
+    kept = check_folder(study, folder, resume)
+    stream = ResultStream(folder / STREAM, about(study), kept)
+    try:
+        on_rows(0 if kept is None else kept.num_rows)
+        for pair in study.pairs:
+            _run_pair(study, pair, stream, on_rows, threads, options)
+        results = stream.results()
+    finally:
+        stream.close()
+    results = Results(results.about, _ordered(results.table, study))
+    results.write(folder / TABLE)
+    (folder / STREAM).unlink()
+    return results
+
+
+def check_folder(study: Study, folder: Path, resume: bool) -> pa.Table | None:
+    """Return the rows of an earlier run of a study, or None if there are none.
+
+    Args:
+        study: The study.
+        folder: Of its results.
+        resume: Whether to go on with an earlier run.
+
+    Raises:
+        InputError: They are of another study; or ``resume`` does not fit.
+        RecordingError: They cannot be read.
+    """
+    if not any((folder / name).is_file() for name in (STREAM, TABLE)):
+        if resume:
+            raise InputError(f"--resume: there are no results in '{folder}'; leave it out for a new run")
+        return None
+    before = Results.read(folder)
+    check_origin(before.about, about(study), folder)
+    _check_rows(before, study, folder)
+    if not resume:
+        raise InputError(f"'{folder}' holds {before.table.num_rows} of {study.rows} rows of this study: add --resume "
+                         "to go on with them, or give another --output")
+    return before.table
+
+
+def _check_rows(results: Results, study: Study, folder: Path) -> None:
+    """Refuse rows of a law, motion or sample that the study does not have, and a row that is there twice."""
+    samples = [results.rows(*pair).numbers(SAMPLE) for pair in study.pairs]
+    known = [np.unique(each[(each >= 0) & (each < study.count)]) for each in samples]
+    if sum(map(len, known)) < results.table.num_rows:
+        raise RecordingError(f"'{folder}' holds rows that the study does not have, or one of them twice; give another "
+                             "--output")
+
+
+def check_origin(found: About, expected: About, folder: Path) -> None:
+    """Check that results are those of a study.
+
+    Raises:
+        InputError: They are of another one, of the same with other content, or of another version of the package.
+    """
+    if (found.digest, found.version) != (expected.digest, expected.version):
+        raise InputError(f"'{folder}' holds results of another study: '{found.path}', seed {found.seed}, robodyn_ros "
+                         f"{found.version or 'unknown'}; expected those of '{expected.path}', seed {expected.seed}, "
+                         f"{expected.version}, with the robot and files as they are now: give another "
+                         "--output")
+
+
+def score_columns(study: Study, score: Any, packed: Array) -> dict[str, Any]:
+    """Return the metrics and reasons of some samples, of these packed parameters, as columns."""
+    found = metrics(score, effort_scale(study.robot.model.effort_limit))
+    refused = np.isnan(packed).any(axis=1)
+    columns = {name: np.where(refused, np.nan, values) for name, values in found.items()}
+    return {**columns, REASON: np.where(refused, REFUSED, reasons(found, study.limits))}
+
+
+def run_sample(study: Study, pair: Pair, number: int) -> Rollout:
+    """Simulate one sample alone, and record its motion.
+
+    Args:
+        study: The study.
+        pair: Law and motion.
+        number: Number of the sample.
+
+    Raises:
+        InputError: There is no such sample.
+        SimulationError: Its motion diverges.
+    """
+    if not 0 <= number < study.count:
+        raise InputError(f"sample: expected a number from 0 to {study.count - 1}, received {number}")
+    description = study.description(pair)
+    values = {column: array[number:number + 1] for column, array in study.values.items()}
+    arrays = study.quantity_arrays(description.scenario, values)
+    sample = {name: array[0] for name, array in arrays.items()}
+    return description.loop.run(description.scenario, study.sample_parameters(pair.law, values, 0),
+                                sample=sample)
+
+
+def _run_pair(study: Study, pair: Pair, stream: ResultStream, on_rows: Callable[[int], None], threads: int,
+              options: dict[str, Any]) -> None:
+    done = list(_done(stream.results().rows(*pair), study.count))
+    if done == [(0, study.count)]:
+        return
+    description = study.description(pair)
+    fixed = {LAW: pair.law, MOTION: pair.motion}
+    own = {axis.column for axis in study.law_axes(pair.law)}
+
+    def axes(begin: int, end: int) -> dict[str, Any]:
+        return {column: values[begin:end] for column, values in study.values.items() if column in own}
+
+    arrays = study.arrays(pair, description.scenario)
+    try:
+        for block in map_blocks(description, arrays, threads=threads, done=done, **options):
+            stream.append({**fixed, SAMPLE: np.arange(block.begin, block.end), **axes(block.begin, block.end),
+                           **score_columns(study, block.score, arrays[PARAMETERS][block.begin:block.end]),
+                           PROCESSOR: block.processor})
+            on_rows(stream.row_count)
+    except PluginError as error:  # other laws go on
+        missing = np.setdiff1d(np.arange(study.count), stream.results().rows(*pair).numbers(SAMPLE))
+        stream.append({**fixed, SAMPLE: missing.astype(int), REASON: " ".join(str(error).split())})
+        on_rows(stream.row_count)
+
+
+def _done(before: Results, count: int) -> Iterable[tuple[int, int]]:
+    """Yield begin and end of the runs of consecutive samples."""
+    there = np.zeros(count + 2, dtype=np.int8)
+    there[before.numbers(SAMPLE).astype(int) + 1] = 1
+    changes = np.flatnonzero(np.diff(there))
+    yield from zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True)
+
+
+def _ordered(table: pa.Table, study: Study) -> pa.Table:
+    """Rows in the order of laws, motions and samples, whatever was computed first."""
+    results = Results(about(study), table)
+    if table.num_rows != study.rows:
+        raise RecordingError(f"study: expected {study.rows} rows, received {table.num_rows}; remove the folder, and "
+                             "run the study again")
+    places = {pair: place for place, pair in enumerate(study.pairs)}
+    pairs = [places[Pair(law, motion)] for law, motion in zip(results.text(LAW), results.text(MOTION), strict=True)]
+    return table.take(np.lexsort((results.numbers(SAMPLE), np.array(pairs))))

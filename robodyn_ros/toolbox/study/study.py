@@ -1,0 +1,285 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A study: laws, motions and plant quantities with distributions, and the samples that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.base.checks import Range
+from robodyn_ros.base.code_cache import digest
+from robodyn_ros.control.contract.controller import Controller, JointReference
+from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory
+from robodyn_ros.description.model import Array
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.excursion import beside_motion
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.quantities import NOISES, OFFSET, QUANTITIES
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.signals import Signal
+from robodyn_ros.toolbox.study.design import Design
+from robodyn_ros.toolbox.study.distributions import Distribution
+from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
+
+_ROUNDING = 1e-9  # of a start and its offset [rad or m]
+
+
+class Axis(NamedTuple):
+    """One number that differs from sample to sample.
+
+    Attributes:
+        column: Its name in results: a quantity or a gain, with the element in brackets.
+        distribution: Its distribution.
+        elements: Elements of the quantity that have this number, as indices of the flattened array; none for a gain.
+        law: Label of the law whose gain it is; empty for a quantity.
+    """
+
+    column: str
+    distribution: Distribution
+    elements: tuple[int, ...] = ()
+    law: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class StudiedLaw:
+    """A law of a study.
+
+    Attributes:
+        controller: The law with its parameters.
+        name: Its name in the registry.
+        gains: Distributions of its parameters by flat name.
+        signals: Its scripted inputs by name.
+    """
+
+    controller: Controller
+    name: str
+    gains: Mapping[str, Distribution] = field(default_factory=dict)
+    signals: Mapping[str, Signal] = field(default_factory=dict)
+
+
+class Pair(NamedTuple):
+    """A law and a motion, which all samples go through.
+
+    Attributes:
+        law: Label of the law.
+        motion: Label of the motion.
+    """
+
+    law: str
+    motion: str
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Closed loops whose plants, gains and starts differ.
+
+    Every law follows every motion on the same samples, so that results of two laws may be compared sample by sample.
+
+    Attributes:
+        path: Its file.
+        text: The file's content.
+        robot: The robot as the laws know it.
+        plant: The simulated robot, where no quantity changes it.
+        laws: The laws by label.
+        motions: The motions by label.
+        quantities: Axes of each varied plant quantity.
+        count: Number of samples.
+        design: How the samples are spread.
+        seed: Of the design and of the measurement noise.
+        period: Control period [s].
+        position_noise: Standard deviation of measured positions [rad or m].
+        velocity_noise: Standard deviation of measured velocities [rad/s or m/s].
+        limits: Values of metrics above which a sample has failed, see `metrics.METRICS`.
+    """
+
+    path: Path
+    text: str
+    robot: Robot
+    plant: PlantModel
+    laws: Mapping[str, StudiedLaw]
+    motions: Mapping[str, JointTrajectory]
+    quantities: Mapping[str, tuple[Axis, ...]]
+    count: int
+    design: Design
+    seed: int
+    period: float
+    position_noise: float
+    velocity_noise: float
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of its file, for messages."""
+        return self.path.name
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """All pairs of a law and a motion, in the order of results."""
+        return [Pair(law, motion) for law in self.laws for motion in self.motions]
+
+    @property
+    def rows(self) -> int:
+        """Number of rollouts."""
+        return self.count * len(self.pairs)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of the design: those of the quantities, then each law's gains."""
+        gains = [Axis(f"{law}.{name}", distribution, law=law) for law, one in self.laws.items()
+                 for name, distribution in one.gains.items()]
+        return (*(axis for axes in self.quantities.values() for axis in axes), *gains)
+
+    def law_axes(self, law: str) -> list[Axis]:
+        """The axes that one law's rollouts depend on."""
+        return [axis for axis in self.axes if axis.law in ("", law)]
+
+    @cached_property
+    def values(self) -> dict[str, Array]:
+        """Values of all axes by column, each of shape (N,)."""
+        points = self.design.points(self.count, len(self.axes), self.seed)
+        whole = {axis for name, axes in self.quantities.items() if QUANTITIES[name].range.whole for axis in axes}
+        values = {axis: axis.distribution.ppf(points[:, number]) for number, axis in enumerate(self.axes)}
+        return {axis.column: np.round(array) if axis in whole else array for axis, array in values.items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """Name of the content: of the loops and of all samples."""
+        return digest(*(f"{pair}{self.description(pair).digest}" for pair in self.pairs), repr(dict(self.limits)),
+                      *(part for column, values in self.values.items() for part in (column, values.tobytes())))
+
+    def description(self, pair: Pair, parameters: Parameters | None = None) -> LoopDescription:
+        """Return the closed loop of a law and a motion, as data.
+
+        Args:
+            pair: The law and the motion.
+            parameters: Parameters of the law; None: those of the study.
+        """
+        law, motion = self.laws[pair.law], self.motions[pair.motion]
+        loop = ClosedLoop(law.controller, self.plant, self.period)
+        scenario = beside_motion(loop, motion, on_motion=OFFSET in self.quantities, seed=self.seed,
+                                 position_noise=self.position_noise, velocity_noise=self.velocity_noise,
+                                 signals=law.signals)
+        known = law.controller.robot
+        return LoopDescription(known.model, law.name, parameters or law.controller.parameters, self.plant,
+                               self.period, scenario, tuple(self.quantities), known.timing.delay)
+
+    def quantity_arrays(self, scenario: Scenario, values: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the varied quantities as arrays with a row for each sample.
+
+        Args:
+            scenario: Has the start, which holds for elements that do not differ.
+            values: By column, each of shape (N,).
+        """
+        n, arrays = self.robot.n, {}
+        starts = dict(zip(("start.q", "start.v", *NOISES), (scenario.q, scenario.v, np.full(n, self.position_noise),
+                                              np.full(n, self.velocity_noise)), strict=True))
+        for name, axes in self.quantities.items():
+            nominal = starts[name] if name in starts else QUANTITIES[name].nominal_value(self.plant)
+            arrays[name] = quantity_rows(axes, nominal, values)
+        return arrays
+
+    def parameters(self, law: str, values: Mapping[str, Array]) -> Array:
+        """Return the packed parameters of a law for each sample, shape (N, p), or (1, p) if they are all alike.
+
+        Args:
+            law: Its label.
+            values: By column, each of shape (N,).
+
+        Returns:
+            Rows of NaN where the law refuses the sample's gains.
+        """
+        loop = ClosedLoop(self.laws[law].controller, self.plant, self.period)
+        if not self.laws[law].gains:
+            return loop.packed()[None]
+        count = len(next(iter(values.values())))
+        return loop.packed_rows(partial(self.sample_parameters, law, values, number) for number in range(count))
+
+    def sample_parameters(self, law: str, values: Mapping[str, Array], number: int) -> Parameters:
+        """Return the parameters of a law in one sample.
+
+        Args:
+            law: Its label.
+            values: By column, each of shape (N,).
+            number: Number of the sample among the values.
+
+        Raises:
+            InputError: A gain is out of its range, or the law refuses the gains.
+        """
+        studied = self.laws[law]
+        gains = {name: float(values[f"{law}.{name}"][number]) for name in studied.gains}
+        return studied.controller.parameters.with_flat_values(self.robot, gains)
+
+    def arrays(self, pair: Pair, scenario: Scenario, values: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Return all that differs between the samples of a pair, as `LoopDescription.scores` takes it.
+
+        Args:
+            pair: Law and motion.
+            scenario: Their task.
+            values: By column, each of shape (N,); None: those of the study.
+        """
+        values = self.values if values is None else values
+        count = len(next(iter(values.values()))) if values else self.count
+        packed = self.parameters(pair.law, values)
+        return {**self.quantity_arrays(scenario, values), PARAMETERS: np.ascontiguousarray(np.broadcast_to(
+            packed, (count, packed.shape[1])))}
+
+    def follows_joints(self, law: str) -> bool:
+        """Whether a law follows joints; otherwise it follows poses of the tip link."""
+        return self.laws[law].controller.follows is JointReference
+
+
+def quantity_rows(axes: Sequence[Axis], nominal: ArrayLike, values: Mapping[str, Array]) -> Array:
+    """Return the values of a quantity for N samples, shape (N, *shape of ``nominal``).
+
+    Args:
+        axes: Those of the quantity, one or more.
+        nominal: The value, which holds for elements that do not differ.
+        values: By column, each of shape (N,).
+    """
+    count = len(values[axes[0].column])
+    rows = np.repeat(np.asarray(nominal, dtype=np.float64).reshape(1, -1), count, axis=0)
+    for axis in axes:
+        rows[:, list(axis.elements)] = values[axis.column][:, None]
+    return rows.reshape(count, *np.shape(nominal))
+
+
+def element_ranges(name: str, plant: PlantModel, motions: Iterable[JointTrajectory]) -> list[Range]:
+    """Return the ranges of the elements of a quantity, of the flattened array.
+
+    Args:
+        name: The quantity. Starts are within the limits of the joints, in every motion.
+        plant: The simulated robot.
+        motions: The motions of the study.
+    """
+    quantity, allowed = QUANTITIES[name], replace(QUANTITIES[name].range, whole=False)  # values are rounded later
+    if name not in ("start.q", OFFSET):
+        return [allowed] * int(np.prod(quantity.shape(plant)))
+    lower, upper = plant.model.position_lower, plant.model.position_upper
+    if name == OFFSET:
+        begins = np.array([motion.sample(0.0).q for motion in motions])
+        lower = np.minimum((lower - begins).max(axis=0) + _ROUNDING, 0.0)
+        upper = np.maximum((upper - begins).min(axis=0) - _ROUNDING, 0.0)
+    return [replace(allowed, minimum=float(low), maximum=float(high))
+            for low, high in zip(lower, upper, strict=True)]
+
+
+def common_range(ranges: Iterable[Range]) -> Range:
+    """Return the numbers that lie in several ranges of one unit."""
+    first, *others = ranges
+    return replace(first, minimum=max(each.minimum for each in (first, *others)),
+                   maximum=min(each.maximum for each in (first, *others)))

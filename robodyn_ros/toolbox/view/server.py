@@ -1,0 +1,165 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The web server of the browser view: viser's, bound to one address and closed to other web sites."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import ipaddress
+import logging
+import os
+import socket
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any
+from unittest import mock
+from urllib.parse import urlsplit
+
+import viser
+import websockets.asyncio.server
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
+
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.toolbox.view.page_messages import LARGEST_MESSAGE, PageMessages
+
+MOST_PAGES = 50
+"""Greatest number of connections at once."""
+
+
+def start_server(host: str, port: int, label: str, on_refused: Callable[[str, str], None] = lambda kind, text: None
+                 ) -> viser.ViserServer:
+    """Start to serve an empty page.
+
+    Args:
+        host: Address or name of the interface to listen on.
+        port: TCP port; 0: any that is free.
+        label: Title of the page's panel.
+        on_refused: Called on the server's thread with the kind of a refused connection or message, and a sentence.
+
+    Raises:
+        InputError: The server cannot listen on the address, for example because another program does.
+    """
+    _check_address(host, port)
+    messages = PageMessages(on_refused)
+    with contextlib.redirect_stdout(io.StringIO()), _checked_connections(messages, on_refused):  # viser prints a banner
+        server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+    messages.server = server
+    if port and server.get_port() != port:  # taken since the check; viser chose the next port
+        stop_server(server)
+        raise _cannot_listen(host, port, "Address already in use")
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
+    return server
+
+
+def stop_server(server: viser.ViserServer) -> None:
+    """Stop to serve the page."""
+    with contextlib.redirect_stdout(io.StringIO()):  # viser prints a message
+        server.stop()
+
+
+def address(server: viser.ViserServer) -> str:
+    """URL of the page, for a browser on this machine where the server listens on all interfaces."""
+    host = server.get_host()
+    local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+    return f"http://{local.get(host, f'[{host}]' if ':' in host else host)}:{server.get_port()}"
+
+
+def same_site(origin: str | None, host: str) -> bool:
+    """Whether a connection was opened by this server's own page.
+
+    Browsers let any page open a WebSocket to any address, also to this machine, and put the site of the page into
+    ``Origin``. The owner of any host name can make it resolve to this machine, and both headers would then agree.
+    Hence the name must be an address, ``localhost`` or the name of this machine.
+
+    Args:
+        origin: The header ``Origin``; None if the request has none, as from other programs than browsers.
+        host: The header ``Host``.
+    """
+    if origin is None:
+        return True
+    try:
+        name, site = urlsplit(f"//{host}").hostname or "", urlsplit(origin).netloc
+    except ValueError:  # such as http://[
+        return False
+    return site == host and (_is_address(name) or name in ("localhost", *_own_names()))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _own_names() -> tuple[str, str]:
+    return socket.gethostname().lower(), socket.getfqdn().lower()
+
+
+def _check_address(host: str, port: int) -> None:
+    """Check that the port is free; viser would otherwise try a thousand ports and then wait for ever."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        socket.create_server((host, port), family=family).close()
+    except socket.gaierror as error:
+        raise _cannot_listen(host, port, error.strerror or "unknown name") from None
+    except (OSError, OverflowError, UnicodeError) as error:
+        number = getattr(error, "errno", None)
+        raise _cannot_listen(host, port, os.strerror(number) if number else str(error)) from None
+
+
+def _cannot_listen(host: str, port: int, reason: str) -> InputError:
+    return InputError(f"cannot serve the view at {host}:{port}: {reason}; give another --port (0: any that is free) or "
+                      "--host, or end the program that uses it")
+
+
+
+@contextlib.contextmanager
+def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str], None]) -> Iterator[None]:
+    """Let a viser server that is started meanwhile refuse handshakes and messages; viser has no option for it."""
+    serve = websockets.asyncio.server.serve
+    logger = logging.getLogger(__name__)
+    logger.addFilter(lambda record: record.getMessage() != "opening handshake failed")  # with a traceback
+
+    class Connection(ServerConnection):
+        """Gives viser the messages that pass the checks."""
+
+        async def recv(self, decode: bool | None = None) -> Any:
+            while True:
+                frame = await super().recv(decode)
+                if messages.accept(frame):
+                    return frame
+
+    def checked(*arguments: Any, process_request: Callable[[ServerConnection, Request], Response | None],
+                **options: Any) -> Any:
+        def process(connection: ServerConnection, request: Request) -> Response | None:
+            refusal = _refusal(connection, request)
+            if refusal is None:
+                return process_request(connection, request)
+            status, reason = refusal
+            on_refused("connections", f"a connection to the page was refused: {reason}")
+            return connection.respond(status, f"{reason}\n")
+
+        return serve(*arguments, **{**options, "process_request": process, "create_connection": Connection,
+                                    "max_size": LARGEST_MESSAGE, "logger": logger})
+
+    with mock.patch.object(websockets.asyncio.server, "serve", checked):
+        yield
+
+
+def _refusal(connection: ServerConnection, request: Request) -> tuple[HTTPStatus, str] | None:
+    """Return why a request is refused before any message of it is read; None if it is not."""
+    origins, hosts = request.headers.get_all("Origin"), request.headers.get_all("Host")
+    if len(hosts) != 1 or len(origins) > 1 or not same_site(next(iter(origins), None), hosts[0]):
+        return HTTPStatus.FORBIDDEN, f"opened by a page of another site, {', '.join(origins)[:200]!r}"
+    if len(connection.server.connections) >= MOST_PAGES:
+        return HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_PAGES} pages are open already"
+    return None
