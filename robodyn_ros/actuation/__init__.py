@@ -6,7 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Actuators and friction: DC motors, gear trains, and the robot's dynamics with them, from motor voltage to motion."""
+"""Actuators and friction: DC motors, gear trains, and the robot's dynamics with them, from motor voltage to motion.
+
+Open first: ``joint_actuators.py``, ``dc_motor.py``, ``friction.py``.
+"""
 
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor

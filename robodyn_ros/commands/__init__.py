@@ -6,4 +6,8 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The programs behind the command line: simulate, swap, demo, compare, tune."""
+"""The programs behind the command line, a file for each command. ``entry_points.py`` begins every program.
+
+Open first: ``command_line.py``, ``simulation_setup.py``, ``compare.py``. Nothing is imported here: programs begin
+with it.
+"""

@@ -6,7 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Control laws, their contract, the registry that finds them by name, and the references that they follow."""
+"""Control laws, their contract, the registry that finds them by name, and the references that they follow.
+
+Open first: ``contract/controller.py``, ``laws/pd.py``, ``runtime/control_loop.py``.
+"""
 
 from robodyn_ros.compile import clip, where
 from robodyn_ros.control.contract.controller import Controller, Law

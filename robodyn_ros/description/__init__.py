@@ -6,4 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The robot as data (``model``) and the loader that reads it from a URDF (``urdf``)."""
+"""The robot as data, and its sources: URDF, Denavit-Hartenberg tables, MJCF, named robots, missing inertias.
+
+Open first: ``model.py``, ``urdf.py``, ``resources.py``.
+"""

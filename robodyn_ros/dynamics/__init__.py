@@ -6,4 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The compiled forms of the dynamics, and ``Dynamics``, which declares and runs its functions."""
+"""The compiled forms of the dynamics, and ``Dynamics``, which declares and runs its functions.
+
+Open first: ``robot_dynamics.py``, ``mass_matrix.py``, ``public_conventions.py``.
+"""

@@ -6,4 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Rotations, twists, forward kinematics and Jacobians."""
+"""Rotations, twists, forward and inverse kinematics, and Jacobians.
+
+Open first: ``forward.py``, ``jacobian.py``, ``inverse_kinematics.py``.
+"""

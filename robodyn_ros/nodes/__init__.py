@@ -6,7 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The ROS 2 nodes: parameters, topics, services, timing; no formulas."""
+"""The ROS 2 nodes: parameters, topics, services, timing; no formulas.
+
+Open first: ``controller/node.py``, ``hardware/node.py``, ``common/runtime.py``.
+"""
 
 import sys
 

@@ -6,4 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The simulated robot: bodies, motors, friction, limits, integrators, its commands and sensors; rollouts."""
+"""The simulated robot: bodies, motors, friction, limits, integrators, its commands and sensors; rollouts.
+
+Open first: ``plant_step.py``, ``plant_model.py``, ``rollout.py``.
+"""

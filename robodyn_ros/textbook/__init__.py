@@ -6,4 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Formulas in the form of the textbooks, with equation numbers, for reading, debugging and comparison."""
+"""Formulas in the form of the textbooks, with equation numbers, for reading, debugging and comparison.
+
+Open first: ``newton_euler.py``, ``euler_lagrange.py``, ``formulas.py``.
+"""
