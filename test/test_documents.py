@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""README and docs/: Python of the reference runs, links and files are there, README names every control law."""
+"""README and docs/: Python of the reference runs, links and files are there, a table names every control law."""
 
 import os
 import re
@@ -133,9 +133,9 @@ def test_links_and_files_are_there(document):
 
 
 @pytest.mark.lint
-def test_readme_names_every_control_law():
+def test_a_table_names_every_control_law():
     ours = {name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")}
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "docs" / "controllers.md").read_text()
     table = re.search(r"^\| controller \| law \|\n(.*?)\n\n", text, re.DOTALL | re.MULTILINE)
     named = [name for row in table[1].splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
     assert sorted(named) == sorted(ours)
