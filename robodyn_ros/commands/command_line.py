@@ -51,6 +51,7 @@ GROUPS = {
     "identify": ("identify",),
     "keystore": ("keystore",),
     "cache_command": ("cache",),
+    "doctor": ("doctor",),
 }
 """Modules of commands, in the order of ``robodyn --help``, and the commands of each."""
 
