@@ -33,7 +33,7 @@ from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion, p
 from robodyn_ros.toolbox.identification.report import table
 from robodyn_ros.toolbox.recording.table_file import Table
 
-FOLDER = Path(__file__).parents[1] / "test" / "identification" / "real_arms"
+FOLDER = Path(__file__).parents[1] / "test" / "toolbox" / "identification" / "real_arms"
 
 OPTIONS = {
     "tx40.parquet": "--rate 500 --motor-positions position_* --motor-efforts torque_* --ratios 32 32 45 -48 45 32 "

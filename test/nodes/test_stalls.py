@@ -57,11 +57,13 @@ class Motion(Rig):
 
     def go_back(self):
         """Move to where the motions begin, from wherever the arm is."""
-        self.move(BACK, speed=0.1)
+        if np.abs(np.array(self.next().feedback.positions) - BACK).max() > 0.1:
+            self.move(BACK, speed=0.1)
         self.rest()
 
     def worst(self, since, after=0):
         """Greatest effort [N m] and speed [rad/s] of any joint in the states from one on, after a system time [ns]."""
+        self.ros.wait_for(self.measured.first_from_now(lambda state: True), "all joint states until now")
         states = self.measured.published_since(after, since)
         return np.array([np.abs([getattr(state, field) for state in states]).max() for field in ("effort", "velocity")])
 
@@ -94,6 +96,7 @@ def needed(motion):
 @pytest.mark.parametrize("seconds", [0.2, 0.3, 0.4])
 def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
     def run():
+        motion.go_back()
         motion.move(THERE)
         begin, asked = len(motion.measured), motion.followed.count
         motion.stall(seconds, "controller")
@@ -103,9 +106,7 @@ def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
         followed = motion.followed.includes(motion.measured[-1])
         held = motion.next()
         assert np.abs(np.array(held.feedback.positions) - THERE).max() > 0.1, "the trajectory was dropped"
-        worst = motion.worst(begin, after)
-        motion.go_back()
-        return followed, worst
+        return followed, motion.worst(begin, after)
 
     hold(run, lambda seen: seen[0] and (seen[1] < 1.15 * needed).all())
     assert "the computer held up this node for" in motion.nodes["controller"].output()
@@ -113,13 +114,12 @@ def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
 
 def test_hardware_that_stood_still_tells_a_new_start(motion, needed):
     def run():
+        motion.go_back()
         motion.move(THERE)
         motion.stall(0.3, "hardware")
         since = len(motion.measured)
         motion.rest()
-        worst = motion.worst(since)
-        motion.go_back()
-        return worst
+        return motion.worst(since)
 
     hold(run, lambda worst: (worst < 1.15 * needed).all())
     assert "new start from the current state" in motion.nodes["controller"].output()
@@ -127,12 +127,12 @@ def test_hardware_that_stood_still_tells_a_new_start(motion, needed):
 
 def test_a_trajectory_that_ends_because_the_computer_stood_still_says_so(motion):
     def run():
+        motion.go_back()
         motion.move(THERE)
         before = len(motion.nodes["controller"].output())
         motion.stall(0.6, "hardware", "controller")
         motion.rest()
         motion.ros.spin(2.0)  # the log line is throttled
-        motion.go_back()
         return motion.nodes["controller"].output()[before:]
 
     hold(run, lambda printed: re.search("trajectory is dropped: .*the computer held up", printed))
