@@ -221,7 +221,8 @@ class Reader:
         if RUN_ON.match(command):
             output = self._start(command, shown)
         else:
-            script = (f"set -a; . {self._state}; set +a; {command}\ncode=$?\n"
+            # Bash by itself sets COLUMNS, for which tables break, after each command.
+            script = (f"shopt -u checkwinsize; set -a; . {self._state}; set +a; {command}\ncode=$?\n"
                       f"{{ export -p; echo cd \"'$PWD'\"; }} > {self._state}; exit $code")
             done = subprocess.run(["bash", "-c", script], cwd=self.folder, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=4 * DEADLINE)
