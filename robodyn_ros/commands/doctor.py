@@ -60,25 +60,11 @@ def _computer() -> Iterator[tuple[str, str]]:
 def _ros() -> Iterator[tuple[str, str]]:
     try:
         with ros_required():
-            import rclpy
-            from rclpy.utilities import get_rmw_implementation_identifier
-
-            import robodyn_interfaces.msg  # noqa: F401  (whether it is there)
-            from robodyn_ros.nodes.common.discovery import described, participants_here, stay_on_this_machine
-            from robodyn_ros.nodes.common.transport import init_ros
-        stay_on_this_machine()
-        init_ros()
+            from robodyn_ros.nodes.common.ros_report import ros_report
+        yield from ros_report()
     except RobodynError as error:
         yield "ROS 2", str(error)
         return
-    try:
-        domain = rclpy.get_default_context().get_domain_id()
-        release = os.environ.get("ROS_DISTRO") or f"{os.environ.get('ROBODYN_DISTRO', 'unknown')}, from wheels"
-        yield "ROS 2", f"{release}, {get_rmw_implementation_identifier()}, ROS_DOMAIN_ID {domain}"
-        yield "discovery", described().removeprefix("discovery: ")
-        yield "participants", f"{participants_here(domain)} others of this domain on this computer"
-    finally:
-        rclpy.try_shutdown()
     largest = _text(_LARGEST_BUFFER)
     small = largest.isdigit() and int(largest) < _WANTED_BUFFER
     yield "receive buffer", f"net.core.rmem_max {largest}" + f", {_WANTED_BUFFER} is asked for: docs/launch.md" * small

@@ -44,6 +44,7 @@ def test_it_shows_versions_discovery_and_missing_packages(capsys, monkeypatch):
 
 def test_it_says_why_there_is_no_ros_2(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "rclpy", None)
+    monkeypatch.delitem(sys.modules, "robodyn_ros.nodes.common.ros_report", raising=False)
     shown = rows(capsys)
     assert [*shown] == [*COMPUTER, "ROS 2", *PACKAGES]
     assert "rclpy" in shown["ROS 2"] and "make setup" in shown["ROS 2"]
