@@ -50,8 +50,11 @@ SAME = 1000.0
 """A dependent row that contradicts the others by less, in multiples of the tolerance, is one that they imply: many rows
 meet in one point, and rounding puts it beside one of them."""
 
-UNSOLVED = 1e6
-"""A working set whose rows are missed by more, in multiples of the tolerance, is dependent but for rounding."""
+UNSOLVED = 1e9
+"""A working set whose rows are missed by more, in multiples of the tolerance, depends on itself up to rounding.
+
+Rows of very different weights, as those of `task_priority`, are missed by up to a thousandth of this.
+"""
 
 SMALL = 1e-4
 """Element of D below which its rounding is estimated."""
