@@ -9,6 +9,7 @@
 """The threads of the processes that a test has started, for the report of a failure: which one hangs, and where."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,26 +18,23 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def thread_states() -> str:
     """A line for each thread of each process below this one: name, state, processor time and place in the kernel."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parents[int(status.parent.name)] = int(_fields(status)[1])
-    below = {os.getpid()}
-    while found := {pid for pid, parent in parents.items() if parent in below} - below:
-        below |= found
     lines = []
-    for pid in sorted(below - {os.getpid()}):
+    for pid in _descendants(os.getpid()):
         with suppress(OSError):
             command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             lines.append(f"{pid}: {command[:110]}")
             for task in sorted(Path(f"/proc/{pid}/task").iterdir()):
-                fields = _fields(task / "stat")
+                # After the name, which may have spaces: state, parent, … (proc(5)).
+                fields = (task / "stat").read_text().rpartition(")")[2].split()
                 seconds = (int(fields[11]) + int(fields[12])) / TICKS
                 lines.append(f"  {(task / 'comm').read_text().strip():16} {fields[0]} {seconds:8.2f} s  "
                              f"{(task / 'wchan').read_text()}")
     return "\n".join(lines)
 
 
-def _fields(stat: Path) -> list[str]:
-    """Fields after the name, which may have spaces: state, parent, … (proc(5))."""
-    return stat.read_text().rpartition(")")[2].split()
+def _descendants(pid: int) -> Iterator[int]:
+    with suppress(OSError):
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, children.read_text().split()):
+                yield child
+                yield from _descendants(child)

@@ -70,7 +70,7 @@ def test_all_nodes_work_in_one_process(monkeypatch):
         process.stop()
 
 
-def test_a_law_moves_servos_whose_rotors_are_most_of_the_inertia(tmp_path, monkeypatch, capsys):
+def test_a_law_moves_servos_whose_rotors_are_most_of_the_inertia(tmp_path, capsys):
     """Without the rotors and the friction of its actuators, the law leaves the joint 0.6 rad from its goal."""
     inertial = ('<inertial><origin xyz="0 0 0.04"/><mass value="0.09"/>'
                 '<inertia ixx="4e-5" iyy="4e-5" izz="4e-5" ixy="0" ixz="0" iyz="0"/></inertial>')
