@@ -37,7 +37,9 @@ from robodyn_ros.base.timing import LoopTiming
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.optimisation.safety_filter import SafetyParameters, filtered, manipulability
+from robodyn_ros.control.optimisation.safety_filter import filtered
+from robodyn_ros.control.optimisation.safety_limits import manipulability
+from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.simulation.closed_loop import TickInput
 from robodyn_ros.simulation.quantities import DELAY, NOISES
 from robodyn_ros.simulation.rollout import ClosedLoop

@@ -27,7 +27,7 @@ from typing import Any
 from robodyn_ros.base.fields import Field, Range, Unit, declared
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.networks.observations import ACTIONS, JOINTS, OBSERVATIONS
-from robodyn_ros.control.optimisation.safety_filter import SafetyParameters
+from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.control.plugins.registry import load_controller
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot

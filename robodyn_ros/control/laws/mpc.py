@@ -42,17 +42,15 @@ from robodyn_ros.control.laws.lqr import default_effort_weight, period_with_dela
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.optimisation.safety_filter import (
-    ExpectedMotion,
     Filtering,
-    SafetyParameters,
     check_start,
-    expected_motion,
     filter_memory,
     filter_memory_names,
     filtered_effort,
-    velocity_limits,
     within_positions,
 )
+from robodyn_ros.control.optimisation.safety_limits import ExpectedMotion, expected_motion
+from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters, velocity_limits
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot

@@ -37,21 +37,19 @@ from robodyn_ros.control.laws.operational_space import OperationalSpaceParameter
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task_errors, tip_acceleration
 from robodyn_ros.control.optimisation import qp
-from robodyn_ros.control.optimisation.safety_filter import (
+from robodyn_ros.control.optimisation.safety_filter import check_start, model_names
+from robodyn_ros.control.optimisation.safety_limits import (
     YIELDING,
     ExpectedMotion,
     LimitRows,
-    SafetyParameters,
-    check_start,
     expected_motion,
-    half_space,
     joint_bounds,
     law_motion,
     limit_names,
-    model_names,
     remembered,
 )
-from robodyn_ros.control.optimisation.safety_filter import limit_rows as rows_of_filter
+from robodyn_ros.control.optimisation.safety_limits import limit_rows as rows_of_filter
+from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters, half_space
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics

@@ -18,7 +18,7 @@ from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.mpc import MPC, MPCParameters, final_weight
 from robodyn_ros.control.optimisation import qp
-from robodyn_ros.control.optimisation.safety_filter import braking
+from robodyn_ros.control.optimisation.safety_margins import braking
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.excursion import excursion

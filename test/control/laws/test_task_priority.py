@@ -27,7 +27,7 @@ from robodyn_ros.control.laws.singularity import singularity_damping
 from robodyn_ros.control.laws.task_priority import TaskPriority, TaskPriorityParameters
 from robodyn_ros.control.laws.task_space import task_errors, tip_acceleration
 from robodyn_ros.control.optimisation import qp
-from robodyn_ros.control.optimisation.safety_filter import joint_bounds
+from robodyn_ros.control.optimisation.safety_limits import joint_bounds
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
 from robodyn_ros.description.resources import robot_file

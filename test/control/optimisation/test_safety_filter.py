@@ -20,14 +20,9 @@ from robodyn_ros.control import Controller, JointReference, Law, State
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.optimisation import qp
-from robodyn_ros.control.optimisation.safety_filter import (
-    SafetyParameters,
-    approach,
-    filtered,
-    filtered_effort,
-    limit_names,
-    manipulability_motion,
-)
+from robodyn_ros.control.optimisation.safety_filter import filtered, filtered_effort
+from robodyn_ros.control.optimisation.safety_limits import approach, limit_names, manipulability_motion
+from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.control.plugins.registry import load_controller, make_controller, prefix
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.simulation.excursion import excursion
