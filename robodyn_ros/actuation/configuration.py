@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A robot's actuators and friction from a YAML file; docs/hardware.md describes it."""
+"""A robot's actuators and friction from a YAML file; docs/motors-and-gears.md describes it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ INERTIA = Unit("kg m^2", "kg")
 
 @dataclass(frozen=True)
 class TransmissionSettings:
-    """The spring between the drive of an elastic joint and its link; docs/hardware.md has the model."""
+    """The spring between drive and link of an elastic joint; docs/friction-and-elastic-joints.md has the model."""
 
     stiffness: float = declare(unit=STIFFNESS, minimum=0.0, above=True, maximum=1e12,
                                description="Stiffness between the output of the gear and the link")

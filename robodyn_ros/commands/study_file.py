@@ -79,10 +79,10 @@ class StudySection:
                                 "--trajectory`; each law follows each of them")
     fail: Any = declare(None, kind=object, description="greatest values of metrics; a sample beyond one has failed, as "
                         "one that diverges")
-    actuators: Any = declare(None, kind=object, description="motors, gears and friction: [The simulated robot: "
-                             "node hardware](hardware.md)")
+    actuators: Any = declare(None, kind=object, description="motors, gears and friction: [Motors and "
+                             "gears](motors-and-gears.md)")
     driver: Any = declare(None, kind=object, description="driver of the arm, such as `ur`, or its file: "
-                          "[Drivers of arms](hardware.md#drivers-of-arms)")
+                          "[Drivers of arms](drivers.md#drivers-of-arms)")
     world: Any = declare(None, kind=object, description="surfaces: [Touch: surfaces, a force sensor, and laws "
                          "that press](touch.md)")
     filter: str = declare_as(FILTER.renamed("filter", description="filter behind every law: `safety` keeps its "

@@ -109,7 +109,7 @@ PARAMETERS = (
     Field("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
           "empty: ideal sources of effort, and the friction of the robot's description", structural=True),
     Field("driver", GENERIC, "Driver of the arm that the node plays: a name in config/drivers/ or a YAML file like "
-          "those; see docs/hardware.md", structural=True, suggestions=DRIVERS.names),
+          "those; see docs/drivers.md", structural=True, suggestions=DRIVERS.names),
     Field("world", "", "YAML file of surfaces that the robot can touch, or its name in config/ without ending, see "
           "docs/touch.md; empty: none",
           structural=True),

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The topic pair under ros2_control's joint_state_topic_hardware_interface, by the blocks that docs/hardware.md shows.
+"""The topic pair under ros2_control's joint_state_topic_hardware_interface, by the blocks that docs/drivers.md shows.
 
 The component (JointStateTopicSystem) publishes, at every cycle, all its joints in the URDF's order, stamped with its
 own clock, and fills a field of JointState for each kind of command interface, and only those; commands are NaN until a
@@ -32,7 +32,7 @@ from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 
-PAGE = (Path(__file__).parents[3] / "docs" / "hardware.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "drivers.md").read_text()
 BLOCK = re.search(r"```xml\n(<ros2_control.*?)```", PAGE, re.DOTALL).group(1)
 PARAMETERS = yaml.safe_load(re.search(r"```yaml\n(controller_manager:.*?)```", PAGE, re.DOTALL).group(1))
 COMMAND_LINE = re.search(r"^robodyn hardware --ros-args -r __ns:=/plant (.*)$", PAGE, re.MULTILINE).group(1)
