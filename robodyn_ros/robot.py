@@ -31,7 +31,7 @@ from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.load_options import LoadOptions
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
-from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
+from robodyn_ros.dynamics.mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, FormulaModule
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robodyn_ros.base.patience import waiting_time_of, with_patience
+from robodyn_ros.base.timing import waiting_time_of, with_patience
 from robodyn_ros.nodes.common.child_processes import start_python
 from robodyn_ros.nodes.common.signals import STOP_SIGNALS, StopSignals
 

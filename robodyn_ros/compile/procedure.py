@@ -8,16 +8,25 @@
 
 """`Procedure`: loops over traced computations as one piece of machine code."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, empty_result, real_array, shape_error
-from robodyn_ros.compile.bound_batch import BoundBatch
+from robodyn_ros.compile.batch_abi import (
+    checked_arrays,
+    checked_integer,
+    empty_result,
+    real_array,
+    sample_parts,
+    shape_error,
+)
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Arrays, Program, Statement, TracedProgram, interpret
@@ -26,7 +35,7 @@ from robodyn_ros.compile.records import array_shapes, flatten_all, unflatten_all
 
 
 def compile_procedure(variables: Mapping[str, Any], program: Iterable[Statement], inputs: Iterable[str] = (),
-                      outputs: Iterable[str] = (), name: str = "procedure") -> "Procedure":
+                      outputs: Iterable[str] = (), name: str = "procedure") -> Procedure:
     """Trace the computations of a program; it is compiled for this processor when it is first called.
 
     Args:
@@ -108,7 +117,7 @@ class Procedure:
         """As a call, but in plain NumPy, the program's functions on floats: the reference for compiled programs."""
         return unflatten_all(self.program.answers, interpret(self.program, *self._arguments(given)))
 
-    def bind(self, **inputs: Any) -> "Bound":
+    def bind(self, **inputs: Any) -> Bound:
         """The procedure with its own memory, for loops that Python runs often: see `Bound`.
 
         Args:
@@ -237,3 +246,69 @@ class Bound:
         views = [self._views[path] for path in array_shapes(variable, self._forms("bound", variable))]
         start = (views[0].ctypes.data - self._memory.ctypes.data) // self._memory.itemsize
         return self._memory[start : start + sum(view.size for view in views)]
+
+
+class BoundBatch:
+    """A procedure for N samples whose arguments and results stay where they are.
+
+    ``bound["q"]`` is always the same array, or record of arrays, with an axis of the N samples first, to read and to
+    write in place; ``bound["q"] = values`` writes it. A variable that is an input and an output is one array: a run
+    goes on where the last one ended. `run` makes no arrays, checks nothing, and releases the GIL. A sample has the same
+    results, to the bit, with any number of samples and threads. Only one thread at a time may use it.
+
+    Args:
+        compiled: The code for batches.
+        width: Samples that it computes at once.
+        samples: N, 1 or more.
+        threads: Number of threads that share the samples.
+        counts: The counts of loops that have a name.
+
+    Attributes:
+        arrays: Each array by its path such as ``state.q``, with an axis of the N samples first.
+    """
+
+    def __init__(self, compiled: CompiledProgram, width: int, samples: int, threads: int, counts: Mapping[str, int]
+                 ) -> None:
+        program, whole = compiled.program, -(-samples // width) * width  # a block is complete
+        shapes = {name: program.variables[name] for name in (*program.inputs, *program.outputs)}
+        rows = program.sequences | program.records
+        shapes |= {name: program.rows_shape(own, counts) for name, own in rows.items()}
+        self._arrays = {name: empty_result((whole, *shape)) for name, shape in shapes.items()}
+        for array in self._arrays.values():
+            array[...] = 0.0
+        self._padded = [(array[samples:], array[samples - 1]) for name, array in self._arrays.items()
+                        if whole > samples and (name in program.inputs or name in program.sequences)]
+        self.arrays = {name: array[:samples] for name, array in self._arrays.items()}
+        self._forms = program.arguments | program.answers
+        self._values = unflatten_all(self._forms, self.arrays)
+        self._words, self._kept = compiled.words(list(counts.values()), self._arrays, self._arrays)
+        self._code, self._function = compiled.code, compiled.function  # the code lives as long as its owner
+        parts = sample_parts(whole, width, threads)
+        self._memories = [np.empty((compiled.frame_size + 1) * width, np.float64) for _ in parts]
+        self._calls = [(first, end, self._words.ctypes.data, memory.ctypes.data + -memory.ctypes.data % (8 * width))
+                       for (first, end), memory in zip(parts, self._memories, strict=True)]
+        self._pool = ThreadPoolExecutor(len(self._calls) - 1) if len(self._calls) > 1 else None
+
+    def run(self) -> None:
+        """Run the program once for all samples."""
+        for rows, last in self._padded:
+            rows[...] = last
+        if self._pool is None:
+            self._function(*self._calls[0])
+            return
+        others = [self._pool.submit(self._function, *call) for call in self._calls[1:]]
+        self._function(*self._calls[0])
+        for other in others:
+            other.result()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise InputError(f"bound batch: expected one of {', '.join(self._values)}, received {name!r}")
+        return self._values[name]
+
+    def __setitem__(self, name: str, values: Any) -> None:
+        form = {name: self._forms[name]} if name in self._forms else {}
+        if not form:
+            raise InputError(f"bound batch: expected one of {', '.join(self._values)}, received {name!r}")
+        for path, array in flatten_all(form, {name: values}, "bound batch").items():
+            self.arrays[path][...] = array

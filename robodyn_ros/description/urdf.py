@@ -8,14 +8,16 @@
 
 """From a URDF to a ``RobotModel``.
 
-The steps: ``document`` reads and checks the XML; ``tree`` builds the kinematic tree; ``mimic`` and
+The steps: ``document`` reads and checks the XML; ``lay_out`` builds the kinematic tree; ``mimic`` and
 ``joint_and_link_elements`` read the values of links and joints. Shapes, meshes and materials are not read.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
@@ -24,20 +26,32 @@ from lxml import etree
 
 from robodyn_ros.base.checks import as_floats
 from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.default_tip import MovingJoint, default_tip
 from robodyn_ros.description.document import MOVING_KINDS, Document, read_document, read_document_text
 from robodyn_ros.description.held_joints import hold_massless_joints
 from robodyn_ros.description.joint_and_link_elements import (
     read_armature,
     read_axis,
     read_friction,
+    read_inertia,
     read_limits,
+    read_origin,
+    snap,
+    snap_pose,
 )
 from robodyn_ros.description.load_options import LoadOptions
-from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
+from robodyn_ros.description.model import (
+    STANDARD_GRAVITY,
+    Array,
+    Frame,
+    Inertia,
+    Joint,
+    RobotModel,
+    position_range_of_dof,
+)
 from robodyn_ros.description.ranges import GRAVITY, LENGTH, MOST_JOINTS, MULTIPLIER
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.transmissions import read_transmissions
-from robodyn_ros.description.tree import lay_out
 
 Relation = tuple[str, float, float]
 """Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""
@@ -213,3 +227,83 @@ def resolve_mimics(joints: Sequence[etree._Element], report: Report) -> dict[str
             report.warn(element, "it mimics with multiplier 0 and never moves", "make it a fixed joint")
         relations[name] = (followed[-1], multiplier, offset)
     return relations
+
+
+@dataclass
+class Tree:
+    """The moving joints, depth first: each after its parent, siblings in document order. Lists have equal lengths.
+
+    Attributes:
+        joints: The joint elements.
+        parents: Index of the previous moving joint; -1 for the base.
+        poses: Pose of the joint's frame in the parent's frame at joint position 0, shape (4, 4).
+        inertias: Inertia of the joint's link and of all links fixed to it, in the joint's frame.
+        frames: The frames of all links by name.
+        tip_link: See `default_tip`.
+    """
+
+    joints: list[etree._Element] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    poses: list[Array] = field(default_factory=list)
+    inertias: list[Inertia] = field(default_factory=list)
+    frames: dict[str, Frame] = field(default_factory=dict)
+    tip_link: str = ""
+
+
+def lay_out(document: Document, report: Report) -> Tree:
+    """Sort the joints of a robot into a tree, and merge links behind fixed joints.
+
+    Args:
+        document: The checked document of the robot.
+        report: Collects errors and warnings.
+
+    Returns:
+        The tree.
+
+    Raises:
+        DescriptionError: A link has a negative mass or an impossible inertia.
+    """
+    tree = Tree()
+    children: dict[str, list[etree._Element]] = defaultdict(list)
+    for joint in document.joints.values():
+        children[joint.find("parent").get("link")].append(joint)
+
+    def add_link(link: str, carrier: int, pose: Array) -> None:
+        """Add a link whose pose in the frame of the moving joint ``carrier`` is ``pose``."""
+        tree.frames[link] = Frame(link, carrier, pose)
+        inertia = read_inertia(document.links[link], report, moves=carrier >= 0)
+        if carrier >= 0 and not inertia.is_zero:
+            tree.inertias[carrier] = _snap_inertia(tree.inertias[carrier] + inertia.transformed(pose))
+
+    add_link(document.base, -1, np.eye(4))
+    depths = {document.base: 0}  # joints of any kind before each link
+    moving: list[MovingJoint] = []
+    pending = list(reversed(children[document.base]))
+    while pending:  # a stack instead of recursion: chains may be longer than Python's call stack
+        joint = pending.pop()
+        child = joint.find("child").get("link")
+        parent = tree.frames[joint.find("parent").get("link")]
+        depths[child] = depths[parent.name] + 1
+        carrier, pose = parent.joint, _compose(parent.pose_link_frame, read_origin(joint))
+        if joint.get("type") == "fixed":
+            add_link(child, carrier, pose)
+        else:
+            moving.append(MovingJoint(joint.get("name"), parent.name, child, carrier, joint.find("mimic") is not None))
+            tree.joints.append(joint)
+            tree.parents.append(carrier)
+            tree.poses.append(pose)
+            tree.inertias.append(Inertia.zero())
+            add_link(child, len(tree.joints) - 1, np.eye(4))
+        pending += reversed(children[child])
+    tree.tip_link = default_tip(moving, {name: frame.joint for name, frame in tree.frames.items()}, depths)
+    return tree
+
+
+def _compose(first: Array, second: Array) -> Array:
+    """``first @ second`` for poses, without rounding noise where the result is exact."""
+    return snap_pose(first @ second, float(max(np.max(np.abs(first[:3, 3])), np.max(np.abs(second[:3, 3])))))
+
+
+def _snap_inertia(inertia: Inertia) -> Inertia:
+    rotational = snap(inertia.rotational, float(np.max(np.abs(inertia.rotational))))
+    return Inertia(inertia.mass, snap(inertia.com, float(np.max(np.abs(inertia.com)))), rotational)

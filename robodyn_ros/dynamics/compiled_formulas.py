@@ -17,8 +17,7 @@ from robodyn_ros.dynamics.regressor import regressor
 from robodyn_ros.dynamics.second_moment_newton_euler import bias, gravity, inverse_dynamics
 from robodyn_ros.dynamics.task_space import dynamically_consistent_inverse, task_space_bias, task_space_inertia
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.jacobian import twist_jacobian
-from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
+from robodyn_ros.kinematics.jacobian import twist_jacobian, twist_jacobian_derivative
 
 __all__ = [
     "bias",

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Exact derivatives of inverse and forward dynamics."""
+"""Exact derivatives of inverse and forward dynamics; the robot near a state as a linear system."""
 
 from __future__ import annotations
 
@@ -279,3 +279,33 @@ def _wrenches(model: RobotModel, motions: list[JointMotion], accelerations: list
         if parent >= 0:
             wrenches[parent] = wrenches[parent] + wrenches[index]
     return wrenches
+
+
+class Linearization(NamedTuple):
+    """dx' = A dx + B du, the change of the state x = (q, v) with the effort u = tau, near a state and an effort.
+
+    Continuous in time; ``scipy.signal.cont2discrete`` makes a sampled system of it.
+
+    Attributes:
+        A: df/dx, shape (2n, 2n); of a batch (N, 2n, 2n).
+        B: df/du, shape (2n, n); of a batch (N, 2n, n).
+    """
+
+    A: Array
+    B: Array
+
+    @classmethod
+    def from_derivatives(cls, derivatives: Array) -> Linearization:
+        """From the derivatives of forward dynamics: x' = f(x, u) = (v, a(q, v, tau)).
+
+        Args:
+            derivatives: da/dq, da/dv and da/dtau, shape (..., 3, n, n).
+        """
+        n = derivatives.shape[-1]
+        leading = derivatives.shape[:-3]
+        state, effort = np.zeros((*leading, 2 * n, 2 * n)), np.zeros((*leading, 2 * n, n))
+        state[..., :n, n:] = np.eye(n)
+        state[..., n:, :n] = derivatives[..., 0, :, :]
+        state[..., n:, n:] = derivatives[..., 1, :, :]
+        effort[..., n:, :] = derivatives[..., 2, :, :]
+        return cls(state, effort)

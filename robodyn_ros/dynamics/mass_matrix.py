@@ -6,12 +6,17 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The mass matrix by composite rigid bodies."""
+"""The mass matrix by composite rigid bodies, and the check that it is positive definite."""
 
 from __future__ import annotations
 
-import numpy as np
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.base.checks import is_traced
+from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist
@@ -49,3 +54,75 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
             matrix[joints[parent].dof, joint.dof] += entry
             child = parent
     return matrix
+
+
+_LEAST_INERTIA = 1e-15
+"""Of a joint, with all others held [kg m^2 or kg]: a microgram at a micrometre."""
+
+_LEAST_SHARE = 1e-12
+"""Inertia of a joint with the joints behind it free, divided by that with them held; rounding makes 1e-15 of 0."""
+
+_NEGATIVE = -1e-9
+"""Eigenvalue of a mass matrix, with diagonal elements of 1, which rounding does not reach from 0."""
+
+_SAMPLES = 3
+
+
+def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
+    """Refuse a robot whose mass matrix is singular or not finite at every one of a few configurations, or indefinite.
+
+    A robot may be singular at single configurations, as a point mass on two crossed axes is; at any other its mass
+    matrix is positive definite. No body that can exist makes it indefinite. A robot whose inertias are traced passes.
+
+    Args:
+        model: The robot.
+        rotors: Inertia of motors, which is added, shape (n, n) or () [kg m^2 or kg].
+
+    Raises:
+        DescriptionError: It has no inertia at all; or the message names the joint and its inertia.
+    """
+    model.check_inertia()
+    inertias = [joint.inertia for joint in model.joints]
+    if is_traced(np.asarray(rotors), *(np.asarray(value) for each in inertias for value in vars(each).values())):
+        return
+    added = np.broadcast_to(np.asarray(rotors, dtype=np.float64), (model.n, model.n))
+    if problem := _problem_of(model, tuple(map(tuple, added))):
+        raise DescriptionError(f"robot '{model.name}': {problem}; correct the masses, inertias and lengths of the "
+                               "links that this joint moves, or make the joint fixed")
+
+
+@lru_cache(maxsize=8)
+def _problem_of(model: RobotModel, rotors: tuple[tuple[float, ...], ...]) -> str:
+    """Why the mass matrix is indefinite at one of a few configurations, or singular at all; empty if neither."""
+    problems = []
+    for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, model.n)):
+        with np.errstate(all="ignore"):
+            matrix = mass_matrix(model, q) + np.array(rotors)
+            problem = _problem(matrix, model)
+            scale = np.sqrt(np.abs(matrix.diagonal()))
+            scaled = matrix / scale / scale[:, None]
+        if problem and np.isfinite(scaled).all() and np.linalg.eigvalsh(scaled)[0] < _NEGATIVE:
+            return problem
+        problems.append(problem)
+    return "" if "" in problems else problems[-1]
+
+
+def _problem(matrix: Array, model: RobotModel) -> str:
+    """Return why a mass matrix is not positive definite; empty if it is."""
+    held = matrix.diagonal()
+    for name, link, inertia, row in zip(model.joint_names, model.leaders, held, matrix, strict=True):
+        if not np.isfinite(row).all():
+            return f"joint '{name}': its row of the mass matrix, {row.tolist()}, is not finite"
+        if inertia < _LEAST_INERTIA:
+            return (f"joint '{name}': it moves link '{link.link}' and all behind it with an inertia of {inertia:g} "
+                    f"about its axis, expected {_LEAST_INERTIA:g} kg m^2 (revolute) or kg (prismatic) at least")
+    scale = np.sqrt(held)
+    rest = matrix / scale / scale[:, None]
+    for index in reversed(range(model.n)):  # the factorization from the tip leaves each joint's articulated inertia
+        free = rest[index, index]
+        if not free > _LEAST_SHARE:
+            name, inertia = model.joint_names[index], held[index]
+            return (f"joint '{name}': its inertia is {inertia:g} with the joints behind it held, and "
+                    f"{free * inertia:g} with them free, so its motion cannot be told from theirs")
+        rest[:index, :index] -= np.outer(rest[:index, index], rest[index, :index]) / free
+    return ""

@@ -23,9 +23,8 @@ from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.compile.traced_array import traced
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
-from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_in_loops, solution_is_short
+from robodyn_ros.dynamics.derivatives import Linearization, forward_dynamics_derivatives_in_loops, solution_is_short
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
-from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.public_conventions import applied_wrenches, chosen_rows, exerted_wrenches, other_part_first
 from robodyn_ros.dynamics.robot_function import (
     KINEMATIC,

@@ -6,13 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Jacobians, which map joint velocities to twists of links."""
+"""Jacobians, which map joint velocities to twists of links, and their time derivative."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, link_poses, path_to
 from robodyn_ros.kinematics.twists import adjoint, cross, inverse_pose
 
@@ -72,3 +73,60 @@ def body_jacobians(model: RobotModel, q: Array) -> list[Array]:
         jacobian[:, joint.dof] += joint.multiplier * joint_twist(joint)
         jacobians.append(jacobian)
     return jacobians
+
+
+@checks_joint_arrays
+def twist_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str | None = None) -> Array:
+    """Time derivative J_omega' of the Jacobian of a link's angular velocity and its origin's velocity, in base axes.
+
+    The function differentiates the columns z_j and z_j x (p - p_j) of the Jacobian. Each axis rotates with its link,
+    z_j' = omega_j x z_j, and each point moves with its link. [Yamamoto] summary 1.15 uses this derivative.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        link: Name of any link of the description; None for the tip link.
+
+    Returns:
+        Shape (6, n), angular rows first.
+
+    Raises:
+        InputError: An array has another shape; or no link has that name.
+    """
+    frame = model.frame(model.tip_link if link is None else link)
+    derivative = np.zeros((6, model.n), dtype=np.result_type(q, v, float))
+    if frame.joint < 0:
+        return derivative
+    poses = link_poses(model, q)
+    path = path_to(model, frame.joint)
+    axes, points, spins, velocities = [], [], [], []
+    spin, velocity, point = np.zeros(3), np.zeros(3), np.zeros(3)
+    for index in path:
+        joint = model.joints[index]
+        axis = poses[index][:3, :3] @ joint.axis
+        rate = joint.multiplier * v[joint.dof]
+        origin = poses[index][:3, 3]
+        velocity = velocity + cross(spin, origin - point)
+        if joint.kind == "prismatic":
+            velocity = velocity + axis * rate
+        else:
+            spin = spin + axis * rate
+        point = origin
+        axes.append(axis)
+        points.append(point)
+        spins.append(spin)
+        velocities.append(velocity)
+    tip = (poses[frame.joint] @ frame.pose_link_frame)[:3, 3]
+    tip_velocity = velocity + cross(spin, tip - point)
+    for index, axis, point, spin, velocity in zip(path, axes, points, spins, velocities, strict=True):
+        joint = model.joints[index]
+        axis_rate = cross(spin, axis)
+        if joint.kind == "prismatic":
+            derivative[3:, joint.dof] += joint.multiplier * axis_rate
+        else:
+            derivative[:3, joint.dof] += joint.multiplier * axis_rate
+            derivative[3:, joint.dof] += joint.multiplier * (
+                cross(axis_rate, tip - point) + cross(axis, tip_velocity - velocity)
+            )
+    return derivative

@@ -28,8 +28,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import DEFAULT_STEP
 from robodyn_ros.compile import clip, compile_function
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
-from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.dynamics.mass_matrix import check_mass_matrix, mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World

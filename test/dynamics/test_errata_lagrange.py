@@ -29,7 +29,7 @@ from robodyn_ros.textbook.christoffel import (
     velocity_products,
 )
 from robodyn_ros.textbook.generalized_force import generalized_force
-from robodyn_ros.textbook.planar_2r_dynamics import Planar2R
+from robodyn_ros.textbook.planar_2r import Planar2R
 from robodyn_ros.textbook.pose_derivatives import pose_derivatives
 from robodyn_ros.textbook.properties import energy_defect, kinetic_energy_rate, skew_symmetry_defect
 from robodyn_ros.textbook.rigid_body import inertia_tensor

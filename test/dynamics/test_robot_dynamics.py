@@ -319,8 +319,8 @@ def test_without_compilation_the_textbook_runs():
     small, arm = (Robot(PinReference(name).robot) for name in ("planar_2r", "arm6"))
     formulas = Path(robot_dynamics.__file__).parent
     machinery = {formulas / f"{name}.py" for name in
-                 ("robot_dynamics", "robot_function", "interpreted_kernel", "public_conventions", "linearization",
-                  "definite_mass_matrix")}
+                 ("robot_dynamics", "robot_function", "interpreted_kernel", "public_conventions", "derivatives",
+                  "mass_matrix")}
     for name, function in FUNCTIONS.items():
         robot = arm if name in TASK_SPACE else small
         dyn = robot.dynamics(False, "textbook")

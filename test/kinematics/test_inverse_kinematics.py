@@ -21,7 +21,7 @@ from robodyn_ros.description.model import Frame, Inertia, Limits
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.kinematics.inverse_kinematics import POSITION, inverse_kinematics
 from robodyn_ros.textbook.homogeneous import translation_transform
-from robodyn_ros.textbook.planar_2r_kinematics import planar_2r_inverse_kinematics
+from robodyn_ros.textbook.planar_2r import planar_2r_inverse_kinematics
 
 TOLERANCE = 1e-8
 BODY = Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))

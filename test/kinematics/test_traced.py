@@ -16,13 +16,13 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.description.denavit_hartenberg import dh_transform
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
+from robodyn_ros.kinematics.jacobian import twist_jacobian_derivative
 from robodyn_ros.textbook.analytic_jacobian import analytic_jacobian_derivative
 from robodyn_ros.textbook.angular_velocity import point_velocity
 from robodyn_ros.textbook.differential_kinematics import tip_acceleration
 from robodyn_ros.textbook.euler_angles import ROLL_PITCH_YAW, ZYZ, zyz_from_rotation
 from robodyn_ros.textbook.homogeneous import homogeneous_inverse, transform_point
-from robodyn_ros.textbook.planar_2r_kinematics import planar_2r_position
+from robodyn_ros.textbook.planar_2r import planar_2r_position
 from robodyn_ros.textbook.quaternions import (
     quaternion_from_axis_angle,
     quaternion_from_rotation_elements,

@@ -17,7 +17,7 @@ from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator
-from robodyn_ros.textbook.euler_integration import euler_integration
+from robodyn_ros.textbook.state_space import euler_integration
 
 FIXED_STEP = [Integrator.SEMI_IMPLICIT_EULER, Integrator.EXPLICIT_EULER, Integrator.RUNGE_KUTTA]
 PENDULUM = """<robot name="pendulum"><link name="base"/><link name="arm"><inertial><origin xyz="0.5 0 0"/>

@@ -16,8 +16,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.jacobian import twist_jacobian
-from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
+from robodyn_ros.kinematics.jacobian import twist_jacobian, twist_jacobian_derivative
 from robodyn_ros.textbook.analytic_jacobian import (
     analytic_from_geometric,
     analytic_jacobian_derivative,

@@ -7,14 +7,22 @@
 # governing permissions and limitations under the License.
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from planar_2r import GRAVITY, LENGTHS, MASSES, planar_2r
 from random_robots import urdf_robots
 
-from robodyn_ros.compile import compile_function
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.compile import compile_function, derivative_at
 from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
-from robodyn_ros.textbook.euler_lagrange import euler_lagrange_force
+from robodyn_ros.textbook.euler_lagrange import (
+    degrees_of_freedom,
+    euler_lagrange_force,
+    force_of_accelerations,
+    force_of_kinetic_energy,
+    point_velocities,
+)
 from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
 
@@ -79,3 +87,88 @@ def test_it_compiles():
     q, v, a = random_state(robot, 2)
     found = compile_function(force, dict.fromkeys("qva", (2,)))(q, v, a)
     np.testing.assert_allclose(found, inverse_dynamics(robot, q, v, a), rtol=1e-12)
+
+
+SPEED, RADIUS, POINT_MASSES = 1.7, 0.6, np.array([0.8, 1.3])
+Q, V, A, TIME = np.array([0.4, -1.1]), np.array([0.7, 2.0]), np.array([-0.3, 1.9]), np.array(0.37)
+
+
+def bead(q, time):
+    """On a hoop that turns about the vertical: polar angle q."""
+    turn = SPEED * time
+    return np.array([[RADIUS * np.sin(q[0]) * np.cos(turn), RADIUS * np.sin(q[0]) * np.sin(turn),
+                      -RADIUS * np.cos(q[0])]])
+
+
+def two_points(q, time):
+    first = np.array([np.sin(q[0]) * time, q[0] * q[1], np.cos(q[1] + time)])
+    return np.array([first, first + np.array([q[1] ** 2, time * time, np.sin(q[0] * time)])])
+
+
+def motion(points, time):
+    """Positions along a motion with constant acceleration that is at Q, V, A at TIME."""
+    passed = time - TIME
+    return points(Q + V * passed + 0.5 * A * passed**2, time)
+
+
+def test_velocities_are_those_along_a_motion():  # (G.4)
+    step = 1e-5
+    slope = (motion(two_points, TIME + step) - motion(two_points, TIME - step)) / (2 * step)
+    np.testing.assert_allclose(point_velocities(two_points, Q, V, TIME), slope, atol=1e-8)
+
+
+def test_a_bead_on_a_turning_hoop():
+    """m R^2 (q'' - w^2 sin q cos q), by hand: what the hoop's constraint leaves of Newton's equation."""
+    q, v, a = np.array([0.4]), np.array([0.7]), np.array([-0.3])
+    mass = POINT_MASSES[:1]
+    expected = mass * RADIUS**2 * (a - SPEED**2 * np.sin(q) * np.cos(q))
+    np.testing.assert_allclose(force_of_accelerations(bead, mass, q, v, a, TIME), expected, rtol=1e-12)
+    np.testing.assert_allclose(force_of_kinetic_energy(bead, mass, q, v, a, TIME), expected, rtol=1e-12)
+    assert degrees_of_freedom(1, 2) == 1  # on a sphere, and in the plane of the hoop
+
+
+def test_newton_and_lagrange_give_the_same_force():  # (G.9)-(G.11)
+    step = 1e-4
+    before, here, after = (motion(two_points, TIME + shift) for shift in (-step, 0.0, step))
+    forces = POINT_MASSES[:, None] * (after - 2.0 * here + before) / step**2
+    expected = np.tensordot(forces, derivative_at(two_points, (Q, TIME)), axes=2)
+    found = force_of_accelerations(two_points, POINT_MASSES, Q, V, A, TIME)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(force_of_kinetic_energy(two_points, POINT_MASSES, Q, V, A, TIME), found, rtol=1e-12)
+
+
+def test_lemmas_of_the_derivation():  # (G.5)-(G.8)
+    def velocities(q, v, t):
+        return point_velocities(two_points, q, v, t)
+
+    by_position = derivative_at(two_points, (Q, TIME))
+    np.testing.assert_allclose(derivative_at(velocities, (Q, V, TIME), 1), by_position, rtol=1e-12)
+    step = 1e-6
+    slope = (derivative_at(two_points, (Q + step * V, TIME + step))
+             - derivative_at(two_points, (Q - step * V, TIME - step))) / (2 * step)
+    np.testing.assert_allclose(derivative_at(velocities, (Q, V, TIME), 0), slope, atol=1e-8)
+    square = derivative_at(lambda v: np.sum(point_velocities(two_points, Q, v, TIME) ** 2), (V,))
+    np.testing.assert_allclose(square, 2.0 * np.tensordot(velocities(Q, V, TIME), by_position, axes=2), rtol=1e-12)
+
+
+def test_printed_g_12_leaves_the_potential_in_the_force():
+    """With L = K - U in its first term and K in its second, it says what (G.11) says: Q_i still contains -dU/dq_i.
+
+    A pendulum that swings freely has Q = -dU/dq in (G.11). With L in both terms nothing else is left.
+    """
+    gravity, q, v, mass = 9.81, np.array([0.4]), np.array([0.7]), POINT_MASSES[:1]
+
+    def pendulum(q, time):
+        return np.array([[RADIUS * np.sin(q[0]), 0.0 * time, -RADIUS * np.cos(q[0])]])
+
+    slope = mass * gravity * RADIUS * np.sin(q)  # dU/dq
+    a = -gravity / RADIUS * np.sin(q)
+    force = force_of_kinetic_energy(pendulum, mass, q, v, a, TIME)  # (G.11), and (G.12) as printed: dU/dq' = 0
+    np.testing.assert_allclose(force, -slope, rtol=1e-12)
+    np.testing.assert_allclose(force + slope, 0.0, atol=1e-12)  # (G.12) with dL/dq_i
+    assert np.abs(force).max() > 1.0
+
+
+def test_masses_of_another_number_are_refused():
+    with pytest.raises(InputError, match="masses"):
+        force_of_accelerations(two_points, np.ones(3), Q, V, A, TIME)

@@ -25,7 +25,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from robodyn_ros.base.errors import PluginError, RobodynError
-from robodyn_ros.base.patience import scheduling_of
+from robodyn_ros.base.timing import scheduling_of
 from robodyn_ros.control.plugins.plugin_errors import detached, place_of, plugin_error
 
 LOOK_PERIOD = 0.05

@@ -18,7 +18,7 @@ import threading
 import time
 from collections import deque
 
-from robodyn_ros.base.patience import waiting_time_of
+from robodyn_ros.base.timing import waiting_time_of
 
 SLEEP = 0.01
 """Time between two looks [s]."""

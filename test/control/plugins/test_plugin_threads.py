@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from robodyn_ros import InputError, PluginError
-from robodyn_ros.base.patience import Scheduling, scheduling_of, with_patience
+from robodyn_ros.base.timing import Scheduling, scheduling_of, with_patience
 from robodyn_ros.control.plugins import plugin_threads
 from robodyn_ros.control.plugins.plugin_threads import (
     LATE_SHARE,
