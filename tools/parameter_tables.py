@@ -37,15 +37,15 @@ NAMES = ROOT / "robodyn_ros" / "nodes" / "common" / "unknown_parameters.py"
 NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
 SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
             "current_loop": "robodyn_ros.actuation.current_loop:CurrentLoopSettings",
-            "drive": "robodyn_ros.actuation.current_loop:DriveFigures",
+            "drive": "robodyn_ros.actuation.current_loop:DriveData",
             "transmission": "robodyn_ros.actuation.configuration:TransmissionSettings",
             "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
-            "gear": "robodyn_ros.actuation.gear_catalogue:GearFigures",
+            "gear": "robodyn_ros.actuation.gear_catalogue:GearData",
             "harmonic": "robodyn_ros.actuation.harmonics:HarmonicSettings",
             "maxwell_slip": "robodyn_ros.actuation.maxwell_slip:MaxwellSlipSettings",
             "policy_file": "robodyn_ros.control.networks.policy_file:PolicySettings",
-            "motor": "robodyn_ros.actuation.motor_catalogue:MotorFigures",
+            "motor": "robodyn_ros.actuation.motor_catalogue:MotorData",
             "study": "robodyn_ros.commands.study_file:StudySection"}
 """Sections of YAML files."""
 

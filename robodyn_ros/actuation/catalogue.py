@@ -29,13 +29,13 @@ class Catalogue(Generic[T]):
     Attributes:
         folder: Of config/ with their files.
         kind: Name of an entry, for messages.
-        figures: Dataclass of an entry, with the fields ``name`` and ``source``.
+        entry_class: Dataclass of an entry, with the fields ``name`` and ``source``.
         check: Raises for values of an entry that contradict each other; None: nothing to check.
     """
 
     folder: str
     kind: str
-    figures: type[T]
+    entry_class: type[T]
     check: Callable[[T], None] | None = None
 
     @property
@@ -62,7 +62,7 @@ class Catalogue(Generic[T]):
             if not is_file(path):
                 raise InputError(f"{where}: {unknown(self.kind, name, there)}; or give the path of a file")
             place, content = str(path), read_yaml(path)
-        found = section(self.figures, place, content)
+        found = section(self.entry_class, place, content)
         if self.check is not None:
             try:
                 self.check(found)

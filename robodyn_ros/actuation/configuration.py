@@ -18,14 +18,14 @@ from typing import Any, Self
 import numpy as np
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.actuation.current_loop import DRIVES, PERIOD, CurrentLoops, CurrentLoopSettings, DriveFigures
+from robodyn_ros.actuation.current_loop import DRIVES, PERIOD, CurrentLoops, CurrentLoopSettings, DriveData
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
-from robodyn_ros.actuation.gear_catalogue import GEARS, GearFigures
+from robodyn_ros.actuation.gear_catalogue import GEARS, GearData
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
-from robodyn_ros.actuation.motor_catalogue import MOTORS, MotorFigures
+from robodyn_ros.actuation.motor_catalogue import MOTORS, MotorData
 from robodyn_ros.base.bounded_files import expand, read_yaml
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import DAMPING, POSITION, STIFFNESS, VELOCITY, Unit, declare, section
@@ -133,7 +133,7 @@ class HardwareSettings:
     friction: Mapping[str, Any] = field(default_factory=dict)
     transmissions: Mapping[str, TransmissionSettings] = field(default_factory=dict)
     couplings: tuple[Coupling, ...] = ()
-    gears: Mapping[str, GearFigures] = field(default_factory=dict)
+    gears: Mapping[str, GearData] = field(default_factory=dict)
     where: str = "hardware"
 
     @classmethod
@@ -181,8 +181,8 @@ class HardwareSettings:
             if found.gear is not None:
                 gears[joint] = gear = GEARS.load(found.gear, f"{place}: gear")
                 spring = {} if found.transmission is None else found.transmission
-                found = replace(found, transmission=_with_defaults(gear.of_transmission, spring),
-                                actuator=_with_defaults(gear.of_actuator, found.actuator))
+                found = replace(found, transmission=_with_defaults(gear.transmission_keys, spring),
+                                actuator=_with_defaults(gear.actuator_keys, found.actuator))
             if found.actuator is not None:
                 actuators[joint] = section(ActuatorSettings, f"{place}: actuator", found.actuator)
             if found.friction is not None:
@@ -207,7 +207,7 @@ class HardwareSettings:
         coupled = {joint: ratio for each in couplings for joint, ratio in zip(each.joints, each.ratio, strict=True)}
         rows = [self._row(model, joint, coupled.get(joint, reduction), joint in coupled)
                 for joint, reduction in zip(model.joint_names, model.reduction, strict=True)]
-        columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in _IDEAL}
+        columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in _IDEAL_SOURCE}
         cogging, ripple = (self._harmonics(model, name) for name in ("cogging", "torque_ripple"))
         motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
                                                          "inductance", "back_emf_constant")))
@@ -333,13 +333,13 @@ class HardwareSettings:
     def _check_joints(self, model: RobotModel, named: Mapping[str, Any]) -> None:
         for joint in named:
             if joint in model.held and joint in self.actuators:
-                raise InputError(self._rotor_wanted(model, joint))
+                raise InputError(self._missing_rotor(model, joint))
             try:
                 model.joint_index(joint)
             except InputError as error:
                 raise InputError(f"{self.where}: {error}") from None
 
-    def _rotor_wanted(self, model: RobotModel, joint: str) -> str:
+    def _missing_rotor(self, model: RobotModel, joint: str) -> str:
         """Return the message on a motor of a joint that no inertia moves with, as far as its description says."""
         row = self._row(model, joint, np.nan)
         ratio = row["gear_ratio"]
@@ -352,10 +352,10 @@ class HardwareSettings:
         """Return the values of the actuator of one joint."""
         found = self.actuators.get(joint)
         if found is None:
-            return _IDEAL
+            return _IDEAL_SOURCE
         place = f"{self.where}: joint '{joint}': actuator"
         motor = MOTORS.load(found.motor, f"{place}: motor")
-        ratio = _first(found.gear_ratio, None if coupled else motor.gear_ratio, reduction)
+        ratio = _first_given(found.gear_ratio, None if coupled else motor.gear_ratio, reduction)
         if coupled and found.gear_ratio is not None:
             raise InputError(f"{place}: gear_ratio: expected none, since the coupling of this joint has the ratio, "
                              f"received {found.gear_ratio:g}; leave it out")
@@ -370,11 +370,11 @@ class HardwareSettings:
             "back_emf_constant": motor.back_emf_constant or motor.torque_constant,
             "gear_ratio": ratio,
             "is_motor": True,
-            "efficiency": _first(found.gear_efficiency, motor.gear_efficiency),
+            "efficiency": _first_given(found.gear_efficiency, motor.gear_efficiency),
             "static_loss": found.gear_static_loss,
             "loss_velocity": found.gear_loss_velocity,
             "motor_damping": found.motor_damping,
-            "motor_friction": _first(found.motor_friction, motor.motor_friction),
+            "motor_friction": _first_given(found.motor_friction, motor.motor_friction),
             "voltage_limit": found.voltage_limit or motor.nominal_voltage,
             "current_limit": found.current_limit or _peak_current(place, found) or np.inf,
             "torque_limit": found.torque_limit or np.inf,
@@ -388,7 +388,7 @@ class HardwareSettings:
         }
 
     @staticmethod
-    def _check_temperatures(place: str, found: ActuatorSettings, motor: MotorFigures, warms: bool) -> None:
+    def _check_temperatures(place: str, found: ActuatorSettings, motor: MotorData, warms: bool) -> None:
         """Check that what depends on the temperature of a winding has one.
 
         Raises:
@@ -412,7 +412,7 @@ class HardwareSettings:
                                  "received neither")
 
 
-_IDEAL: dict[str, Any] = {
+_IDEAL_SOURCE: dict[str, Any] = {
     "resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0,
     "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "static_loss": 0.0,
     "loss_velocity": 1.0, "motor_damping": 0.0, "motor_friction": 0.0,
@@ -423,7 +423,7 @@ _IDEAL: dict[str, Any] = {
 """An ideal source of effort, with harmless values for its unused motor."""
 
 
-def _first(*values: float | None) -> float:
+def _first_given(*values: float | None) -> float:
     """Return the first value that is given."""
     return next(value for value in values if value is not None)
 
@@ -460,7 +460,7 @@ def _friction(where: str, values: Any) -> Any:
     return section(models[name].Settings, where, values)
 
 
-def _drive_of(place: str, found: ActuatorSettings) -> tuple[CurrentLoopSettings, DriveFigures | None]:
+def _drive_of(place: str, found: ActuatorSettings) -> tuple[CurrentLoopSettings, DriveData | None]:
     """Return the settings of an actuator's current loop, and the drive of the catalogue that they name."""
     loop = section(CurrentLoopSettings, place, found.current_loop)
     return loop, DRIVES.load(loop.drive, f"{place}: drive") if loop.drive else None

@@ -36,13 +36,13 @@ from robodyn_ros.base.fields import declare
 from robodyn_ros.compile import clip, less, maximum, where
 from robodyn_ros.description.model import Array
 
-MOST_DELAY = 8
+MAX_DELAY = 8
 """Greatest dead time [periods of the loop]."""
 
-MOST_PERIODS = 100
+MAX_PERIODS = 100
 """Most periods of a loop in a step."""
 
-_GREATEST_LAG = np.pi / 6.0  # of the phase by dead time at the bandwidth: 60 degrees of margin are left
+_MAX_LAG = np.pi / 6.0  # of the phase by dead time at the bandwidth: 60 degrees of margin are left
 
 
 PERIOD = 1e-4
@@ -50,7 +50,7 @@ PERIOD = 1e-4
 
 
 @dataclass(frozen=True)
-class DriveFigures:
+class DriveData:
     """Data of a servo drive."""
 
     name: str = declare(kind=str, description="Manufacturer and type")
@@ -60,7 +60,7 @@ class DriveFigures:
                                          "is the limit where the actuator gives none")
 
 
-DRIVES = Catalogue("drives", "drive", DriveFigures)
+DRIVES = Catalogue("drives", "drive", DriveData)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class CurrentLoopSettings:
     integral: float | None = declare(None, unit="V/(A s)", minimum=0.0, description="Gain k_I")
     period: float | None = declare(None, unit="s", minimum=1e-6, maximum=0.1, description="Period, of which a step of "
                                    "the plant is a whole number; none: of the drive, or else 0.0001 s")
-    delay: int = declare(0, unit="periods", minimum=0, maximum=MOST_DELAY, description="Dead time, from the measured "
+    delay: int = declare(0, unit="periods", minimum=0, maximum=MAX_DELAY, description="Dead time, from the measured "
                          "current to the voltage")
 
     def gains(self, resistance: float, inductance: float, where_: str) -> tuple[float, float]:
@@ -95,7 +95,7 @@ class CurrentLoopSettings:
                          f"{' and '.join(found) or 'none of them'}")
 
 
-class LoopState(NamedTuple):
+class CurrentLoopState(NamedTuple):
     """State of the current loops, of m joints that have one; may be traced.
 
     Attributes:
@@ -109,7 +109,7 @@ class LoopState(NamedTuple):
     pending: NDArray[Any]
 
 
-class LoopRun(NamedTuple):
+class CurrentLoopRun(NamedTuple):
     """A step of current loops, at a speed of their motors; each array has shape (m,).
 
     Attributes:
@@ -124,7 +124,7 @@ class LoopRun(NamedTuple):
     mean: NDArray[Any]
     mean_slope: NDArray[Any]
     mean_square: NDArray[Any]
-    state: LoopState
+    state: CurrentLoopState
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +169,9 @@ class CurrentLoops:
                 self.joints, self.period, self.delay, *figures, strict=True):
             place = f"current_loop of joint '{joint_names[joint]}'"
             count = step / period
-            if abs(count - round(count)) > 1e-6 * count or not 1 <= round(count) <= MOST_PERIODS:
-                whole = min(max(round(count), 1), MOST_PERIODS)
-                raise InputError(f"{place}: expected a step of the plant of 1 to {MOST_PERIODS} whole periods of the "
+            if abs(count - round(count)) > 1e-6 * count or not 1 <= round(count) <= MAX_PERIODS:
+                whole = min(max(round(count), 1), MAX_PERIODS)
+                raise InputError(f"{place}: expected a step of the plant of 1 to {MAX_PERIODS} whole periods of the "
                                  f"loop, received a step of {step:g} s and a period of {period:g} s; a period of "
                                  f"{step / whole:.6g} s or a step of {whole * period:.6g} s would do")
             size = _spectral_radius(gain, rate, period, int(delay), resistance, inductance)
@@ -215,13 +215,13 @@ class CurrentLoops:
         return replace(self, proportional=rate * motor.inductance[self.joints],
                        integral=rate * motor.resistance[self.joints])
 
-    def at_rest(self) -> LoopState:
+    def at_rest(self) -> CurrentLoopState:
         """Return the state without voltage."""
         none = np.zeros(len(self.joints))
-        return LoopState(none, none, np.zeros((int(np.max(self.delay, initial=0)), len(none))))
+        return CurrentLoopState(none, none, np.zeros((int(np.max(self.delay, initial=0)), len(none))))
 
-    def run(self, motor: DCMotor, target: NDArray[Any], current: NDArray[Any], speed: NDArray[Any], state: LoopState,
-            limit: Array, step: float) -> LoopRun:
+    def run(self, motor: DCMotor, target: NDArray[Any], current: NDArray[Any], speed: NDArray[Any],
+            state: CurrentLoopState, limit: Array, step: float) -> CurrentLoopRun:
         """Run through a step.
 
         Args:
@@ -236,16 +236,17 @@ class CurrentLoops:
         parts = [self._run_one(_one(motor, k), target[k], current[k], speed[k], state, limit[k], step, k)
                  for k in range(len(self.joints))]
         if not parts:
-            return LoopRun(target, target, target, target, state)
+            return CurrentLoopRun(target, target, target, target, state)
         at_end, mean, slope, square = (np.array(column) for column in zip(*(part[:-1] for part in parts),
                                                                             strict=True))
         ends = [part[-1] for part in parts]
         lines = np.array([each.pending for each in ends]).T.reshape(state.pending.shape)
-        after = LoopState(np.array([each.integral for each in ends]), np.array([each.voltage for each in ends]), lines)
-        return LoopRun(at_end, mean, slope, square, after)
+        after = CurrentLoopState(np.array([each.integral for each in ends]), np.array([each.voltage for each in ends]),
+                                 lines)
+        return CurrentLoopRun(at_end, mean, slope, square, after)
 
-    def _run_one(self, motor: DCMotor, target: Any, current: Any, speed: Any, state: LoopState, limit: Any, step: float,
-                 k: int) -> tuple[Any, ...]:
+    def _run_one(self, motor: DCMotor, target: Any, current: Any, speed: Any, state: CurrentLoopState, limit: Any,
+                 step: float, k: int) -> tuple[Any, ...]:
         """As :meth:`run`, for the loop of one motor, with the slopes of everything by the speed."""
         period, gain, rate, delay = float(self.period[k]), self.proportional[k], self.integral[k], int(self.delay[k])
         count, shares = round(step / period), motor.current_shares(period)
@@ -274,7 +275,7 @@ class CurrentLoops:
             squares = squares + settled * (settled + 2.0 * mean * excess) + square * excess * excess
             current, d_current = settled + end * excess, d_settled + end * d_excess
         slope = -maximum(-d_total / count, 0.0)
-        return current, total / count, slope, squares / count, LoopState(integral, applied, np.array(line))
+        return current, total / count, slope, squares / count, CurrentLoopState(integral, applied, np.array(line))
 
 
 def _one(motor: DCMotor, k: int) -> DCMotor:
@@ -283,7 +284,7 @@ def _one(motor: DCMotor, k: int) -> DCMotor:
 
 def _stable_bandwidth(period: float, delay: int) -> float:
     """A bandwidth with which the lag of period and delay leaves a margin [Hz]."""
-    return float(_GREATEST_LAG / (2.0 * np.pi * period * (delay + 0.5)))
+    return float(_MAX_LAG / (2.0 * np.pi * period * (delay + 0.5)))
 
 
 def _spectral_radius(gain: ArrayLike, rate: ArrayLike, period: float, delay: int, resistance: ArrayLike,

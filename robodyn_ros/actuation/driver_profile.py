@@ -29,7 +29,7 @@ from robodyn_ros.description.model import Array
 GENERIC = "generic"
 """The driver that passes efforts on."""
 
-MOST_DELAY = 64
+MAX_DELAY = 64
 """Greatest delay of commands [control periods]."""
 
 
@@ -60,7 +60,7 @@ class DriverProfile:
     source: str = declare(kind=str, description="Documents that say so")
     rate: float | None = declare(None, unit="Hz", minimum=1.0, maximum=1e5, description="Rate at which it takes "
                                  "commands, and hence the control rate; none: any")
-    delay: int = declare(0, unit="control periods", minimum=0, maximum=MOST_DELAY, description="Delay of commands")
+    delay: int = declare(0, unit="control periods", minimum=0, maximum=MAX_DELAY, description="Delay of commands")
     compensates_gravity: bool = declare(False, description="Whether it adds the gravity of the robot as described")
     viscous_compensation: Any = declare(0.0, kind=object, description="Share of the viscous friction that it adds")
     coulomb_compensation: Any = declare(0.0, kind=object, description="Share of the dry friction that it adds")

@@ -18,7 +18,7 @@ from robodyn_ros.base.fields import declare
 
 
 @dataclass(frozen=True)
-class GearFigures:
+class GearData:
     """Data of a gear between a motor and a joint that turns, in SI units."""
 
     name: str = declare(kind=str, description="Manufacturer and type")
@@ -36,16 +36,16 @@ class GearFigures:
     input_friction: float = declare(0.0, unit="N m", minimum=0.0, description="Coulomb friction at the input")
 
     @property
-    def of_actuator(self) -> dict[str, Any]:
+    def actuator_keys(self) -> dict[str, Any]:
         """Keys of an actuator that it stands for."""
         ratio = {} if self.ratio is None else {"gear_ratio": self.ratio}
         return ratio | {"gear_efficiency": self.efficiency, "gear_inertia": self.inertia,
                         "motor_damping": self.input_damping, "motor_friction": self.input_friction}
 
     @property
-    def of_transmission(self) -> dict[str, Any]:
+    def transmission_keys(self) -> dict[str, Any]:
         """Keys of a transmission that it stands for."""
         return {"stiffness": self.stiffness, "damping": self.damping, "backlash": self.backlash}
 
 
-GEARS = Catalogue("gears", "gear", GearFigures)
+GEARS = Catalogue("gears", "gear", GearData)

@@ -28,7 +28,7 @@ from robodyn_ros.base.fields import declare, section
 from robodyn_ros.compile import greater, where
 from robodyn_ros.description.model import Array
 
-MOST_HARMONICS = 16
+MAX_HARMONICS = 16
 
 _SMALL = 1e-4  # angle up to which sin(x) / x is 1 - x^2 / 6 to the last bit
 
@@ -122,7 +122,7 @@ def harmonic_settings(where_: str, values: Any) -> tuple[HarmonicSettings, ...]:
     """
     if values is None:
         return ()
-    if not isinstance(values, list) or len(values) > MOST_HARMONICS:
-        raise InputError(f"{where_}: expected a list of up to {MOST_HARMONICS} sections with order, amplitude and "
+    if not isinstance(values, list) or len(values) > MAX_HARMONICS:
+        raise InputError(f"{where_}: expected a list of up to {MAX_HARMONICS} sections with order, amplitude and "
                          f"phase, received {shown(values)}")
     return tuple(section(HarmonicSettings, f"{where_}: {index}", each) for index, each in enumerate(values))

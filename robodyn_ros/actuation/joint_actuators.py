@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.actuation.current_loop import CurrentLoops, LoopRun, LoopState
+from robodyn_ros.actuation.current_loop import CurrentLoopRun, CurrentLoops, CurrentLoopState
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import stribeck_decay
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -42,7 +42,7 @@ AMBIENT_TEMPERATURE = 25.0
 """Temperature at which data sheets rate motors [degrees Celsius]."""
 
 
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 """Least share of resistance and torque constant that a temperature leaves, beyond which linear laws have no meaning."""
 
 _LIMIT = Range(0.0, above=True, or_infinite=True)
@@ -73,7 +73,7 @@ class EffortLine(NamedTuple):
     damping: NDArray[Any]
 
 
-class LoopDemand(NamedTuple):
+class CurrentLoopDemand(NamedTuple):
     """What current loops are to do in a step, and their state; each array has shape (m,) of `CurrentLoops`.
 
     Attributes:
@@ -88,7 +88,7 @@ class LoopDemand(NamedTuple):
     is_open: NDArray[Any]
     voltage: NDArray[Any]
     current: NDArray[Any]
-    state: LoopState
+    state: CurrentLoopState
 
 
 class Electrical(NamedTuple):
@@ -361,9 +361,9 @@ class JointActuators:
             np.where(self.has_heat & (constants(own, traced=1.0) != 0.0), 1.0 + own * rise, 1.0)
             for own in (self.resistance_coefficient, self.torque_constant_coefficient))
         start, end = np.where(self.derates, self.derating_start, 0.0), np.where(self.derates, self.derating_end, 1.0)
-        warm = replace(motor, resistance=motor.resistance * maximum(resistance, LEAST_SHARE),
-                       torque_constant=motor.torque_constant * maximum(constant, LEAST_SHARE),
-                       back_emf_constant=motor.back_emf_constant * maximum(constant, LEAST_SHARE))
+        warm = replace(motor, resistance=motor.resistance * maximum(resistance, MIN_SHARE),
+                       torque_constant=motor.torque_constant * maximum(constant, MIN_SHARE),
+                       back_emf_constant=motor.back_emf_constant * maximum(constant, MIN_SHARE))
         left = np.where(self.derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
         return replace(self, motors=replace(self.motors, motor=warm), derating=left, rated=self.motors)
 
@@ -455,7 +455,7 @@ class JointActuators:
         motor = self.motors.motor
         _, mean = motor.current_step(current, voltage, np.zeros(self.n), step)
         damping = (1.0 - motor.current_shares(step).mean) * self.motors.damping
-        return EffortLine(self.output_effort_of(mean), np.where(self.is_motor, damping, 0.0))
+        return EffortLine(self.output_effort_from_current(mean), np.where(self.is_motor, damping, 0.0))
 
     def electrical_step(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any], saturation: NDArray[Any],
                         step: float) -> Electrical:
@@ -507,24 +507,25 @@ class JointActuators:
     @property
     def loop_proportional(self) -> Array:
         """k_P of the current loops, 0 where there is none, shape (n,) [V/A]."""
-        return self._of_joints(self.current_loops.proportional)
+        return self._by_joint(self.current_loops.proportional)
 
     @property
     def loop_integral(self) -> Array:
         """k_I of the current loops, 0 where there is none, shape (n,) [V/(A s)]."""
-        return self._of_joints(self.current_loops.integral)
+        return self._by_joint(self.current_loops.integral)
 
-    def _of_joints(self, of_loops: Array) -> Array:
+    def _by_joint(self, of_loops: Array) -> Array:
         spread = np.zeros(self.n)
         spread[self.current_loops.joints] = of_loops
         return spread
 
-    def regulated_line(self, line: EffortLine, asked: LoopDemand, v: NDArray[Any], step: float) -> EffortLine:
+    def regulated_line(self, line: EffortLine, requested: CurrentLoopDemand, v: NDArray[Any], step: float
+                       ) -> EffortLine:
         """Return the line of `effort_line`, with that of current loops where they act.
 
         Args:
             line: Without them.
-            asked: Of the loops, and their state.
+            requested: Of the loops, and their state.
             v: Joint velocities about which they are linear, shape (n,) [rad/s or m/s].
             step: h [s].
         """
@@ -532,18 +533,18 @@ class JointActuators:
         if not len(loops.joints):
             return line
         speed = self.motors.gear.motor_motion(v)[loops.joints]
-        run = self._run_loops(asked, speed, step)
+        run = self._run_loops(requested, speed, step)
         factor, ratio = self.effort_per_current[loops.joints], self.motors.gear.ratio[loops.joints]
         ours = (factor * (run.mean - run.mean_slope * speed), -factor * ratio * run.mean_slope)
-        return EffortLine(*(_where_closed(loops, asked, every, own) for every, own in zip(line, ours, strict=True)))
+        return EffortLine(*(_where_closed(loops, requested, every, own) for every, own in zip(line, ours, strict=True)))
 
-    def regulated_step(self, without: Electrical, asked: LoopDemand, before: NDArray[Any], v: NDArray[Any],
-                       saturation: NDArray[Any], step: float) -> tuple[Electrical, LoopState]:
+    def regulated_step(self, without: Electrical, requested: CurrentLoopDemand, before: NDArray[Any], v: NDArray[Any],
+                       saturation: NDArray[Any], step: float) -> tuple[Electrical, CurrentLoopState]:
         """Return what `electrical_step` does, with current loops where they act, and the state of these.
 
         Args:
             without: Without them.
-            asked: Of the loops, and their state.
+            requested: Of the loops, and their state.
             before: Joint velocities of :meth:`regulated_line`, shape (n,) [rad/s or m/s].
             v: Joint velocities, held, shape (n,) [rad/s or m/s].
             saturation: 1 or -1 where the effort is at its limit of that sign, 0 elsewhere, shape (n,).
@@ -551,10 +552,10 @@ class JointActuators:
         """
         joints = self.current_loops.joints
         if not len(joints):
-            return without, asked.state
+            return without, requested.state
         gear, motor = self.motors.gear, self.motors.motor
         first, speed = gear.motor_motion(before)[joints], gear.motor_motion(v)[joints]
-        line, run = self._run_loops(asked, first, step), self._run_loops(asked, speed, step)
+        line, run = self._run_loops(requested, first, step), self._run_loops(requested, speed, step)
         mean, end, square = line.mean + line.mean_slope * (speed - first), run.current, run.mean_square
         greatest = self.greatest_current[joints]
         at_limit = saturation[joints] * sign(gear.ratio[joints]) * np.where(is_limit(greatest), greatest, 0.0)
@@ -562,19 +563,19 @@ class JointActuators:
         mean, end = where(capped, at_limit, mean), where(capped, at_limit, end)
         square = where(capped, at_limit * at_limit, square)
         heat = step * motor.resistance[joints] * square
-        stored = 0.5 * motor.inductance[joints] * (end * end - asked.current * asked.current)
+        stored = 0.5 * motor.inductance[joints] * (end * end - requested.current * requested.current)
         work = heat + stored + step * motor.back_emf_constant[joints] * speed * mean
-        columns = [_where_closed(self.current_loops, asked, every, own)
+        columns = [_where_closed(self.current_loops, requested, every, own)
                    for every, own in zip(without, (end, mean, heat, work), strict=True)]
-        state = LoopState(where(asked.is_open, 0.0, run.state.integral),
-                          where(asked.is_open, asked.voltage, run.state.voltage),
-                          where(asked.is_open, asked.voltage, run.state.pending))
+        state = CurrentLoopState(where(requested.is_open, 0.0, run.state.integral),
+                                 where(requested.is_open, requested.voltage, run.state.voltage),
+                                 where(requested.is_open, requested.voltage, run.state.pending))
         return Electrical(*columns), state
 
-    def _run_loops(self, asked: LoopDemand, speed: NDArray[Any], step: float) -> LoopRun:
+    def _run_loops(self, requested: CurrentLoopDemand, speed: NDArray[Any], step: float) -> CurrentLoopRun:
         joints = self.current_loops.joints
         motor = DCMotor(*(figure[joints] for figure in vars(self.motors.motor).values()))
-        return self.current_loops.run(motor, asked.target, asked.current, speed, asked.state,
+        return self.current_loops.run(motor, requested.target, requested.current, speed, requested.state,
                                       self.voltage_limit[joints], step)
 
     def gear_friction(self, effort: NDArray[Any], speed: NDArray[Any]) -> NDArray[Any]:
@@ -654,13 +655,13 @@ class JointActuators:
         settled = self.ambient_temperature + self.thermal_resistance * heat / step
         return np.where(self.has_heat, settled + left * (temperature - settled), temperature)
 
-    def output_effort_of(self, current: NDArray[Any]) -> NDArray[Any]:
+    def output_effort_from_current(self, current: NDArray[Any]) -> NDArray[Any]:
         """gamma K_M i_M at the gears' outputs, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""
         return np.where(self.is_motor, self.effort_per_current * current, 0.0)
 
-    def effort_of(self, current: NDArray[Any]) -> NDArray[Any]:
+    def effort_from_current(self, current: NDArray[Any]) -> NDArray[Any]:
         """B^T Gamma K_M i_M, on the joints; 0 for ideal sources, shape (n,) [N m or N]."""
-        return self.motors.gear.effort_of_outputs(self.output_effort_of(current))
+        return self.motors.gear.effort_of_outputs(self.output_effort_from_current(current))
 
     def heating(self, current: NDArray[Any]) -> NDArray[Any]:
         """R_M i_M^2, 0 for ideal sources, shape (n,) [W]."""
@@ -701,10 +702,11 @@ class JointActuators:
         return np.where(states, np.where(is_limit(limit), held, rate), 0.0)
 
 
-def _where_closed(loops: CurrentLoops, asked: LoopDemand, values: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+def _where_closed(loops: CurrentLoops, requested: CurrentLoopDemand, values: NDArray[Any], own: NDArray[Any]
+                  ) -> NDArray[Any]:
     """Return values of all joints, shape (n,), with other ones where a current loop is closed, shape (m,)."""
-    result = values.astype(np.result_type(values, own, asked.is_open))
-    result[loops.joints] = where(asked.is_open, values[loops.joints], own)
+    result = values.astype(np.result_type(values, own, requested.is_open))
+    result[loops.joints] = where(requested.is_open, values[loops.joints], own)
     return result
 
 

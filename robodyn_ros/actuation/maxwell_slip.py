@@ -35,7 +35,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import DAMPING, STIFFNESS, declare
 from robodyn_ros.description.model import Array, RobotModel
 
-MOST_ELEMENTS = 16
+MAX_ELEMENTS = 16
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class MaxwellSlipSettings(FrictionSettings):
                                       "holds the joint where it is")
     damping: float = declare(0.0, unit=DAMPING, minimum=0.0, description="Damping of the dry friction where nothing "
                              "slips")
-    elements: int = declare(4, minimum=1, maximum=MOST_ELEMENTS, description="Number of elements, the same for all "
+    elements: int = declare(4, minimum=1, maximum=MAX_ELEMENTS, description="Number of elements, the same for all "
                             "joints; 1: one spring up to the breakaway friction")
 
 

@@ -20,7 +20,7 @@ COPPER = 1.0 / (235.0 + 25.0)
 
 
 @dataclass(frozen=True)
-class MotorFigures:
+class MotorData:
     """Data of a DC motor, or of a brushless motor with its commutation as an equivalent DC motor, in SI units."""
 
     name: str = declare(kind=str, description="Manufacturer and type")
@@ -55,4 +55,4 @@ class MotorFigures:
                                                       description="Greatest temperature of the winding")
 
 
-MOTORS = Catalogue("motors", "motor", MotorFigures)
+MOTORS = Catalogue("motors", "motor", MotorData)

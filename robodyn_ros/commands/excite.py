@@ -58,7 +58,7 @@ def run_excite(options: Namespace) -> int:
     from robodyn_ros.base.errors import InputError
     from robodyn_ros.commands.quantities import parse_joint_values
     from robodyn_ros.commands.trajectory_files import write_csv
-    from robodyn_ros.toolbox.identification.excitation import GREATEST_CONDITION, Task, excite
+    from robodyn_ros.toolbox.identification.excitation import MAX_CONDITION, Task, excite
 
     if options.output.suffix not in ("", ".csv"):
         raise InputError(f"excite: output: expected a file that ends in .csv, received '{options.output}'")
@@ -79,8 +79,8 @@ def run_excite(options: Namespace) -> int:
     write_csv(path, robot, points)
     print(f"{robot.name}: {options.duration:g} s in periods of {options.period:g} s, after {points.times[0]:.2f} s "
           "from the default position")
-    judgement = (f"good, below {GREATEST_CONDITION:g}" if found.condition < GREATEST_CONDITION else
-                 f"poor, above {GREATEST_CONDITION:g}; give more --iterations, a greater --share, or another --seed")
+    judgement = (f"good, below {MAX_CONDITION:g}" if found.condition < MAX_CONDITION else
+                 f"poor, above {MAX_CONDITION:g}; give more --iterations, a greater --share, or another --seed")
     print(f"condition number of the base regressor: {found.condition_before:.1f} before the search, "
           f"{found.condition:.1f} after it: {judgement}")
     print("greatest share of the limits: " + ", ".join(

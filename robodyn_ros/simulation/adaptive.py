@@ -26,7 +26,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
-_MOST_EVALUATIONS = 100_000  # in one step; only diverging motions need more
+_MAX_EVALUATIONS = 100_000  # in one step; only diverging motions need more
 
 
 class AdaptiveMotion:
@@ -48,7 +48,7 @@ class AdaptiveMotion:
         as_number(tolerance, Range(1e-13, 1e-2), "tolerance of the plant")
         self._plant, self._tolerance, self._step = plant, tolerance, plant.step
         function, rest = partial(_rate, plant), plant.state(*np.zeros((2, plant.n)))
-        shapes = {"x": SmoothState.from_state(rest), "v_start": rest.v, "command": PlantCommand.of_effort(rest.v)}
+        shapes = {"x": SmoothState.from_state(rest), "v_start": rest.v, "command": PlantCommand.from_effort(rest.v)}
         self._rate = compile_function(function, shapes, "smooth_motion") if compiled else function
 
     def step(self, state: PlantState, command: PlantCommand) -> SmoothState:
@@ -62,14 +62,14 @@ class AdaptiveMotion:
             SimulationError: The solver failed.
         """
         plant, start = self._plant, SmoothState.from_state(state)
-        v_start = plant.seen_by_motors(plant.joined(state.v, state.motor_side.v)).copy()
+        v_start = plant.reflected_to_motors(plant.joined(state.v, state.motor_side.v)).copy()
         form: Any = form_of(start)
 
         evaluations = count()
 
         def rate(_: float, x: Array) -> Array:
             result = to_numbers(form, self._rate(from_numbers(form, x), v_start, command), "smooth motion")
-            if next(evaluations) > _MOST_EVALUATIONS or not math.isfinite(result.sum()):
+            if next(evaluations) > _MAX_EVALUATIONS or not math.isfinite(result.sum()):
                 raise SimulationError(f"the adaptive integrator gave up within a step of {self._step} s from "
                                       f"velocities {v_start.tolist()}: its solution diverges, or the tolerance of "
                                       f"{self._tolerance} is out of reach")

@@ -9,8 +9,8 @@
 """A tick of a control law and the robot that it controls, written once: for rollouts and for the interpreted loop.
 
 At each tick, the law receives the measured joint state and returns efforts; then the plant takes some steps under these
-efforts, as in the loop of the nodes in lockstep. :func:`sense`, the law and :func:`account` are the tick. Compiled
-together with the steps they are a rollout; around a controller in Python they are `InterpretedLoop`.
+efforts, as in the loop of the nodes in lockstep. :func:`sense`, the law and :func:`apply_and_score` are the tick.
+Compiled together with the steps they are a rollout; around a controller in Python they are `InterpretedLoop`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import DriverMemory
-from robodyn_ros.simulation.fast_motion import period_program, turning
+from robodyn_ros.simulation.fast_motion import angular_speed_sum, period_program
 from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
 from robodyn_ros.simulation.quantities import (
     COMMAND_DELAY,
@@ -46,7 +46,7 @@ from robodyn_ros.simulation.quantities import (
     QUANTITIES,
     RESOLUTION,
     SENSING,
-    of_plant,
+    plant_quantities,
     varied_model,
     varied_plant,
 )
@@ -56,7 +56,7 @@ from robodyn_ros.simulation.sensing import delayed, encoded
 
 
 class TickInput(NamedTuple):
-    """What a tick is given by its scenario.
+    """What a scenario gives to a tick.
 
     Attributes:
         clock: Time and period, shape (2,) [s].
@@ -71,7 +71,7 @@ class TickInput(NamedTuple):
     inputs: Any = None
 
 
-class Carry(NamedTuple):
+class LoopState(NamedTuple):
     """What a tick hands on to the next one, beside the state of the plant.
 
     Attributes:
@@ -100,62 +100,63 @@ class TickMotion(NamedTuple):
     error: Any
 
 
-def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArray[Any], sensors: Mapping[str, Any],
-          carry: Carry, motors: Sequence[NDArray[Any]] = ()) -> tuple[State, Carry]:
+def sense(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArray[Any], sensors: Mapping[str, Any],
+          loop_state: LoopState, motors: Sequence[NDArray[Any]] = ()) -> tuple[State, LoopState]:
     """Measure the joints.
 
     Args:
-        given: Of the tick.
+        tick_input: Of the tick.
         q: True positions, at the encoders, shape (n,) [rad or m].
         v: True velocities, likewise, shape (n,) [rad/s or m/s].
         wrench_tip: As in `State`.
         sensors: Values of quantities of the sensors, by name.
-        carry: Of the tick before.
+        loop_state: Of the tick before.
         motors: The motors' side, see :func:`.readings.motor_side`, which is measured exactly; nothing for laws that do
             not read it.
 
     Returns:
-        The measured state, and ``carry`` with the line of measurements.
+        The measured state, and ``loop_state`` with the line of measurements.
     """
     position, velocity = q, v
-    if given.noise is not None:
+    if tick_input.noise is not None:
         position, velocity = (exact + sensors[name] * noise
-                              for exact, name, noise in zip((q, v), NOISES, given.noise, strict=True))
+                              for exact, name, noise in zip((q, v), NOISES, tick_input.noise, strict=True))
     if RESOLUTION in sensors:
         position = encoded(position, sensors[RESOLUTION])
-    if carry.line is not None:
-        measured, line = delayed(np.stack([position, velocity]), carry.line, carry.taken, sensors[DELAY])
+    if loop_state.line is not None:
+        measured, line = delayed(np.stack([position, velocity]), loop_state.line, loop_state.taken, sensors[DELAY])
         position, velocity = measured
-        carry = carry._replace(line=line, taken=carry.taken + 1.0)
-    time, period = given.clock
+        loop_state = loop_state._replace(line=line, taken=loop_state.taken + 1.0)
+    time, period = tick_input.clock
     state = State(time, period, position, velocity, wrench_tip, *motors)
-    return state if given.inputs is None else state._replace(inputs=given.inputs), carry
+    return state if tick_input.inputs is None else state._replace(inputs=tick_input.inputs), loop_state
 
 
-def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide,
-            asked: NDArray[Any], carry: Carry, period: float, counted: Array | float = 1.0
-            ) -> tuple[Carry, TickMotion]:
+def apply_and_score(plant: PlantModel, follows: Any, tick_input: TickInput, q: NDArray[Any], v: NDArray[Any],
+                    motors: MotorSide, requested: NDArray[Any], loop_state: LoopState, period: float,
+                    counted: Array | float = 1.0) -> tuple[LoopState, TickMotion]:
     """Give the efforts that a law asks for to the driver, limit them, and add the tick to the score.
 
     Args:
         plant: The simulated robot.
         follows: Class of the references of the law; None if it follows none.
-        given: Of the tick.
+        tick_input: Of the tick.
         q: True positions, shape (n,) [rad or m].
         v: True velocities, shape (n,) [rad/s or m/s].
         motors: Motors of elastic joints.
-        asked: Efforts that are commanded, shape (n,) [N m or N].
-        carry: Of :func:`sense`.
+        requested: Efforts that are commanded, shape (n,) [N m or N].
+        loop_state: Of :func:`sense`.
         period: Control period [s].
         counted: `counted_errors` of the law.
 
     Returns:
-        ``carry`` for the next tick; and the motion, whose effort acts until then.
+        ``loop_state`` for the next tick; and the motion, whose effort acts until then.
     """
-    effort, memory = driven(plant, *encoder_motion(plant, q, v, motors), asked, carry.driver, period)
-    carry, error = carry._replace(driver=memory), tracking_error(plant.model, follows, q, given.reference)
-    sums = carry.sums.with_tick(equal(given.clock[1], 0.0), counted * error, effort, plant.model.effort_limit)
-    after = carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v)))
+    effort, memory = acting_effort(plant, *encoder_motion(plant, q, v, motors), requested, loop_state.driver, period)
+    loop_state = loop_state._replace(driver=memory)
+    error = tracking_error(plant.model, follows, q, tick_input.reference)
+    sums = loop_state.sums.with_tick(equal(tick_input.clock[1], 0.0), counted * error, effort, plant.model.effort_limit)
+    after = loop_state._replace(sums=sums, fastest=maximum(loop_state.fastest, angular_speed_sum(plant, v)))
     return after, TickMotion(q, v, effort, error)
 
 
@@ -165,15 +166,15 @@ def counted_errors(controller: Controller) -> Array | float:
     return 1.0 if rows is None else np.isin(np.arange(6), rows).astype(np.float64)
 
 
-def driven(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], asked: NDArray[Any], memory: DriverMemory | None,
-           period: float) -> tuple[NDArray[Any], DriverMemory | None]:
+def acting_effort(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], requested: NDArray[Any],
+                  memory: DriverMemory | None, period: float) -> tuple[NDArray[Any], DriverMemory | None]:
     """Return the efforts that act in a control period: of the driver if there is one, within the limits of the joints.
 
     Args:
         plant: The simulated robot.
         q: True positions, at the encoders, shape (n,) [rad or m].
         v: True velocities, likewise, shape (n,) [rad/s or m/s].
-        asked: Efforts that are commanded, shape (n,) [N m or N].
+        requested: Efforts that are commanded, shape (n,) [N m or N].
         memory: Of the driver; None without one.
         period: Control period [s].
 
@@ -181,27 +182,27 @@ def driven(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], asked: NDArray[A
         Efforts, shape (n,) [N m or N], and the memory of the driver for the next period.
     """
     if plant.driver is not None and memory is not None:
-        asked, memory = plant.driver.drive(asked, q, v, memory, period)
-    return within(asked, plant.model.effort_limit), memory
+        requested, memory = plant.driver.drive(requested, q, v, memory, period)
+    return within(requested, plant.model.effort_limit), memory
 
 
-def commanded(plant: PlantModel, dynamics: Dynamics, q: NDArray[Any], asked: NDArray[Any]) -> NDArray[Any]:
+def commanded_effort(plant: PlantModel, dynamics: Dynamics, q: NDArray[Any], requested: NDArray[Any]) -> NDArray[Any]:
     """Return the efforts that are commanded: without gravity if the driver adds it, shape (n,) [N m or N].
 
     Args:
         plant: The simulated robot.
         dynamics: Of the robot as the law knows it.
         q: Measured positions, shape (n,) [rad or m].
-        asked: Efforts that the law asks for, shape (n,) [N m or N].
+        requested: Efforts that the law asks for, shape (n,) [N m or N].
     """
     if plant.driver is None or not plant.driver.profile.compensates_gravity:
-        return asked
-    result: NDArray[Any] = asked - dynamics.gravity(q)
+        return requested
+    result: NDArray[Any] = requested - dynamics.gravity(q)
     return result
 
 
-def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None,
-                longest_command_delay: int | None = None) -> Carry:
+def first_loop_state(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None,
+                     longest_command_delay: int | None = None) -> LoopState:
     """Return what the first tick begins with, for a law with this memory.
 
     Args:
@@ -214,7 +215,7 @@ def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int
     errors = 0 if follows is None else plant.n if follows is JointReference else 6
     line, taken = (None, None) if longest_delay is None else (np.zeros((longest_delay, 2, plant.n)), 0.0)
     driver = None if plant.driver is None else plant.driver.first_memory(longest_command_delay)
-    return Carry(memory, line, taken, driver, Sums.zeros(errors, plant.n), 0.0)
+    return LoopState(memory, line, taken, driver, Sums.zeros(errors, plant.n), 0.0)
 
 
 def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, plant: PlantModel, steps: int, *,
@@ -222,9 +223,9 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
                           divides: bool = False) -> Procedure:
     """Compile a closed loop.
 
-    Its inputs are ``state``, a `PlantState`; ``parameters`` of the law, shape (p,), and ``carry.memory`` if it has one;
-    the varied quantities; and with noise `NOISES`. Its sequence ``inputs`` has a `TickInput` for each of its ``ticks``.
-    Its outputs are ``state.q``, ``state.v``, ``carry.sums`` and ``carry.fastest``.
+    Its inputs are ``state``, a `PlantState`; ``parameters`` of the law, shape (p,), and ``loop_state.memory`` if it has
+    one; the varied quantities; and with noise `NOISES`. Its sequence ``inputs`` has a `TickInput` for each of its
+    ``ticks``. Its outputs are ``state.q``, ``state.v``, ``loop_state.sums`` and ``loop_state.fastest``.
 
     Args:
         law: The law.
@@ -247,21 +248,21 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
     inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
     sensing, driving = ([name for name in inputs if name in group] for group in (SENSING, COMMANDS))
-    seen = of_plant(varied) if form.senses else ()  # by the sensors of the motors' side
+    seen = plant_quantities(varied) if form.senses else ()  # by the sensors of the motors' side
     moved = ("state", "command.effort") if form.senses else ()
-    period = period_program(plant, steps, of_plant(varied), divides=divides)
-    carry = first_carry(plant, follows, answer.memory, *(longest_delay if name in varied else None
-                                                         for name in (DELAY, COMMAND_DELAY)))
+    period = period_program(plant, steps, plant_quantities(varied), divides=divides)
+    loop_state = first_loop_state(plant, follows, answer.memory, *(longest_delay if name in varied else None
+                                                                   for name in (DELAY, COMMAND_DELAY)))
     variables = period.variables | {name: QUANTITIES[name].shape(plant) for name in inputs}
-    given = TickInput(np.zeros(2), answer.reference, np.zeros((2, n)) if noisy else None,
-                      form.record({}) if form.inputs else None)
-    variables |= {"given": given,
-                  "carry": carry, "motion": TickMotion(np.zeros(n), np.zeros(n), np.zeros(n), carry.sums.first_error),
+    tick_input = TickInput(np.zeros(2), answer.reference, np.zeros((2, n)) if noisy else None,
+                           form.record({}) if form.inputs else None)
+    variables |= {"tick_input": tick_input, "loop_state": loop_state,
+                  "motion": TickMotion(np.zeros(n), np.zeros(n), np.zeros(n), loop_state.sums.first_error),
                   "parameters": packed.values, "wrench_tip": (6,)}
 
-    def tick(given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, before: Carry,
+    def tick(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, before: LoopState,
              parameters: NDArray[Any], wrench_tip: NDArray[Any], *values: Any
-             ) -> tuple[Carry, TickMotion, NDArray[Any]]:
+             ) -> tuple[LoopState, TickMotion, NDArray[Any]]:
         before_step, values = values[:len(moved)], values[len(moved):]
         by_name = dict(zip((*sensing, *driving, *of_law, *seen), values, strict=True))
         sides = motor_side(varied_plant(plant, {name: by_name[name] for name in seen}), *before_step) if moved else ()
@@ -269,32 +270,33 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         own = {name.removeprefix(MODEL): by_name[name] for name in of_law}
         driver = varied_plant(plant, {name: by_name[name] for name in driving})
         position, velocity = encoder_motion(plant, q, v, motors)
-        measured, after = sense(given, position, velocity, UNMEASURED if world is None else wrench_tip, sensors, before,
-                                sides)
+        measured, after = sense(tick_input, position, velocity, UNMEASURED if world is None else wrench_tip, sensors,
+                                before, sides)
         with np.errstate(invalid="ignore"):  # the wrench can be NaN
-            asked, memory = answer.function(parameters, measured, given.reference, after.memory,
-                                            model=varied_model(law.robot.model, own) if own else None)
-        asked = commanded(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, asked)
-        after, motion = account(driver, follows, given, q, v, motors, asked, after._replace(memory=memory),
-                                steps * plant.step, counted)
+            requested, memory = answer.function(parameters, measured, tick_input.reference, after.memory,
+                                                model=varied_model(law.robot.model, own) if own else None)
+        requested = commanded_effort(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, requested)
+        after, motion = apply_and_score(driver, follows, tick_input, q, v, motors, requested,
+                                        after._replace(memory=memory), steps * plant.step, counted)
         return after, motion, motion.effort
 
     statements: list[Statement] = [
         *([] if world is None else [
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
-        Compute(tick, ("given", "state.q", "state.v", "state.motor_side", "carry", "parameters", "wrench_tip", *moved,
-                       *sensing, *driving, *of_law, *seen),
-                ("carry", "motion", "command.effort")),
+        Compute(tick, ("tick_input", "state.q", "state.v", "state.motor_side", "loop_state", "parameters", "wrench_tip",
+                       *moved, *sensing, *driving, *of_law, *seen),
+                ("loop_state", "motion", "command.effort")),
         *period.statements,
     ]
     typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}
-    last = Compute(lambda fastest, peak, v: maximum(maximum(fastest, peak), turning(plant, v)),
-                   ("carry.fastest", "peak", "state.v"), "carry.fastest")
+    last = Compute(lambda fastest, peak, v: maximum(maximum(fastest, peak), angular_speed_sum(plant, v)),
+                   ("loop_state.fastest", "peak", "state.v"), "loop_state.fastest")
     procedure = compile_procedure(
         variables,
-        [Repeat("ticks", statements, typical, {"given": "inputs"}, {"motions": "motion"} if recorded else {}), last],
-        ("state", "parameters", *(() if answer.memory is None else ("carry.memory",)), *inputs),
-        ("state.q", "state.v", "carry.sums", "carry.fastest"),
+        [Repeat("ticks", statements, typical, {"tick_input": "inputs"}, {"motions": "motion"} if recorded else {}),
+         last],
+        ("state", "parameters", *(() if answer.memory is None else ("loop_state.memory",)), *inputs),
+        ("state.q", "state.v", "loop_state.sums", "loop_state.fastest"),
         name=f"rollout of {type(law).__name__}")
     by_parameters = of_law if type(law.parameters).inertia_fields() else []
     without_effect = [name for name in varied if not procedure.traced.reads(name) and name not in by_parameters]

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
 
-MOTION = 0.01
+MOVING_SPEED = 0.01
 """Speed from which a joint moves, so that a law that is at work changes its efforts [rad/s or m/s]."""
 
 _NEVER = -1  # a time before all others
 
-LATE = 2
+LATE_AGE = 2
 """Age from which a command that answers a state is late, since a controller answers each state [control periods]."""
 
 LATE_SPEED = 0.2
@@ -171,7 +171,7 @@ class JointCommands:
         Args:
             v: Joint velocities, shape (n,) [rad/s or m/s].
         """
-        self._unchanged += bool((np.abs(v) > MOTION).any())
+        self._unchanged += bool((np.abs(v) > MOVING_SPEED).any())
 
     def advance(self, periods: int = 1) -> None:
         """Increase the age of the commands by some control periods."""
@@ -209,7 +209,7 @@ class JointCommands:
         if self.fresh():
             if self._newest == self._now:
                 self._speed = v
-            elif self._answers and self._now - self._newest >= LATE and (late := self._sped_up(v)) is not None:
+            elif self._answers and self._now - self._newest >= LATE_AGE and (late := self._sped_up(v)) is not None:
                 damping = joint_inertia() / min(self._time_constant, LATE_TIME_CONSTANT)
                 return Drive(np.where(late, 0.0, self.effort), np.where(late, damping, 0.0), self._none, self.voltage,
                              self.by_voltage)

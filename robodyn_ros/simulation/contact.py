@@ -43,7 +43,7 @@ CREEP = 1e-6
 NEWTON_ROUNDS = 20
 """Rounds with Newton's method."""
 
-MOST_ROUNDS = 100
+MAX_ROUNDS = 100
 """More rounds than a contact needs."""
 
 _FORCE_TOLERANCE = 1e-9  # [N]

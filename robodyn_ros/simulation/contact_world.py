@@ -21,7 +21,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.simulation.surfaces import Surface
 
-MOST_PAIRS = 64
+MAX_PAIRS = 64
 """Greatest number of contact points times surfaces; each pair is compiled into the step."""
 
 
@@ -50,7 +50,7 @@ class World:
         where: Source of the world, for messages.
 
     Raises:
-        InputError: There are more than `MOST_PAIRS` pairs.
+        InputError: There are more than `MAX_PAIRS` pairs.
     """
 
     surfaces: tuple[Surface, ...]
@@ -59,8 +59,8 @@ class World:
 
     def __post_init__(self) -> None:
         """Check the number of pairs."""
-        if self.pairs > MOST_PAIRS:
-            raise InputError(f"{self.where}: expected at most {MOST_PAIRS} pairs of a contact point and a surface, "
+        if self.pairs > MAX_PAIRS:
+            raise InputError(f"{self.where}: expected at most {MAX_PAIRS} pairs of a contact point and a surface, "
                              f"received {len(self.points)} contact points times {len(self.surfaces)} surfaces; leave "
                              "out those that never touch")
 

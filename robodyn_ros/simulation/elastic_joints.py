@@ -37,8 +37,8 @@ from robodyn_ros.simulation.joint_constraints import Problem
 from robodyn_ros.simulation.plant_model import PlantModel, PlantState
 
 _TOLERANCE = 1e-10  # relative error of a spring's impulse that counts as solved
-_NO_WAY = 1e-150  # change of a deflection that counts as none: its inverse would be infinite [rad or m]
-_LEAST_DEFLECTION = 1e-15  # error of a deflection that counts as solved [rad or m]
+_MIN_CHANGE = 1e-150  # change of a deflection that counts as none: its inverse would be infinite [rad or m]
+_DEFLECTION_TOLERANCE = 1e-15  # error of a deflection that counts as solved [rad or m]
 
 NEWTON_ROUNDS = 8
 """Rounds of Newton's method for the impulses of springs with backlash, after which it goes half of its way."""
@@ -47,20 +47,20 @@ DEAD_ZONE_ROUNDS = 100
 """More rounds than it needs."""
 
 
-class Windup(NamedTuple):
+class SpringDeflection(NamedTuple):
     """Springs at an instant, or in the middle of a step with the rate before it, each array of shape (springs,).
 
     Attributes:
-        deflection: theta - q [rad or m].
+        value: theta - q [rad or m].
         rate: Its velocity [rad/s or m/s].
     """
 
-    deflection: NDArray[Any]
+    value: NDArray[Any]
     rate: NDArray[Any]
 
-    def at(self, springs: NDArray[Any]) -> Windup:
+    def at(self, springs: NDArray[Any]) -> SpringDeflection:
         """Return some of the springs."""
-        return Windup(self.deflection[springs], self.rate[springs])
+        return SpringDeflection(self.value[springs], self.rate[springs])
 
 
 class SpringImpulse(NamedTuple):
@@ -105,25 +105,26 @@ class SpringTorque(NamedTuple):
     loss: NDArray[Any]
 
 
-def windup(plant: PlantModel, state: PlantState) -> Windup:
+def spring_deflection(plant: PlantModel, state: PlantState) -> SpringDeflection:
     """Return the springs' deflections and their rates, shape (m,) each."""
-    return winding_of(plant, state.q, state.motor_side.q, state.v, state.motor_side.v)
+    return deflection_from_motion(plant, state.q, state.motor_side.q, state.v, state.motor_side.v)
 
 
-def winding_of(plant: PlantModel, q: NDArray[Any], motor_q: NDArray[Any], v: NDArray[Any], motor_v: NDArray[Any]
-               ) -> Windup:
-    """As :func:`windup`, from positions and velocities of joints, shape (n,), and of motors, shape (m,)."""
-    return Windup(motor_q - q[plant.elastic], motor_v - v[plant.elastic])
+def deflection_from_motion(plant: PlantModel, q: NDArray[Any], motor_q: NDArray[Any], v: NDArray[Any],
+                           motor_v: NDArray[Any]) -> SpringDeflection:
+    """As :func:`spring_deflection`, from positions and velocities of joints, shape (n,), and of motors, shape (m,)."""
+    return SpringDeflection(motor_q - q[plant.elastic], motor_v - v[plant.elastic])
 
 
-def play(deflection: NDArray[Any], backlash: NDArray[Any]) -> NDArray[Any]:
+def beyond_dead_zone(deflection: NDArray[Any], backlash: NDArray[Any]) -> NDArray[Any]:
     """g: deflections beyond the dead zone, whose total width is ``backlash``; arrays of one shape."""
     half = 0.5 * backlash
     return np.where(_always_loaded(backlash), deflection,
                     maximum(deflection - half, 0.0) + minimum(deflection + half, 0.0))
 
 
-def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: Windup, rate: NDArray[Any]) -> SpringImpulse:
+def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: SpringDeflection, rate: NDArray[Any]
+                   ) -> SpringImpulse:
     """Return the impulses of springs in a step that ends with given rates of deflection, and their slopes.
 
     Args:
@@ -132,15 +133,15 @@ def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: Windup, rate
         start: In the middle of the step, with the rate before it.
         rate: At its end, shape (springs,) [rad/s or m/s].
     """
-    h, stiffness, damping, backlash = _figures(plant, springs)
-    linear = h * stiffness * (start.deflection + 0.25 * h * (rate - start.rate))
+    h, stiffness, damping, backlash = _spring_constants(plant, springs)
+    linear = h * stiffness * (start.value + 0.25 * h * (rate - start.rate))
     firm = SpringImpulse(linear + 0.5 * h * damping * (start.rate + rate), linear,
                          0.25 * h * h * stiffness + 0.5 * h * damping)
     simple = _always_loaded(backlash)
     if simple.all():
         return firm
     slack = by_element(partial(_slack_impulse, h), stiffness, damping, 0.5 * backlash, _deflection_before(h, start),
-                       start.deflection + 0.5 * h * rate)
+                       start.value + 0.5 * h * rate)
     return SpringImpulse(*(np.where(simple, one, other) for one, other in zip(firm, slack, strict=True)))
 
 
@@ -160,7 +161,7 @@ def _slack_impulse(h: float, stiffness: Any, damping: Any, half: Any, before: An
     """
     start, end = (where(greater(x, half), x - half, where(less(x, -half), x + half, 0.0)) for x in (before, after))
     apart, weight = after - before, 0.5 * h * stiffness
-    inverse = 1.0 / where(less(abs(apart), _NO_WAY), 1.0, apart)
+    inverse = 1.0 / where(less(abs(apart), _MIN_CHANGE), 1.0, apart)
     left, entered = clip(-start * inverse, 0.0, 1.0), clip(end * inverse, 0.0, 1.0)  # shares of the way
     pushes = greater(weight * left, damping)
     impulse = where(pushes, start * (weight * left - damping), 0.0) + end * (weight * entered + damping)
@@ -173,22 +174,22 @@ def _slack_impulse(h: float, stiffness: Any, damping: Any, half: Any, before: An
             0.5 * h * where(stays, where(held, weight + damping, 0.0), slope))
 
 
-def loaded_line(plant: PlantModel, start: Windup) -> SpringLine:
+def loaded_line(plant: PlantModel, start: SpringDeflection) -> SpringLine:
     """Return the impulses of springs with backlash that stay on the face, or in the dead zone, where they are.
 
     Args:
         plant: The simulated model.
         start: These springs in the middle of the step.
     """
-    h, stiffness, damping, backlash = _figures(plant, plant.elastic[plant.slack_springs])
-    before, side = _deflection_before(h, start), _side(plant, start)
+    h, stiffness, damping, backlash = _spring_constants(plant, plant.elastic[plant.slack_springs])
+    before, side = _deflection_before(h, start), _face(plant, start)
     pressed = side * side
-    mean = 0.5 * (before + start.deflection) - side * (0.5 * backlash)
+    mean = 0.5 * (before + start.value) - side * (0.5 * backlash)
     at_rest = h * stiffness * mean + 0.5 * h * damping * start.rate
     return SpringLine(pressed * at_rest, pressed * (0.25 * h * h * stiffness + 0.5 * h * damping))
 
 
-def left_side(plant: PlantModel, start: Windup, line: SpringLine, velocity: NDArray[Any]) -> Any:
+def leaves_face(plant: PlantModel, start: SpringDeflection, line: SpringLine, velocity: NDArray[Any]) -> Any:
     """Return a number that is positive where springs do not stay where `loaded_line` takes them to be.
 
     Args:
@@ -199,26 +200,27 @@ def left_side(plant: PlantModel, start: Windup, line: SpringLine, velocity: NDAr
     """
     rate, h, half = slack_rates(plant, velocity), plant.step, 0.5 * plant.actuators.backlash[
         plant.elastic[plant.slack_springs]]
-    side, after = _side(plant, start), start.deflection + 0.5 * h * rate
+    side, after = _face(plant, start), start.value + 0.5 * h * rate
     pushes = greater_equal(side * (line.at_rest + line.slope * rate), 0.0)
     stays = where(side, greater(side * after, half) * pushes, greater_equal(half, abs(after)))
     return sum(1.0 - stays, np.float64(0.0))
 
 
-def _figures(plant: PlantModel, springs: NDArray[Any]) -> tuple[float, NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _spring_constants(plant: PlantModel, springs: NDArray[Any]
+                      ) -> tuple[float, NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Step, and stiffness, damping and backlash of springs, shape (springs,)."""
     actuators = plant.actuators
     return plant.step, actuators.stiffness[springs], actuators.spring_damping[springs], actuators.backlash[springs]
 
 
-def _deflection_before(h: float, start: Windup) -> NDArray[Any]:
+def _deflection_before(h: float, start: SpringDeflection) -> NDArray[Any]:
     """Before the step, from those in its middle, shape (springs,) [rad or m]."""
-    return start.deflection - 0.5 * h * start.rate
+    return start.value - 0.5 * h * start.rate
 
 
-def _side(plant: PlantModel, start: Windup) -> NDArray[Any]:
+def _face(plant: PlantModel, start: SpringDeflection) -> NDArray[Any]:
     """1 or -1 where a spring with backlash was on the face of that side, 0 in the dead zone, shape (slack,)."""
-    h, _, _, backlash = _figures(plant, plant.elastic[plant.slack_springs])
+    h, _, _, backlash = _spring_constants(plant, plant.elastic[plant.slack_springs])
     before, half = _deflection_before(h, start), 0.5 * backlash
     side: NDArray[Any] = where(greater(before, half), 1.0, where(greater(-half, before), -1.0, 0.0))
     return side
@@ -246,7 +248,7 @@ def with_springs(plant: PlantModel, springs: NDArray[Any], line: SpringLine, pro
     return problem._replace(matrix=matrix, momentum=momentum)
 
 
-def dead_zone_round(plant: PlantModel, start: Windup, guess: SpringLine, velocity: NDArray[Any], rounds: Any
+def dead_zone_round(plant: PlantModel, start: SpringDeflection, guess: SpringLine, velocity: NDArray[Any], rounds: Any
                     ) -> tuple[SpringLine, Any]:
     """Compare guessed impulses of springs with backlash with those at the rates that follow from them.
 
@@ -263,7 +265,7 @@ def dead_zone_round(plant: PlantModel, start: Windup, guess: SpringLine, velocit
     joints, rate = plant.elastic[plant.slack_springs], slack_rates(plant, velocity)
     found = spring_impulse(plant, joints, start, rate)
     error = abs(found.impulse - guess.at_rest - guess.slope * rate)
-    least = plant.step * plant.actuators.stiffness[joints] * _LEAST_DEFLECTION
+    least = plant.step * plant.actuators.stiffness[joints] * _DEFLECTION_TOLERANCE
     # Newton's method can swing between the sides of a dead zone that is narrower than the way of a step.
     late, tangent = greater(rounds, NEWTON_ROUNDS - 0.5), found.tangent(rate)
     after = SpringLine(*(where(late, 0.5 * (old + new), new) for old, new in zip(guess, tangent, strict=True)))
@@ -285,27 +287,27 @@ def damping_loss(plant: PlantModel, state: PlantState, velocity: NDArray[Any]) -
         state: In the middle of the step, with the velocities before it.
         velocity: Of links and motors after it, shape (n + m,).
     """
-    start, joints = windup(plant, state), plant.elastic
+    start, joints = spring_deflection(plant, state), plant.elastic
     rate = velocity[plant.n:] - velocity[joints]
     line = spring_impulse(plant, joints, start, rate)
     return (line.impulse - line.elastic) * (0.5 * (start.rate + rate))
 
 
-def winding_torque(plant: PlantModel, wound: Windup) -> SpringTorque:
+def spring_torque(plant: PlantModel, deflection: SpringDeflection) -> SpringTorque:
     """Return T of the springs at an instant."""
     actuators, joints = plant.actuators, plant.elastic
     backlash = actuators.backlash[joints]
-    elastic = actuators.stiffness[joints] * play(wound.deflection, backlash)
-    dashpot = actuators.spring_damping[joints] * wound.rate
+    elastic = actuators.stiffness[joints] * beyond_dead_zone(deflection.value, backlash)
+    dashpot = actuators.spring_damping[joints] * deflection.rate
     whole = elastic + dashpot
     torque = np.where(_always_loaded(backlash), whole, where(greater(elastic * whole, 0.0), whole, 0.0))
-    return SpringTorque(torque, (torque - elastic) * wound.rate)
+    return SpringTorque(torque, (torque - elastic) * deflection.rate)
 
 
 def spring_energy(plant: PlantModel, state: PlantState) -> NDArray[Any]:
     """Return the energy of the springs, shape (m,) [J]."""
-    wound, actuators = windup(plant, state), plant.actuators
-    beyond = play(wound.deflection, actuators.backlash[plant.elastic])
+    deflection, actuators = spring_deflection(plant, state), plant.actuators
+    beyond = beyond_dead_zone(deflection.value, actuators.backlash[plant.elastic])
     return 0.5 * actuators.stiffness[plant.elastic] * beyond * beyond
 
 

@@ -170,7 +170,7 @@ class SimulatedRobot(ABC):
 
 
 @dataclass
-class PlantInForce:
+class SharedPlant:
     """The one place that holds the simulated robot: whoever reads it at each use, sees it replaced.
 
     Attributes:

@@ -11,7 +11,7 @@
 A step takes the velocity products at its beginning. Its error in the energy is of order 1: in a second, about h w^2 of
 the kinetic energy, where w is the sum of the joints' angular speeds. Beyond `RESOLVED_RATE`, bounded efforts could
 speed up a robot without bound. There, steps are divided, and the velocities after each part are scaled to the
-energy that drives, gravity, wrenches and losses leave. Beyond `GREATEST_ANGLE` the simulation ends.
+energy that drives, gravity, wrenches and losses leave. Beyond `MAX_ANGLE` the simulation ends.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ EXPLICIT_RATE = 0.2
 RUNGE_KUTTA_ANGLE = 0.5
 """h w up to which steps of the Runge-Kutta method, whose error is of order 4, are not divided [rad]."""
 
-GREATEST_ANGLE = 10.0
+MAX_ANGLE = 10.0
 """h w, the angles that joints turn in a step in sum, beyond which the simulation ends [rad]: 10,000 rad/s at 1 ms."""
 
 PARTS = 16
 """Parts of a divided step."""
 
-MOST_GAIN = 1.1
+MAX_GAIN = 1.1
 """Greatest factor on the kinetic energy, for a part that has lost some."""
 
 
-def turning(plant: PlantModel, v: NDArray[Any]) -> Any:
+def angular_speed_sum(plant: PlantModel, v: NDArray[Any]) -> Any:
     """Return the sum of the joints' angular speeds, each weighted by the root of its share in the inertia [rad/s].
 
     A light wrist that spins about its own axis turns no other link.
@@ -77,12 +77,12 @@ def resolved_speed(plant: PlantModel) -> float:
     return float(np.sqrt(RESOLVED_RATE / plant.step))
 
 
-def greatest_speed(plant: PlantModel) -> float:
+def max_speed(plant: PlantModel) -> float:
     """Return the sum of angular speeds beyond which the simulation ends [rad/s]."""
-    return GREATEST_ANGLE / plant.step
+    return MAX_ANGLE / plant.step
 
 
-def divided(plant: PlantModel) -> PlantModel:
+def with_divided_steps(plant: PlantModel) -> PlantModel:
     """Return the plant with the steps of :func:`divided_step_program`."""
     step = plant.step / PARTS
     loops = plant.actuators.current_loops.within_step(step)
@@ -92,19 +92,20 @@ def divided(plant: PlantModel) -> PlantModel:
 def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **options: Any) -> StepProgram:
     """As `step_program`, for motions beyond `resolved_speed`: a step in parts that keep the balance of energy.
 
-    A further variable, ``peak``, grows to the greatest :func:`turning` in any part [rad/s].
+    A further variable, ``peak``, grows to the greatest :func:`angular_speed_sum` in any part [rad/s].
     """
-    part = divided(plant)
+    part = with_divided_steps(plant)
     program = step_program(part, varied, **options)
 
     def balance(varied_part: PlantModel, before: PlantState, after: PlantState) -> PlantState:
-        is_fast = greater(turning(part, before.v), 0.9 * resolved_speed(plant))  # near rest, its error is not small
-        balanced = in_balance(varied_part, before, after)
+        # Slow motions stay as they are: near rest, the error of a step is not small beside the kinetic energy.
+        is_fast = greater(angular_speed_sum(part, before.v), 0.9 * resolved_speed(plant))
+        balanced = with_energy_balance(varied_part, before, after)
         return after._replace(v=where(is_fast, balanced.v, after.v), motor_side=after.motor_side._replace(
             v=where(is_fast, balanced.motor_side.v, after.motor_side.v)))
 
     statements = [Compute(lambda state: state, "state", "before"), *program.statements,
-                  Compute(lambda v, peak: maximum(peak, turning(part, v)), ("state.v", "peak"), "peak"),
+                  Compute(lambda v, peak: maximum(peak, angular_speed_sum(part, v)), ("state.v", "peak"), "peak"),
                   plant_computation(part, varied, balance, ("before", "state"), "state")]
     return program._replace(variables=program.variables | {"before": program.variables["state"], "peak": ()},
                             statements=(Repeat(PARTS, statements),))
@@ -129,7 +130,8 @@ def period_program(plant: PlantModel, steps: int | str, varied: Sequence[str] = 
     divided_step, resolved = divided_step_program(plant, varied, under_efforts=under_efforts), resolved_speed(plant)
 
     def is_fast(before: NDArray[Any], after: NDArray[Any]) -> Any:
-        slow = less_equal(turning(plant, before), resolved) * less_equal(turning(plant, after), resolved)
+        slow = less_equal(angular_speed_sum(plant, before), resolved) * less_equal(angular_speed_sum(plant, after),
+                                                                                   resolved)
         return 1.0 - slow  # NaN is not slow
 
     again: list[Statement] = [Compute(lambda start: start, "start", "state"), Repeat(steps, divided_step.statements)]
@@ -139,7 +141,7 @@ def period_program(plant: PlantModel, steps: int | str, varied: Sequence[str] = 
                     Compute(is_fast, ("start.v", "state.v"), "fast"), Repeat(1, again, flag="fast", at_least=0)))
 
 
-def in_balance(plant: PlantModel, before: PlantState, after: PlantState) -> PlantState:
+def with_energy_balance(plant: PlantModel, before: PlantState, after: PlantState) -> PlantState:
     """Return the state after a part of a step, its velocities scaled so that the balance of energy holds.
 
     Slow motions stay as they are: near rest, the error of a step is not small beside the kinetic energy.
@@ -152,7 +154,7 @@ def in_balance(plant: PlantModel, before: PlantState, after: PlantState) -> Plan
     kinetic, stored = _kinetic_energy(plant, after), _stored_energy(plant, after) - _stored_energy(plant, before)
     right = _kinetic_energy(plant, before) + _supplied_energy(after) - _supplied_energy(before) - stored
     share = where(greater(kinetic, 0.0), right / where(greater(kinetic, 0.0), kinetic, 1.0), 1.0)
-    factor = np.sqrt(clip(share, 0.0, MOST_GAIN))
+    factor = np.sqrt(clip(share, 0.0, MAX_GAIN))
     side = after.motor_side
     return after._replace(v=factor * after.v, motor_side=side._replace(v=factor * side.v))
 
@@ -164,7 +166,7 @@ def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:
 
 def _stored_energy(plant: PlantModel, state: PlantState) -> Any:
     """Of the links' weights, the motors' inductances and magnets, bent bristles, and springs behind motors."""
-    at_motors = plant.seen_by_motors(plant.joined(state.q, state.motor_side.q))
+    at_motors = plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))
     stored = [*plant.actuators.magnetic_energy(state.current), *plant.actuators.cogging_energy(at_motors),
               *bristle_energy(plant.bristles, state.presliding, plant.n)[plant.bristles.joints],
               *spring_energy(plant, state)]

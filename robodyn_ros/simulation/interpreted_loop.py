@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.driver_profile import MOST_DELAY
+from robodyn_ros.actuation.driver_profile import MAX_DELAY
 from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.compile import Compute, compile_procedure
 from robodyn_ros.compile.procedure import Bound
@@ -31,19 +31,19 @@ from robodyn_ros.control.plugins.dry_run import activate, answer, as_efforts
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.closed_loop import (
-    Carry,
+    LoopState,
     TickInput,
     TickMotion,
-    account,
-    commanded,
+    apply_and_score,
+    commanded_effort,
     counted_errors,
-    first_carry,
+    first_loop_state,
     sense,
     tip_wrench,
 )
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
-from robodyn_ros.simulation.fast_motion import period_program, turning
+from robodyn_ros.simulation.fast_motion import angular_speed_sum, period_program
 from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
 from robodyn_ros.simulation.quantities import (
     COMMAND_DELAY,
@@ -52,7 +52,7 @@ from robodyn_ros.simulation.quantities import (
     NOISES,
     QUANTITIES,
     SENSING,
-    of_plant,
+    plant_quantities,
     varied_plant,
     varied_state,
 )
@@ -99,9 +99,9 @@ class InterpretedLoop:
         self.ticks = 0
         self.seconds = 0.0
         self._controller, self._plant, self._steps, self._engine = controller, plant, steps, engine
-        self._in_plant, self._bounds = of_plant(varied), {}  # type: tuple[str, ...], dict[bool, Bound]
+        self._in_plant, self._bounds = plant_quantities(varied), {}  # type: tuple[str, ...], dict[bool, Bound]
         self._driving = tuple(name for name in varied if name in COMMANDS)
-        self._longest_command_delay = MOST_DELAY if COMMAND_DELAY in varied else None
+        self._longest_command_delay = MAX_DELAY if COMMAND_DELAY in varied else None
 
     def _bound(self, divides: bool) -> Bound:
         """What a tick computes after the law: limits, score, and steps of the plant; with divided steps or others."""
@@ -111,28 +111,28 @@ class InterpretedLoop:
         typical = {name: QUANTITIES[name].typical_value(plant) for name in self._in_plant}
         period = period_program(plant, "steps", self._in_plant, divides=divides, typical=typical)
         reference, counted = example_reference(follows, plant.n), counted_errors(self._controller)
-        carry = first_carry(plant, follows, None, None, self._longest_command_delay)
+        loop_state = first_loop_state(plant, follows, None, None, self._longest_command_delay)
         variables = period.variables | {
-            "given": TickInput(np.zeros(2), reference), "carry": carry, "asked": (plant.n,), "wrench_tip": (6,),
-            "motion": TickMotion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error),
+            "tick_input": TickInput(np.zeros(2), reference), "loop_state": loop_state, "requested": (plant.n,),
+            "wrench_tip": (6,),
+            "motion": TickMotion((plant.n,), (plant.n,), (plant.n,), loop_state.sums.first_error),
             **{name: QUANTITIES[name].shape(plant) for name in self._driving}}
 
-        def after_law(given: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, asked: NDArray[Any],
-                      before: Carry, *values: NDArray[Any]) -> tuple[Any, ...]:
+        def after_law(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide,
+                      requested: NDArray[Any], before: LoopState, *values: NDArray[Any]) -> tuple[Any, ...]:
             driver = varied_plant(plant, dict(zip(self._driving, values, strict=True)))
-            carry, motion = account(driver, follows, given, q, v, motors, asked, before, self._steps * plant.step,
-                                    counted)
-            return carry, motion, motion.effort
+            loop_state, motion = apply_and_score(driver, follows, tick_input, q, v, motors, requested, before,
+                                                 self._steps * plant.step, counted)
+            return loop_state, motion, motion.effort
 
-        program: list[Statement] = [
-            Compute(after_law, ("given", "state.q", "state.v", "state.motor_side", "asked", "carry", *self._driving),
-                    ("carry", "motion", "command.effort")),
-            *period.statements]
+        program: list[Statement] = [Compute(after_law, ("tick_input", "state.q", "state.v", "state.motor_side",
+                                                        "requested", "loop_state", *self._driving),
+                                            ("loop_state", "motion", "command.effort")), *period.statements]
         if world is not None:
             program.append(Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"),
                                    "wrench_tip"))
-        inputs = [*period.inputs, "given", "asked", "carry", *self._driving]
-        outputs = ["state", "carry", "motion", "wrench_tip", "peak"]
+        inputs = [*period.inputs, "tick_input", "requested", "loop_state", *self._driving]
+        outputs = ["state", "loop_state", "motion", "wrench_tip", "peak"]
         self._bounds[divides] = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
         return self._bounds[divides]
 
@@ -155,7 +155,7 @@ class InterpretedLoop:
         """
         bound, begin = self._bound(divides), perf_counter()
         before = self._controller.parameters
-        for name in (*of_plant(values), *self._driving):
+        for name in (*plant_quantities(values), *self._driving):
             bound[name] = values[name]
         self._controller.parameters = parameters
         motions: list[TickMotion] = []
@@ -171,8 +171,8 @@ class InterpretedLoop:
         if missing:
             q, v = np.full_like(q, np.nan), np.full_like(v, np.nan)
             motions += [TickMotion(*(np.full_like(array, np.nan) for array in bound["motion"]))] * missing
-        sums = Sums(*(np.full_like(array, np.nan) if missing else array.copy() for array in bound["carry.sums"]))
-        speeds = [float(bound["carry.fastest"]), float(bound["peak"]), float(turning(self._plant, v))]
+        sums = Sums(*(np.full_like(array, np.nan) if missing else array.copy() for array in bound["loop_state.sums"]))
+        speeds = [float(bound["loop_state.fastest"]), float(bound["peak"]), float(angular_speed_sum(self._plant, v))]
         recorded = TickMotion(*(np.stack(rows) for rows in zip(*motions, strict=True)))
         return LoopResult(q, v, sums, np.max(speeds), recorded)
 
@@ -190,15 +190,15 @@ class InterpretedLoop:
         bound["state"], bound["solution.contact_force"] = varied_state(plant, scenario.q, scenario.v, values), np.zeros(
             (plant.surroundings.pairs, 3))
         bound["wrench_tip"], bound["peak"] = np.zeros(6), 0.0
-        carry = first_carry(plant, follows, None, int(values[DELAY]) if DELAY in values else None,
-                            self._longest_command_delay)
-        bound["carry"] = carry._replace(line=None, taken=None)
-        q, v, sensed, given = bound["state.q"], bound["state.v"], UNMEASURED, bound["given"]
+        loop_state = first_loop_state(plant, follows, None, int(values[DELAY]) if DELAY in values else None,
+                                      self._longest_command_delay)
+        bound["loop_state"] = loop_state._replace(line=None, taken=None)
+        q, v, sensed, tick_input = bound["state.q"], bound["state.v"], UNMEASURED, bound["tick_input"]
         if engine is not None:
             engine.reset()
             engine.set_state(scenario.q, scenario.v)
         senses = self._controller.senses
-        seen = varied_plant(plant, {name: values[name] for name in of_plant(values)}) if senses else plant
+        seen = varied_plant(plant, {name: values[name] for name in plant_quantities(values)}) if senses else plant
         motors: tuple[Any, ...] = motor_side(seen, bound["state"], np.zeros(plant.n))
         at_start = State(0.0, 0.0, *encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"]), UNMEASURED,
                          *(motors if senses else ()))
@@ -216,12 +216,13 @@ class InterpretedLoop:
                     array.copy() for array in motor_side(seen, bound["state"], bound["command.effort"]))
             position, velocity = (encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"])
                                   if engine is None else engine.encoder_motion)
-            measured, carry = sense(tick, position, velocity, sensed, sensors, carry, motors if senses else ())
+            measured, loop_state = sense(tick, position, velocity, sensed, sensors, loop_state, motors if senses
+                                         else ())
             measured = measured._replace(time=float(measured.time), period=float(measured.period))
-            asked = self._call(measured.time, self._efforts, measured, tick.reference)
-            bound["asked"] = commanded(plant, self._controller.robot.dynamics(), measured.q, asked)
-            given.clock[:] = tick.clock
-            for field, array in zip(given.reference or (), tick.reference or (), strict=True):
+            requested = self._call(measured.time, self._efforts, measured, tick.reference)
+            bound["requested"] = commanded_effort(plant, self._controller.robot.dynamics(), measured.q, requested)
+            tick_input.clock[:] = tick.clock
+            for field, array in zip(tick_input.reference or (), tick.reference or (), strict=True):
                 field[...] = array
             bound.run(self._steps if engine is None else 0)
             motion = TickMotion(*(array.copy() for array in bound["motion"]))

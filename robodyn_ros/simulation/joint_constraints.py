@@ -165,7 +165,7 @@ class ConstraintLimits(NamedTuple):
         speed = self.sliding @ v
         return where(greater(abs(speed), 2.0 * CREEP), sign(speed), 0.0)
 
-    def of_motors(self, v: NDArray[Any]) -> NDArray[Any]:
+    def output_velocity(self, v: NDArray[Any]) -> NDArray[Any]:
         """B v: velocities of the gears' outputs, shape (n,)."""
         return v if self.coupling is None else self.coupling @ v
 
@@ -174,7 +174,7 @@ class ConstraintLimits(NamedTuple):
         return drive if self.coupling is None else self.coupling.T @ drive
 
 
-def most_pivot_steps(n: int) -> int:
+def max_pivot_steps(n: int) -> int:
     """Return more pivot steps than n joints and coupled motors can need; the bound only guards against rounding."""
     return BLOCK_STEPS + 60 * n
 
@@ -226,14 +226,14 @@ def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray
         velocity, reaction = velocity + velocities @ motor_impulse, reaction + reactions @ motor_impulse
     impulse = dry + reaction
 
-    line = problem.drive - problem.drive_damping * limits.of_motors(velocity)
+    line = problem.drive - problem.drive_damping * limits.output_velocity(velocity)
     slack = _IMPULSE_TOLERANCE * drive_limit
     beyond = greater(line, drive_limit + slack) - less(line, -drive_limit - slack)
     within = less(saturation * line, drive_limit - slack)
     most = (1.0 + _IMPULSE_TOLERANCE) * problem.motor_friction
     slides = where(greater(abs(motor_impulse), most), -sign(motor_impulse), 0.0)
     stays = greater_equal(motor_mode * (limits.sliding @ velocity), slowest - _VELOCITY_TOLERANCE)
-    changed = change(
+    changed = changed_modes(
         np.concatenate([contact_mode, saturation[limited], motor_mode]),
         np.concatenate([_next_contact_mode(problem, contact_mode, now, velocity, impulse),
                         where(linear, beyond, where(within, 0.0, saturation))[limited],
@@ -262,14 +262,14 @@ def _motor_impulses(friction: NDArray[Any], slowest: NDArray[Any], mode: NDArray
     compliance = slowest / where(greater(friction, 0.0), friction, 1.0)
     matrix = where(unknown, response + np.diag(compliance), np.eye(len(mode)))
     right = where(sticks, -speed - response @ known, known)
-    impulses: NDArray[Any] = solve_positive_definite(matrix, right, _STUCK)
+    impulses: NDArray[Any] = solve_positive_definite(matrix, right, _UNSOLVABLE)
     return impulses
 
 
-_STUCK = "the friction of coupled motor {}, counted from 0, cannot be solved for"
+_UNSOLVABLE = "the friction of coupled motor {}, counted from 0, cannot be solved for"
 
 
-def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
+def without_constraints(limits: ConstraintLimits, problem: Problem) -> PivotStep:
     """Solve a problem without dry friction under the assumption that no joint is at a stop and no motor at its limit.
 
     This costs less than half of a pivot step. Since there is only one solution, a consistent result is the right one.
@@ -284,7 +284,7 @@ def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
     limited = is_limit(limits.drive)
     velocity = solve_mass(problem.matrix + joint_matrix(limits.coupling, problem.drive_damping),
                           problem.momentum + limits.on_joints(problem.drive))
-    line = problem.drive - problem.drive_damping * limits.of_motors(velocity)
+    line = problem.drive - problem.drive_damping * limits.output_velocity(velocity)
     hindered = [
         *less(velocity, problem.slowest - _STOP_TOLERANCE)[np.isfinite(limits.lower)],
         *greater(velocity, problem.fastest + _STOP_TOLERANCE)[np.isfinite(limits.upper)],
@@ -331,7 +331,7 @@ def _next_contact_mode(problem: Problem, contact_mode: NDArray[Any], now: _Conta
     return where(greater(value, most), up, where(less(value, least), down, contact_mode))
 
 
-class Change(NamedTuple):
+class ModeChange(NamedTuple):
     """The next choice of modes.
 
     Attributes:
@@ -343,7 +343,7 @@ class Change(NamedTuple):
     moved: Any
 
 
-def change(before: NDArray[Any], after: NDArray[Any], number: Any, moved: Any = 0.0) -> Change:
+def changed_modes(before: NDArray[Any], after: NDArray[Any], number: Any, moved: Any = 0.0) -> ModeChange:
     """Apply all changes of modes in the first pivot steps, later only the first change; say whether there is any.
 
     Args:
@@ -356,7 +356,7 @@ def change(before: NDArray[Any], after: NDArray[Any], number: Any, moved: Any = 
     places = where(equal(before, after), count, np.arange(count))
     first = _least(list(places))
     chosen = less(number, BLOCK_STEPS) + (1.0 - moved) * equal(np.arange(count), first)
-    return Change(where(chosen, after, before), where(less(first, count), 1.0, moved))
+    return ModeChange(where(chosen, after, before), where(less(first, count), 1.0, moved))
 
 
 def _least(values: list[Any]) -> Any:

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.joint_actuators import LoopDemand, within
+from robodyn_ros.actuation.joint_actuators import CurrentLoopDemand, within
 from robodyn_ros.compile import greater, where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
-from robodyn_ros.simulation.elastic_joints import winding_of, winding_torque
+from robodyn_ros.simulation.elastic_joints import deflection_from_motion, spring_torque
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
 
@@ -77,10 +77,10 @@ def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
     return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0))
 
 
-def loop_demand(plant: PlantModel, state: PlantState, command: PlantCommand) -> LoopDemand:
+def loop_demand(plant: PlantModel, state: PlantState, command: PlantCommand) -> CurrentLoopDemand:
     """Return what current loops are to do in a step that begins in a state."""
     joints = plant.actuators.current_loops.joints
-    return LoopDemand(
+    return CurrentLoopDemand(
         plant.actuators.wanted_current(within(command.effort, plant.model.effort_limit)), command.by_voltage[joints],
         plant.actuators.limited_voltage(command.voltage)[joints], state.current[joints], state.loops)
 
@@ -102,7 +102,7 @@ def viscous(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArra
         Of links, then of the motors of elastic joints, shape (n + m,).
     """
     shafts = np.where(plant.actuators.is_coupled, 0.0, plant.actuators.reflected_damping)
-    return plant.split(plant.friction.viscous, shafts, passive(plant, command, v))
+    return plant.split(plant.friction.viscous, shafts, drive_damping(plant, command, v))
 
 
 def shaft_damping(plant: PlantModel) -> NDArray[Any] | float:
@@ -135,22 +135,23 @@ def shaft_losses(plant: PlantModel, v: NDArray[Any], other: NDArray[Any]) -> NDA
     return plant.coupled_damping * gear.output_motion(v) * gear.output_motion(other)
 
 
-def passive(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
+def drive_damping(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
     """Damping by the drives, less where its effort would exceed the effort limit; arguments as for :func:`viscous`."""
-    asked, limit = command.damping, plant.model.effort_limit
+    requested, limit = command.damping, plant.model.effort_limit
     limited = np.isfinite(limit) & (limit > 0.0)
     bound = np.where(limited, limit, 1.0)
-    beyond = where(asked, greater(asked * abs(v), bound), 0.0)  # costs nothing where no damping is in scope
-    return np.where(limited, where(beyond, bound / where(beyond, abs(v), 1.0), asked), asked)
+    beyond = where(requested, greater(requested * abs(v), bound), 0.0)  # costs nothing where no damping is in scope
+    return np.where(limited, where(beyond, bound / where(beyond, abs(v), 1.0), requested), requested)
 
 
 def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
     """M(q) + B^T Gamma^T J_M Gamma B, (6.17), then the motors of elastic joints, shape (n + m, n + m)."""
     of_links: NDArray[Any] = mass_matrix(plant.model, q) + plant.actuators.rotor_inertia
-    return np.asarray(beside_motors(plant, of_links, plant.actuators.reflected_inertia[plant.elastic]))
+    return np.asarray(with_motor_diagonal(plant, of_links, plant.actuators.reflected_inertia[plant.elastic]))
 
 
-def beside_motors(plant: PlantModel, of_links: NDArray[Any] | float, of_motors: NDArray[Any]) -> NDArray[Any] | float:
+def with_motor_diagonal(plant: PlantModel, of_links: NDArray[Any] | float, of_motors: NDArray[Any]
+                        ) -> NDArray[Any] | float:
     """Return a matrix of the links, shape (n, n), with the motors of elastic joints behind it on its diagonal, (m,)."""
     n, size = plant.n, plant.n + len(of_motors)
     if size == n or isinstance(of_links, float):
@@ -166,13 +167,13 @@ def rotor_momentum(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any]:
     return actuators.rigid_inertia * v if actuators.motors.gear.coupling is None else actuators.rotor_inertia @ v
 
 
-def derivative(plant: PlantModel, x: SmoothState, asked: Demand, command: PlantCommand) -> SmoothState:
+def derivative(plant: PlantModel, x: SmoothState, requested: Demand, command: PlantCommand) -> SmoothState:
     """f(x) under constant commands: [Yamamoto] (6.1) and (6.16), with limited currents.
 
     Args:
         plant: The simulated model.
         x: The state.
-        asked: The demands on the actuators.
+        requested: The demands on the actuators.
         command: The commands.
 
     Returns:
@@ -180,19 +181,19 @@ def derivative(plant: PlantModel, x: SmoothState, asked: Demand, command: PlantC
     """
     n, q, v, current, external = plant.n, x.q, x.v, x.current, command.external
     motion, none = plant.joined(v, x.motor_v), np.zeros(len(plant.elastic))
-    seen = plant.seen_by_motors(motion)
+    seen = plant.reflected_to_motors(motion)
     actuators, damping = plant.actuators, viscous(plant, command, seen)
-    flowing = actuators.instant_current(asked.voltage, current, seen)
-    current_rate = actuators.current_rate(asked.voltage, current, seen)
-    cogging = plant.limits.on_joints(actuators.cogging_effort(plant.seen_by_motors(plant.joined(q, x.motor_q))))
-    spring = winding_torque(plant, winding_of(plant, q, x.motor_q, v, x.motor_v))
+    flowing = actuators.instant_current(requested.voltage, current, seen)
+    current_rate = actuators.current_rate(requested.voltage, current, seen)
+    cogging = plant.limits.on_joints(actuators.cogging_effort(plant.reflected_to_motors(plant.joined(q, x.motor_q))))
+    spring = spring_torque(plant, deflection_from_motion(plant, q, x.motor_q, v, x.motor_v))
     shafts = shaft_friction(plant, v)
     if len(none):
         shafts = plant.joined(shafts + plant.at_elastic(spring.whole), -spring.whole)
-    effort = plant.split(np.zeros(n), asked.effort + actuators.effort_of(flowing)) + cogging + shafts
+    effort = plant.split(np.zeros(n), requested.effort + actuators.effort_from_current(flowing)) + cogging + shafts
     forces = effort + plant.joined(external, none) - plant.joined(bias(plant.model, q, v), none) - damping * motion
     a = solve_mass(inertia(plant, q), forces)
-    work = asked.effort * seen + actuators.power(flowing, current_rate, seen)
+    work = requested.effort * seen + actuators.power(flowing, current_rate, seen)
     loss = plant.per_joint(damping * motion * motion) + shaft_losses(plant, v, v)
     if len(none):
         loss = loss + plant.at_elastic(spring.loss)

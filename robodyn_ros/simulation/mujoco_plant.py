@@ -28,7 +28,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.driver import Driver
-from robodyn_ros.simulation.elastic_joints import windup
+from robodyn_ros.simulation.elastic_joints import spring_deflection
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolution
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
@@ -38,7 +38,7 @@ from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantMo
 from robodyn_ros.simulation.readings import Energy, report, summed_energy
 
 _GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
-_MOST_ATTEMPTS = 20  # to find the motors at their limits; two or three are the rule
+_MAX_ATTEMPTS = 20  # to find the motors at their limits; two or three are the rule
 _TRIAL_SECONDS = 0.05
 _STABLE_ANGLE = 1.0  # h omega in positions 0: half of the limit of stability, as omega depends on them
 
@@ -104,12 +104,12 @@ class MujocoPlant(SimulatedRobot):
         self._upper = np.where(self._engine.jnt_limited[self._scene.joints],
                                self._engine.jnt_range[self._scene.joints, 1], np.inf)
         self._joint_of_brake = np.full(self._engine.neq, -1)
-        self._joint_of_brake[self._scene.brakes] = model.seen_by_motors(np.arange(robot.n + len(model.elastic)))
+        self._joint_of_brake[self._scene.brakes] = model.reflected_to_motors(np.arange(robot.n + len(model.elastic)))
         self._joint_of_dof, self._joint_of_number = (np.full(size, -1) for size in (self._engine.nv, self._engine.njnt))
         joints = np.concatenate([self._scene.joints, self._scene.rotors])  # of links, and of motors behind springs
         self._positions = self._engine.jnt_qposadr[joints]
         self._dofs = self._engine.jnt_dofadr[joints]
-        self._braked = self._positions[model.seen_by_motors(np.arange(len(joints)))]
+        self._braked = self._positions[model.reflected_to_motors(np.arange(len(joints)))]
         self._joint_of_dof[self._dofs] = self._joint_of_number[joints] = np.arange(len(joints))
         self._tendons, self._joint_of_tendon = np.full(robot.n, -1), np.full(self._engine.ntendon, -1)
         self._tendons[model.actuators.is_coupled] = self._scene.motors
@@ -124,7 +124,7 @@ class MujocoPlant(SimulatedRobot):
         each, motors, none = np.zeros(len(joints)), np.zeros(n), np.zeros(len(model.sliding_motors))
         given |= {"drives": joint_drives(model, self._state, self._command), "q": (len(joints),),
                   "solution": ConstraintSolution(each, each, each, each, motors, none)}
-        self._commit = compile_function(partial(_commit, model), given, "end of a step").call
+        self._step_end = compile_function(partial(_step_end, model), given, "end of a step").call
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         self.q: Array
         self.v: Array
@@ -232,21 +232,21 @@ class MujocoPlant(SimulatedRobot):
         """Return the wrench of contacts, loops and external wrenches on a link and all that it carries."""
         self.check_link(link)
         mujoco, engine, data = self._mujoco, self._engine, self._data
-        body, origin = self._whereabouts(link)
+        body, origin = self._find_link(link)
         mujoco.mj_rnePostConstraint(engine, data)
         carried = self._scene.carried(body)
         torques, forces = data.cfrc_ext[carried, :3], data.cfrc_ext[carried, 3:]
         centers = data.subtree_com[engine.body_rootid[carried]]  # of each tree: the torques are about them
         force, torque = forces.sum(axis=0), (torques + np.cross(centers - origin, forces)).sum(axis=0)
         for pushed_link, wrench in self._wrenches.items():
-            other, point = self._whereabouts(pushed_link)
+            other, point = self._find_link(pushed_link)
             if carried[other]:
                 pushed = self._scene.base_rotation @ wrench[:3]
                 force = force + pushed
                 torque = torque + self._scene.base_rotation @ wrench[3:] + np.cross(point - origin, pushed)
         return np.concatenate([force @ self._scene.base_rotation, torque @ self._scene.base_rotation])
 
-    def _whereabouts(self, link: str) -> tuple[int, Array]:
+    def _find_link(self, link: str) -> tuple[int, Array]:
         """Body of a link, and the link's origin in the world, shape (3,) [m]."""
         body, offset = self._places[link]
         return body, self._data.xpos[body] + self._data.xmat[body].reshape(3, 3) @ offset
@@ -304,7 +304,7 @@ class MujocoPlant(SimulatedRobot):
         state, command = self._state, self._command
         mujoco.mj_getState(engine, data, self._before, self._everything)
         command.external[:] = self._apply_wrenches()[self._scene.dofs]
-        loaded = abs(windup(model, state).deflection) > 0.5 * model.actuators.backlash[model.elastic]
+        loaded = abs(spring_deflection(model, state).value) > 0.5 * model.actuators.backlash[model.elastic]
         engine.tendon_damping[springs] = np.where(loaded, model.actuators.spring_damping[model.elastic], 0.0)
         drives = self._drives(state, command)
         locked = np.isinf(drives.friction)
@@ -312,7 +312,7 @@ class MujocoPlant(SimulatedRobot):
         limits, coupled, sliding = self.model.limits, self.model.actuators.is_coupled, self.model.sliding_motors
         engine.tendon_frictionloss[self._tendons[sliding]] = drives.motor_friction
         saturation = state.saturation
-        for attempt in range(_MOST_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             linear = saturation == 0.0
             damping = np.where(linear, drives.motor_damping, 0.0)
             engine.dof_damping[dofs] = drives.viscous + model.split(none, np.where(coupled, 0.0, damping))
@@ -327,9 +327,9 @@ class MujocoPlant(SimulatedRobot):
             if not (np.abs(data.qacc).max() < _GREATEST and np.abs(data.qvel).max() < _GREATEST):
                 self._diverged()
             v = data.qvel[dofs]
-            line = drives.motor_effort - drives.motor_damping * limits.of_motors(v)
+            line = drives.motor_effort - drives.motor_damping * limits.output_velocity(v)
             needed = np.sign(line) * (np.abs(line) > self._limit)
-            if not self._limited or (needed == saturation).all() or attempt == _MOST_ATTEMPTS - 1:
+            if not self._limited or (needed == saturation).all() or attempt == _MAX_ATTEMPTS - 1:
                 break
             saturation = needed
             mujoco.mj_setState(engine, data, self._before, self._everything)
@@ -338,7 +338,7 @@ class MujocoPlant(SimulatedRobot):
         command.external[:] += others[:n]
         solution = ConstraintSolution(v, self.step * (friction + stops), self.step * drives.friction, self._sticking,
                                       saturation, self.step * of_motors[sliding])
-        self._state, self._report = self._commit(state, command, drives, data.qpos[self._positions], solution)
+        self._state, self._report = self._step_end(state, command, drives, data.qpos[self._positions], solution)
         self.q, self.v = self._state.q, self._state.v
         self._snapshot = data.qpos.copy(), data.qvel.copy()
         self.steps += 1
@@ -351,7 +351,7 @@ class MujocoPlant(SimulatedRobot):
             self._mujoco.mj_kinematics(engine, data)
             self._mujoco.mj_comPos(engine, data)
         for link, wrench in self._wrenches.items():
-            body, point = self._whereabouts(link)
+            body, point = self._find_link(link)
             force, torque = (self._scene.base_rotation @ part for part in (wrench[:3], wrench[3:]))
             self._mujoco.mj_applyFT(engine, data, force, torque, point, body, external)
         return external
@@ -426,15 +426,15 @@ class MujocoPlant(SimulatedRobot):
         self.reset()
 
 
-class _End(NamedTuple):
+class _StepEnd(NamedTuple):
     """State and report after a step."""
 
     state: PlantState
     report: PlantReport
 
 
-def _commit(plant: PlantModel, state: PlantState, command: PlantCommand, drives: JointDrives, q: NDArray[Any],
-            solution: ConstraintSolution) -> _End:
+def _step_end(plant: PlantModel, state: PlantState, command: PlantCommand, drives: JointDrives, q: NDArray[Any],
+              solution: ConstraintSolution) -> _StepEnd:
     """The state after a step of MuJoCo, and the report.
 
     Args:
@@ -447,5 +447,5 @@ def _commit(plant: PlantModel, state: PlantState, command: PlantCommand, drives:
     """
     after = semi_implicit_euler.integrate(plant, state, command, drives.voltage, solution)
     after = after._replace(q=q[:plant.n], motor_side=after.motor_side._replace(q=q[plant.n:]))
-    return _End(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse,
-                              solution.motor_impulse))
+    return _StepEnd(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse,
+                                  solution.motor_impulse))

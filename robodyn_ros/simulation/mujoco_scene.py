@@ -27,12 +27,12 @@ from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
 _HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows
 _FAST = (1e-9, 1.0)  # solref: MuJoCo raises the time constant to two steps
-_LEAST_INERTIA = 1e-12  # [kg m^2] and [kg]; MuJoCo takes no body without mass or inertia
-_NEEDED = {"constraint": "brakes and friction need", "equality": "brakes need", "frictionloss": "friction needs",
-           "eulerdamp": "motors need"}
+_MIN_INERTIA = 1e-12  # [kg m^2] and [kg]; MuJoCo takes no body without mass or inertia
+_REQUIRED_FLAGS = {"constraint": "brakes and friction need", "equality": "brakes need",
+                   "frictionloss": "friction needs", "eulerdamp": "motors need"}
 """Flags of MuJoCo that have to be enabled, and why."""
 
-_NEEDED_BY_SPRINGS = {"spring": "elastic joints need", "damper": "elastic joints need"}
+_FLAGS_FOR_SPRINGS = {"spring": "elastic joints need", "damper": "elastic joints need"}
 
 _ANGLE, _DISTANCE = 0.02, 0.005  # [rad, m]; greatest difference of a joint's axis in scene and description
 
@@ -132,7 +132,7 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     except ValueError as error:  # a name of the robot that the scene has, too
         raise InputError(f"{name}: MuJoCo cannot add '{robot.name}': {one_line(error)}; give it another name there"
                          ) from None
-    for flag, needed in _NEEDED.items():
+    for flag, needed in _REQUIRED_FLAGS.items():
         if spec.option.disableflags & getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}"):
             raise InputError(f"{name}: expected the flag '{flag}' enabled, since {needed} it, received 'disable'")
     try:
@@ -186,8 +186,8 @@ def check_axes(scene: MujocoScene, robot: RobotModel, axes: Array, anchors: Arra
         number = scene.joints[index]
         axis = data.xaxis[number] @ scene.base_rotation
         anchor = (data.xanchor[number] - scene.base_position) @ scene.base_rotation
-        beside = np.linalg.norm(np.cross(anchors[index] - anchor, axis)) if joint.kind != "prismatic" else 0.0
-        if axis @ axes[index] < np.cos(_ANGLE) or beside > _DISTANCE:
+        offset = np.linalg.norm(np.cross(anchors[index] - anchor, axis)) if joint.kind != "prismatic" else 0.0
+        if axis @ axes[index] < np.cos(_ANGLE) or offset > _DISTANCE:
             raise InputError(f"{scene.name}: joint '{joint.name}': expected the axis of the description, "
                              f"{np.round(axes[index], 3).tolist()} through {np.round(anchors[index], 3).tolist()} in "
                              f"axes of '{robot.base_link}', received {np.round(axis, 3).tolist()} through "
@@ -249,7 +249,7 @@ def add_robot(mujoco: Any, spec: Any, parent: Any, robot: RobotModel, **pose: An
     """
     base = parent.add_body(name=_body(robot.base_link), **pose)
     for bound in ("boundmass", "boundinertia"):
-        setattr(spec.compiler, bound, max(getattr(spec.compiler, bound), _LEAST_INERTIA))
+        setattr(spec.compiler, bound, max(getattr(spec.compiler, bound), _MIN_INERTIA))
     unit = 180.0 / np.pi if spec.compiler.degree else 1.0
     bodies: list[Any] = []
     for joint in robot.joints:
@@ -286,7 +286,7 @@ def _drive(mujoco: Any, spec: Any, plant: PlantModel) -> None:
                 tendon.wrap_joint(name, share)
     for joint in plant.elastic:
         name, own = plant.model.joint_names[joint], float(actuators.reflected_inertia[joint])
-        body = spec.worldbody.add_body(name=_motor(name), mass=_LEAST_INERTIA, inertia=np.full(3, _LEAST_INERTIA),
+        body = spec.worldbody.add_body(name=_motor(name), mass=_MIN_INERTIA, inertia=np.full(3, _MIN_INERTIA),
                                        explicitinertial=True)
         body.add_joint(name=_motor(name), type=spec.joint(name).type, axis=[0.0, 0.0, 1.0], armature=own,
                        solref_friction=_FAST, solimp_friction=_HARD)

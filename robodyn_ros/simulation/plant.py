@@ -38,11 +38,11 @@ from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import (
-    divided,
+    angular_speed_sum,
     divided_step_program,
-    greatest_speed,
+    max_speed,
     resolved_speed,
-    turning,
+    with_divided_steps,
 )
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
@@ -114,7 +114,7 @@ class Plant(SimulatedRobot):
         self._forces = np.zeros((model.surroundings.pairs, 3))
         self._kind: _Kind | None = None
         self._turning = 0.0  # sum of angular speeds [rad/s]
-        self._resolved, self._greatest = resolved_speed(model), greatest_speed(model)
+        self._resolved, self._greatest = resolved_speed(model), max_speed(model)
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         model.check_start(self.initial_position)
@@ -263,7 +263,7 @@ class Plant(SimulatedRobot):
 
         Raises:
             InputError: A voltage is asked of a joint without a motor, or the number of efforts is wrong.
-            SimulationError: The state is no longer finite, or the joints are faster than `fast_motion.greatest_speed`;
+            SimulationError: The state is no longer finite, or the joints are faster than `fast_motion.max_speed`;
                 the last good state is kept.
         """
         last = self._drive
@@ -302,11 +302,11 @@ class Plant(SimulatedRobot):
     def _program(self, kind: _Kind) -> tuple[Procedure, Bound | None]:
         """The program for a kind of steps, made when first needed, and its memory if compiled."""
         if kind not in self._programs:
-            make, model = (divided_step_program, divided(self.model)) if kind.divides else (step_program, self.model)
+            make, model = (divided_step_program, with_divided_steps(self.model)) if kind.divides else (step_program, self.model)
             step = make(self.model, under_efforts=kind.under_efforts)
             variables = {"peak": (), "report": self._report, "health": (), "turning": ()} | step.variables
             start = Compute(lambda: np.float64(0.0), (), "peak")
-            end = Compute(lambda v, peak: maximum(peak, turning(model, v)), ("state.v", "peak"), "turning")
+            end = Compute(lambda v, peak: maximum(peak, angular_speed_sum(model, v)), ("state.v", "peak"), "turning")
             procedure = compile_procedure(
                 variables, [start, Repeat("steps", step.statements), report_statement(model), end], step.inputs,
                 ["state", "report", "health", "turning", "solution.contact_force"], name="plant")
@@ -356,7 +356,7 @@ class Plant(SimulatedRobot):
         self._set_numbers(numbers)
         self.steps += steps
         if self._turning > self._resolved:
-            self._turning = float(turning(self.model, self.v))
+            self._turning = float(angular_speed_sum(self.model, self.v))
             self._choose_program()
 
     def _take(self, steps: int, more: Mapping[str, Any]) -> tuple[Array, float, float]:
@@ -406,7 +406,7 @@ class Plant(SimulatedRobot):
     def _begin_with(self, numbers: Array) -> None:
         """Set the numbers of the state."""
         self._set_numbers(numbers)
-        self._turning = float(turning(self.model, self.v))
+        self._turning = float(angular_speed_sum(self.model, self.v))
         self._restore()
         self._choose_program()
         for array in (*self._report, self._forces):

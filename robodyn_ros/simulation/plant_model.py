@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.current_loop import LoopState
+from robodyn_ros.actuation.current_loop import CurrentLoopState
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
@@ -119,7 +119,7 @@ class PlantState(NamedTuple):
     saturation: NDArray[Any]
     energies: EnergySums
     presliding: Presliding
-    loops: LoopState
+    loops: CurrentLoopState
     motor_side: MotorSide
 
     def without_energies(self) -> Self:
@@ -147,7 +147,7 @@ class PlantCommand(NamedTuple):
     external: NDArray[Any]
 
     @classmethod
-    def of_effort(cls, effort: NDArray[Any]) -> Self:
+    def from_effort(cls, effort: NDArray[Any]) -> Self:
         """Efforts alone: no voltages, dampers, brakes and wrenches."""
         return cls(effort, *np.zeros((5, len(effort))))
 
@@ -407,8 +407,8 @@ class PlantModel:
         if actuators.follows_temperature:
             actuators = actuators.at(temperature)
         if actuators.has_ripple:
-            actuators = actuators.at_angle(self.seen_by_motors(self.joined(q, motor_side.q)),
-                                           self.step * self.seen_by_motors(self.joined(v, motor_side.v)))
+            actuators = actuators.at_angle(self.reflected_to_motors(self.joined(q, motor_side.q)),
+                                           self.step * self.reflected_to_motors(self.joined(v, motor_side.v)))
         return self if actuators is self.actuators else replace(self, actuators=actuators)
 
     def check_voltages(self, by_voltage: Array) -> None:
@@ -503,7 +503,7 @@ class PlantModel:
             return whole
         return np.concatenate([np.where(self.actuators.is_elastic, of_link, whole), motor[self.elastic]])
 
-    def seen_by_motors(self, values: NDArray[Any]) -> NDArray[Any]:
+    def reflected_to_motors(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values of the side at which a joint's motor is: of links and motors to one for each joint.
 
         Args:
@@ -516,7 +516,7 @@ class PlantModel:
         return seen
 
     def per_joint(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums of link and motor, shape (n,); argument as for :meth:`seen_by_motors`."""
+        """Return the sums of link and motor, shape (n,); argument as for :meth:`reflected_to_motors`."""
         if not len(self.elastic):
             return values
         sums = values[:self.n].copy()

@@ -26,7 +26,7 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.compile.tape import trace
 from robodyn_ros.simulation import semi_implicit_euler, split_step
 from robodyn_ros.simulation.contact import (
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     ContactChoice,
     ContactGeometry,
     contact_geometry,
@@ -37,12 +37,12 @@ from robodyn_ros.simulation.contact import (
 )
 from robodyn_ros.simulation.elastic_joints import (
     DEAD_ZONE_ROUNDS,
+    SpringDeflection,
     SpringLine,
-    Windup,
     dead_zone_round,
-    left_side,
+    leaves_face,
     loaded_line,
-    windup,
+    spring_deflection,
     with_springs,
 )
 from robodyn_ros.simulation.impact import after_impact, impact, impact_round, meets_stop
@@ -50,9 +50,9 @@ from robodyn_ros.simulation.joint_constraints import (
     ConstraintSolution,
     Problem,
     admissible,
-    most_pivot_steps,
+    max_pivot_steps,
     pivot_step,
-    unhindered,
+    without_constraints,
 )
 from robodyn_ros.simulation.motion import SmoothState
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
@@ -63,7 +63,7 @@ from robodyn_ros.simulation.readings import report
 _NO_SPRINGS = SpringLine(np.zeros(0), np.zeros(0))
 
 
-class Posed(NamedTuple):
+class StepProblem(NamedTuple):
     """What a step has to solve.
 
     Attributes:
@@ -71,14 +71,14 @@ class Posed(NamedTuple):
         voltage: Of the motors, held during the step, shape (n,) [V].
         contacts: Where the robot touches surfaces.
         bristles: Impulses of the dry friction that bends before joints slide.
-        wound: Springs with backlash at the beginning of the step.
+        deflection: Springs with backlash at the beginning of the step.
     """
 
     problem: Problem
     voltage: NDArray[Any]
     contacts: ContactGeometry
     bristles: BristleLines
-    wound: Windup
+    deflection: SpringDeflection
 
 
 class Guess(NamedTuple):
@@ -141,24 +141,25 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     described = plant
     if plant.drifts_first and meets_stop(plant, state) > 0.0:
         met = impact(plant, state)
-        while met.moved > 0.0 and met.rounds < _most_impact_rounds(plant):
+        while met.moved > 0.0 and met.rounds < _max_impact_rounds(plant):
             met = impact_round(plant, met)
         state = after_impact(plant, state, met)
     plant = plant.at_state(state.temperature, state.q, state.v, state.motor_side)
     if _splits(plant) and smooth is None:
         smooth = split_step.smooth_step(plant, state, command)
     given = () if smooth is None else (smooth,)
-    posed, guess = pose(plant, state, command, *given)
-    solution, guess = solve(plant, posed, guess)
-    while solution.moved > 0.0 and guess.rounds < most_rounds(plant):
-        solution, guess = solve(plant, posed, guess)
-    after = integrate(plant, state, command, posed, solution, guess, *given)
+    step_problem, guess = set_up_problem(plant, state, command, *given)
+    solution, guess = solve(plant, step_problem, guess)
+    while solution.moved > 0.0 and guess.rounds < max_rounds(plant):
+        solution, guess = solve(plant, step_problem, guess)
+    after = integrate(plant, state, command, step_problem, solution, guess, *given)
     at_end = described.at_state(after.temperature, after.q, after.v, after.motor_side)
-    return after, report(at_end, after, command, posed.voltage, posed.problem.friction, solution.impulse,
+    return after, report(at_end, after, command, step_problem.voltage, step_problem.problem.friction, solution.impulse,
                          solution.motor_impulse, solution.bent.impulse)
 
 
-def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState) -> tuple[Posed, Guess]:
+def set_up_problem(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState
+                   ) -> tuple[StepProblem, Guess]:
     """Drives, friction, contacts and inertia make the problem of the velocity after the step; and a first guess."""
     method: Any = split_step if smooth else semi_implicit_euler
     state = semi_implicit_euler.midway(plant, state)
@@ -167,49 +168,49 @@ def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: S
     contacts = contact_geometry(plant.surroundings, plant.model, state.q)
     touching = first_choice(plant.surroundings, contacts, state.v, plant.drift)
     motion = plant.joined(state.v, state.motor_side.v)
-    wound = windup(plant, state).at(plant.slack_springs[:0] if smooth else plant.slack_springs)
-    springs = loaded_line(plant, wound) if len(wound.rate) else _NO_SPRINGS
+    deflection = spring_deflection(plant, state).at(plant.slack_springs[:0] if smooth else plant.slack_springs)
+    springs = loaded_line(plant, deflection) if len(deflection.rate) else _NO_SPRINGS
     guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(motion), springs,
                   touching, state.presliding.mode, np.float64(0.0))
-    return Posed(problem, voltage, contacts, bristles, wound), guess
+    return StepProblem(problem, voltage, contacts, bristles, deflection), guess
 
 
-def solve(plant: PlantModel, posed: Posed, guess: Guess) -> tuple[Solution, Guess]:
+def solve(plant: PlantModel, step_problem: StepProblem, guess: Guess) -> tuple[Solution, Guess]:
     """Solve for a guess of the modes of friction, stops, motors, springs and contacts, and guess again."""
-    world, contacts, rounds, springs = plant.surroundings, posed.contacts, guess.rounds, guess.springs
-    problem, unsolved = posed.problem, np.float64(0.0)
+    world, contacts, rounds, springs = plant.surroundings, step_problem.contacts, guess.rounds, guess.springs
+    problem, unsolved = step_problem.problem, np.float64(0.0)
     if len(springs.slope):
         problem = with_springs(plant, plant.slack_springs, springs, problem)
     problem = with_contacts(world, contacts, guess.touching, problem, plant.step, plant.drift, rounds)
-    problem = with_bristles(plant.bristles, posed.bristles, guess.bristle_mode, problem, plant.step)
+    problem = with_bristles(plant.bristles, step_problem.bristles, guess.bristle_mode, problem, plant.step)
     done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, guess.motor_mode, rounds)
     touch = contact_round(world, contacts, guess.touching, done.velocity[:plant.n], plant.step, plant.drift,
                           rounds)
     if len(springs.slope):
-        springs, unsolved = dead_zone_round(plant, posed.wound, springs, done.velocity, rounds)
+        springs, unsolved = dead_zone_round(plant, step_problem.deflection, springs, done.velocity, rounds)
     effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
                  start=np.zeros(plant.n))
-    bent, moved = bristle_round(plant.bristles, posed.bristles, guess.bristle_mode, done.velocity, plant.step, rounds,
-                                done.moved)
+    bent, moved = bristle_round(plant.bristles, step_problem.bristles, guess.bristle_mode, done.velocity, plant.step,
+                                rounds, done.moved)
     return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, bent,
                      moved + touch.moved + unsolved),
             Guess(done.contact_mode, done.saturation, done.motor_mode, springs, touch.choice, bent.state.mode,
                   rounds + 1.0))
 
 
-def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed: Posed, solution: Solution,
-              guess: Guess, *smooth: SmoothState) -> PlantState:
+def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, step_problem: StepProblem,
+              solution: Solution, guess: Guess, *smooth: SmoothState) -> PlantState:
     """Positions, currents, temperatures and energies that follow from the velocities after the step."""
     method: Any = split_step if smooth else semi_implicit_euler
     state = semi_implicit_euler.midway(plant, state)
     acting = command._replace(external=command.external + solution.contact_effort)
-    solved = ConstraintSolution(solution.velocity, solution.impulse, posed.problem.friction, guess.contact_mode,
+    solved = ConstraintSolution(solution.velocity, solution.impulse, step_problem.problem.friction, guess.contact_mode,
                                 guess.saturation, solution.motor_impulse)
-    after: PlantState = method.integrate(plant, state, acting, posed.voltage, solved, solution.bent, *smooth)
+    after: PlantState = method.integrate(plant, state, acting, step_problem.voltage, solved, solution.bent, *smooth)
     return after
 
 
-def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Any, ...]:
+def solve_unconstrained(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Any, ...]:
     """The solution without friction, stops, limits of motors and contacts; ``moved`` is positive where one acts.
 
     Springs with backlash stay where they are, or it is positive too.
@@ -223,35 +224,35 @@ def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tupl
     problem, voltage, _ = semi_implicit_euler.problem(plant, state, command)
     leaves, springs = np.float64(0.0), _NO_SPRINGS
     if len(plant.slack_springs):
-        wound = windup(plant, state).at(plant.slack_springs)
-        springs = loaded_line(plant, wound)
+        deflection = spring_deflection(plant, state).at(plant.slack_springs)
+        springs = loaded_line(plant, deflection)
         problem = with_springs(plant, plant.slack_springs, springs, problem)
-    free = unhindered(plant.limits, problem)
+    free = without_constraints(plant.limits, problem)
     if len(plant.slack_springs):
-        leaves = left_side(plant, wound, springs, free.velocity)
+        leaves = leaves_face(plant, deflection, springs, free.velocity)
     contacts = contact_geometry(world, plant.model, state.q)
     touches = presses(world, contacts, free.velocity[:plant.n], plant.drift)
     none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
     unbent = state.presliding
     solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none,
                         BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches + leaves + met)
-    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, springs, _untouched(world.pairs),
+    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, springs, _no_contacts(world.pairs),
                   unbent.mode, np.float64(0.0))
     return voltage, problem.friction, solution, guess
 
 
-def _untouched(pairs: int) -> ContactChoice:
+def _no_contacts(pairs: int) -> ContactChoice:
     return ContactChoice(np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros((pairs, 3)))
 
 
-def _most_impact_rounds(plant: PlantModel) -> int:
-    return most_pivot_steps(plant.n + len(plant.elastic))
+def _max_impact_rounds(plant: PlantModel) -> int:
+    return max_pivot_steps(plant.n + len(plant.elastic))
 
 
-def most_rounds(plant: PlantModel) -> int:
+def max_rounds(plant: PlantModel) -> int:
     """Return more rounds than a step needs."""
     modes = plant.n + len(plant.elastic) + len(plant.sliding_motors) + plant.bristles.share.size
-    return (most_pivot_steps(modes) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
+    return (max_pivot_steps(modes) + (MAX_ROUNDS if plant.surroundings.pairs else 0)
             + (DEAD_ZONE_ROUNDS if len(plant.slack_springs) else 0))
 
 
@@ -286,18 +287,19 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     size, slack = n + len(plant.elastic), np.zeros(0 if _splits(plant) else len(plant.slack_springs))
     every = np.zeros(size)
     variables: dict[str, Any] = {
-        "state": rest, "command": PlantCommand.of_effort(none),
-        "posed": Posed(Problem(np.zeros((size, size)), every, every, every, every, none, none, of_motors), none,
-                       contacts, BristleLines(unbent.deflection, np.zeros(len(plant.bristles.joints))),
-                       Windup(slack, slack)),
-        "guess": Guess(every, none, of_motors, SpringLine(slack, slack), _untouched(pairs), unbent.mode, 0.0),
+        "state": rest, "command": PlantCommand.from_effort(none),
+        "step_problem": StepProblem(Problem(np.zeros((size, size)), every, every, every, every, none, none, of_motors),
+                                    none, contacts,
+                                    BristleLines(unbent.deflection, np.zeros(len(plant.bristles.joints))),
+                                    SpringDeflection(slack, slack)),
+        "guess": Guess(every, none, of_motors, SpringLine(slack, slack), _no_contacts(pairs), unbent.mode, 0.0),
         "solution": Solution(every, every, of_motors, forces, none, BristleRound(unbent.mode, unbent), 0.0),
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
     statements: list[Statement] = []
     compute = partial(plant_computation, plant, varied)
     if under_efforts:
-        statements.append(Compute(PlantCommand.of_effort, "command.effort", "command"))
+        statements.append(Compute(PlantCommand.from_effort, "command.effort", "command"))
     if _splits(plant):
         smooth = ("smooth",)
         variables["smooth"] = SmoothState.from_state(rest)
@@ -306,20 +308,23 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     given = ("state", "command", *smooth)
     met: list[Statement] = []
     if plant.drifts_first:
-        rounds = Repeat(_most_impact_rounds(plant), [compute(impact_round, ("impact",), "impact")], flag="impact.moved")
+        rounds = Repeat(_max_impact_rounds(plant), [compute(impact_round, ("impact",), "impact")], flag="impact.moved")
         variables |= {"impact": impact(plant, rest), "meets_stop": ()}
         met = [compute(meets_stop, ("state",), "meets_stop"),
                Repeat(1, [compute(impact, ("state",), "impact"), rounds,
                           compute(after_impact, ("state", "impact"), "state")], flag="meets_stop", at_least=0)]
     solved: list[Statement] = [
         *met,
-        compute(pose, given, ("posed", "guess")),
-        Repeat(most_rounds(plant), [compute(solve, ("posed", "guess"), ("solution", "guess"))], flag="solution.moved")]
+        compute(set_up_problem, given, ("step_problem", "guess")),
+        Repeat(max_rounds(plant), [compute(solve, ("step_problem", "guess"), ("solution", "guess"))],
+               flag="solution.moved")]
     if not smooth and under_efforts and _all_slide_freely(plant, varied):
         # Constraints are seldom active: solve without them first.
-        solved = [compute(attempt, given, ("posed.voltage", "posed.problem.friction", "solution", "guess")),
+        solved = [compute(solve_unconstrained, given,
+                          ("step_problem.voltage", "step_problem.problem.friction", "solution", "guess")),
                   Repeat(1, solved, flag="solution.moved", at_least=0)]
-    statements += [*solved, compute(integrate, ("state", "command", "posed", "solution", "guess", *smooth), "state")]
+    statements += [*solved,
+                   compute(integrate, ("state", "command", "step_problem", "solution", "guess", *smooth), "state")]
     inputs = ("state", "command.effort" if under_efforts else "command", *varied)
     return StepProgram(variables, tuple(statements), inputs + smooth * (plant.integrator is Integrator.ADAPTIVE))
 
@@ -329,9 +334,9 @@ def report_statement(plant: PlantModel) -> Statement:
 
     It follows the steps of a program.
     """
-    return Compute(partial(_report, plant), ("state", "command", "posed.voltage", "posed.problem.friction",
-                                             "solution.impulse", "solution.motor_impulse", "solution.bent.impulse"),
-                   ("report", "health"))
+    return Compute(partial(_report, plant), ("state", "command", "step_problem.voltage",
+                                             "step_problem.problem.friction", "solution.impulse",
+                                             "solution.motor_impulse", "solution.bent.impulse"), ("report", "health"))
 
 
 def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.friction import Bristles
 from robodyn_ros.compile import by_element, greater, greater_equal, less, where
-from robodyn_ros.simulation.joint_constraints import Problem, change
+from robodyn_ros.simulation.joint_constraints import Problem, changed_modes
 
 _TOLERANCE = 1e-10  # relative to the greatest impulse
 
@@ -128,7 +128,7 @@ def bristle_round(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], v
     impulse, deflection, wanted = by_element(
         one, mode, bristles.share, bristles.stiffness, _damping(bristles, step), _reach(bristles), lines.deflection,
         lines.level, velocity[bristles.joints])
-    changed = change(mode.ravel(), wanted.ravel(), rounds, moved)
+    changed = changed_modes(mode.ravel(), wanted.ravel(), rounds, moved)
     return BristleRound(impulse, Presliding(deflection, changed.choice.reshape(mode.shape))), changed.moved
 
 

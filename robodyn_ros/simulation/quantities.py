@@ -29,7 +29,7 @@ from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.driver_profile import GENERIC, DriverProfile
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
-from robodyn_ros.actuation.motor_catalogue import MotorFigures
+from robodyn_ros.actuation.motor_catalogue import MotorData
 from robodyn_ros.base.checks import constants
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import POSITION, VELOCITY, Field, declared
@@ -37,7 +37,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
-from robodyn_ros.simulation.sensing import MOST_DELAY, Sensing
+from robodyn_ros.simulation.sensing import MAX_DELAY, Sensing
 
 JOINT, LINK = "joint", "link"
 """Axes of the joints, in the order of q, and of the moving links, in the order of ``RobotModel.joints``."""
@@ -168,17 +168,17 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
               "of joints that have one"),
     _friction("damping", MaxwellSlipSettings),
     Quantity("friction.scale", None, "Factor on all friction", minimum=0.0, nominal=1.0),
-    _motor(MotorFigures, "torque_constant", "motor.torque_constant", "motors.motor.torque_constant",
+    _motor(MotorData, "torque_constant", "motor.torque_constant", "motors.motor.torque_constant",
            description="Torque constant of the motor; the back-EMF constant changes in proportion"),
-    _motor(MotorFigures, "resistance", "motor.resistance", "motors.motor.resistance"),
-    _motor(MotorFigures, "rotor_inertia", "motor.rotor_inertia", "motors.motor.rotor_inertia", above=True,
+    _motor(MotorData, "resistance", "motor.resistance", "motors.motor.resistance"),
+    _motor(MotorData, "rotor_inertia", "motor.rotor_inertia", "motors.motor.rotor_inertia", above=True,
            description="Rotor inertia of the motor, with that of the gear at its shaft"),
     _motor(ActuatorSettings, "motor_damping", "motor.damping", "motor_damping"),
     _motor(ActuatorSettings, "motor_friction", "motor.friction", "motor_friction"),
     _motor(ActuatorSettings, "voltage_limit", "motor.voltage_limit", "voltage_limit", or_infinite=True),
     _motor(ActuatorSettings, "current_limit", "motor.current_limit", "current_limit", or_infinite=True),
     _motor(ActuatorSettings, "torque_limit", "motor.torque_limit", "torque_limit", or_infinite=True),
-    *(_motor(MotorFigures, field, f"motor.{field}", field, only="has_heat") for field in (
+    *(_motor(MotorData, field, f"motor.{field}", field, only="has_heat") for field in (
         "thermal_resistance", "thermal_time_constant", "resistance_coefficient", "torque_constant_coefficient")),
     *(_motor(ActuatorSettings, field, f"motor.{field}", field, only="derates") for field in (
         "derating_start", "derating_end")),
@@ -202,7 +202,7 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _sensing("position_noise", None),
     _sensing("velocity_noise", None),
     _sensing("position_resolution", 0.0),
-    _sensing("delay", 0.0, (), maximum=MOST_DELAY),
+    _sensing("delay", 0.0, (), maximum=MAX_DELAY),
     _quantity_of(declared(DriverProfile)["delay"], COMMAND_DELAY, (), "driver.delay"),
     _quantity_of(declared(DriverProfile)["effort_resolution"], "command.resolution", (JOINT,), "driver.resolution",
                  kind=float, minimum=0.0, description="Step to which the driver rounds commanded efforts; 0: none"),
@@ -216,7 +216,7 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
 """The quantities by name."""
 
 
-def of_plant(names: Iterable[str]) -> tuple[str, ...]:
+def plant_quantities(names: Iterable[str]) -> tuple[str, ...]:
     """Return the quantities among some that belong to the plant: not to sensors, driver, start, or the law's model."""
     return tuple(name for name in names if name not in (*SENSING, *COMMANDS, *START) and not name.startswith(MODEL))
 
@@ -241,7 +241,7 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
 
     Args:
         plant: The plant.
-        values: Quantities of `of_plant`, or `COMMANDS`, floats or traced scalars.
+        values: Quantities of `plant_quantities`, or `COMMANDS`, floats or traced scalars.
     """
     fields = {}
     for name, value in values.items():
@@ -292,12 +292,12 @@ def varied_state(plant: PlantModel, q: Array, v: Array, values: Mapping[str, Arr
         plant: The plant.
         q: Shape (n,) [rad or m].
         v: Shape (n,) [rad/s or m/s].
-        values: Floats by the name of the quantity; only those of `of_plant` count.
+        values: Floats by the name of the quantity; only those of `plant_quantities` count.
 
     Raises:
         InputError: Its springs are too fast for the step of an explicit method.
     """
-    state, own = plant.state(q, v), of_plant(values)
+    state, own = plant.state(q, v), plant_quantities(values)
     if not (own and len(plant.elastic)):
         return state
     varied = varied_plant(plant, {name: values[name] for name in own})
@@ -341,7 +341,8 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         only = QUANTITIES[name].only
         for joints in {"": (), "is_elastic": (only,)}.get(only, ("is_motor", only)):
             if not getattr(plant.actuators, joints).any():
-                raise InputError(f"varied: '{name}' has no effect, because {_LACKS[joints].format(plant.model.name)}")
+                reason = _WITHOUT_EFFECT[joints].format(plant.model.name)
+                raise InputError(f"varied: '{name}' has no effect, because {reason}")
         if name in COMMANDS and plant.driver is None:
             raise InputError(f"varied: '{name}' has no effect, because no driver is between law and drives; give the "
                              f"plant one, such as '{GENERIC}'")
@@ -364,7 +365,7 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
     return varied
 
 
-_LACKS = {
+_WITHOUT_EFFECT = {
     "is_motor": "'{}' has no motors; give the plant actuators",
     "is_elastic": "all joints of '{}' are rigid; give joints a transmission",
     "has_heat": "no motor of '{}' has a thermal model; give one thermal_resistance and thermal_time_constant",
@@ -446,7 +447,7 @@ def _checked(quantity: Quantity, given: ArrayLike, plant: PlantModel) -> Array:
         fits |= ~getattr(plant.actuators, quantity.only)
     if not fits.all():
         sample, *place = map(int, np.argwhere(~fits)[0])
-        raise _wrong(quantity, sample, place, plant, str(quantity.range), array[(sample, *place)])
+        raise _sample_error(quantity, sample, place, plant, str(quantity.range), array[(sample, *place)])
     return array
 
 
@@ -458,8 +459,8 @@ def _check_breakaway(samples: Mapping[str, Array], plant: PlantModel) -> None:
     below = np.argwhere(static < coulomb)
     if len(below):
         sample, joint = map(int, below[0])
-        raise _wrong(QUANTITIES["friction.static"], sample, [joint], plant,
-                     f"{coulomb[sample, joint]:g} or more, the Coulomb friction", static[sample, joint])
+        raise _sample_error(QUANTITIES["friction.static"], sample, [joint], plant,
+                            f"{coulomb[sample, joint]:g} or more, the Coulomb friction", static[sample, joint])
 
 
 def _check_derating(samples: Mapping[str, Array], plant: PlantModel) -> None:
@@ -471,7 +472,7 @@ def _check_derating(samples: Mapping[str, Array], plant: PlantModel) -> None:
         sample, joint = map(int, wrong[0])
         low, high = (np.broadcast_to(each, (len(given), plant.n))[sample, joint] for each in (start, end))
         expected = f"more than derating_start, {low:g}" if given is end else f"less than derating_end, {high:g}"
-        raise _wrong(QUANTITIES[name], sample, [joint], plant, expected, given[sample, joint])
+        raise _sample_error(QUANTITIES[name], sample, [joint], plant, expected, given[sample, joint])
 
 
 def _check_loops(samples: Mapping[str, Array], plant: PlantModel) -> None:
@@ -488,14 +489,14 @@ def _check_loops(samples: Mapping[str, Array], plant: PlantModel) -> None:
     if len(wrong):
         sample, k = map(int, wrong[0])
         joint = int(loops.joints[k])
-        raise _wrong(QUANTITIES[names[0]], sample, [joint], plant,
-                     "a current loop that is stable with its period and delay (a bandwidth of "
-                     f"{loops.stable_bandwidths()[k]:.4g} Hz would do), not one whose errors grow "
-                     f"{growth[sample, k]:.3g} times in a period", samples[names[0]][sample, joint])
+        raise _sample_error(QUANTITIES[names[0]], sample, [joint], plant,
+                            "a current loop that is stable with its period and delay (a bandwidth of "
+                            f"{loops.stable_bandwidths()[k]:.4g} Hz would do), not one whose errors grow "
+                            f"{growth[sample, k]:.3g} times in a period", samples[names[0]][sample, joint])
 
 
-def _wrong(quantity: Quantity, sample: int, place: list[int], plant: PlantModel, expected: str, received: float
-           ) -> InputError:
+def _sample_error(quantity: Quantity, sample: int, place: list[int], plant: PlantModel, expected: str, received: float
+                  ) -> InputError:
     """The error for one number."""
     names = {JOINT: plant.model.joint_names, LINK: [joint.link for joint in plant.model.joints]}
     where = "".join(f", {axis} {names[axis][index]}" if isinstance(axis, str) else f", element {index}"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.simulation.elastic_joints import spring_energy, winding_torque, windup
-from robodyn_ros.simulation.motion import ideal_effort, passive, shaft_friction, viscous
+from robodyn_ros.simulation.elastic_joints import spring_deflection, spring_energy, spring_torque
+from robodyn_ros.simulation.motion import drive_damping, ideal_effort, shaft_friction, viscous
 from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.presliding import bristle_energy, on_joints
 
@@ -101,18 +101,18 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
     """
     actuators, step, v, current = plant.actuators, plant.step, state.v, state.current
     motion = plant.joined(v, state.motor_side.v)
-    seen = plant.seen_by_motors(motion)
-    damping = passive(plant, command, seen)
+    seen = plant.reflected_to_motors(motion)
+    damping = drive_damping(plant, command, seen)
     regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(seen))
     dry, of_drive = clip(impulse, -friction, friction), plant.split(np.zeros(plant.n), damping)
     voltage = voltage.astype(np.result_type(voltage, state.loops.voltage))
     voltage[actuators.current_loops.joints] = state.loops.voltage
     bent = 0.0 if bristle_impulse is None else on_joints(plant.bristles, bristle_impulse, plant.n) / step
-    cogging = actuators.cogging_effort(plant.seen_by_motors(plant.joined(state.q, state.motor_side.q)))
+    cogging = actuators.cogging_effort(plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q)))
     return PlantReport(
         voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),
         current=current,
-        effort=(ideal_effort(plant, command) + actuators.effort_of(current) - damping * seen
+        effort=(ideal_effort(plant, command) + actuators.effort_from_current(current) - damping * seen
                 + plant.per_joint(plant.limits.on_joints(cogging))),
         friction=(plant.per_joint(dry / step - (viscous(plant, command, seen) - of_drive) * motion
                                   + plant.limits.sliding.T @ (motor_impulse / step)) + shaft_friction(plant, v) + bent),
@@ -145,13 +145,13 @@ def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> Mo
         state: At the end of a step.
         effort: Commanded in this step, within the limits, shape (n,) [N m or N].
     """
-    torque = ideal_effort(plant, PlantCommand.of_effort(effort)) + plant.actuators.effort_of(state.current)
+    torque = ideal_effort(plant, PlantCommand.from_effort(effort)) + plant.actuators.effort_from_current(state.current)
     return at_motors(plant, state, torque)
 
 
 def at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:
     """As :func:`motor_side`, from the efforts of the drives, shape (n,) [N m or N]."""
-    torque = winding_torque(plant, windup(plant, state)).whole
+    torque = spring_torque(plant, spring_deflection(plant, state)).whole
     return MotorReadings(*_motor_motion(plant, state.q, state.v, state.motor_side),
                          np.where(plant.actuators.is_elastic, plant.at_elastic(torque), drive))
 
@@ -201,7 +201,8 @@ def encoder_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_si
 
 def _motor_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide
                   ) -> tuple[NDArray[Any], NDArray[Any]]:
-    return (plant.seen_by_motors(plant.joined(q, motor_side.q)), plant.seen_by_motors(plant.joined(v, motor_side.v)))
+    return (plant.reflected_to_motors(plant.joined(q, motor_side.q)),
+            plant.reflected_to_motors(plant.joined(v, motor_side.v)))
 
 
 def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
@@ -228,7 +229,7 @@ def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potentia
         potential: Of the links [J].
     """
     sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
-    actuators, at_motors = plant.actuators, plant.seen_by_motors(plant.joined(state.q, state.motor_side.q))
+    actuators, at_motors = plant.actuators, plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))
     magnetic = float((actuators.magnetic_energy(state.current) + actuators.cogging_energy(at_motors)).sum())
     presliding = float(bristle_energy(plant.bristles, state.presliding, plant.n).sum())
     return Energy(kinetic, potential, magnetic, presliding, float(spring_energy(plant, state).sum()), **sums)

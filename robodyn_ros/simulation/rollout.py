@@ -34,7 +34,7 @@ from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import TickInput, closed_loop_procedure
 from robodyn_ros.simulation.engine import SimulatedRobot
-from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed
+from robodyn_ros.simulation.fast_motion import max_speed, resolved_speed
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
@@ -49,7 +49,7 @@ from robodyn_ros.simulation.quantities import (
     by_name,
     check_varied,
     checked_samples,
-    of_plant,
+    plant_quantities,
     varied_model,
     varied_plant,
     varied_state,
@@ -60,7 +60,7 @@ from robodyn_ros.simulation.score import Rollout, Score
 
 _logger = logging.getLogger(__name__)
 
-_GIANT = 1e100  # where efforts of a diverging motion overflow
+_HUGE = 1e100  # where efforts of a diverging motion overflow
 
 
 class RolloutClient(Protocol):
@@ -123,7 +123,7 @@ class ClosedLoop:
             self.plant.driver.profile.check_rate(1.0 / period, "rollout: control rate")
         self._packed = PackedParameters(controller.parameters)
         self._resolved = resolved_speed(self.plant) if engine is None else np.inf
-        self._greatest = greatest_speed(self.plant) if engine is None else np.inf
+        self._greatest = max_speed(self.plant) if engine is None else np.inf
         self.varied = check_varied(varied, self.plant)
         self._inputs = tuple(name for name in self.varied if name not in START)
         self._procedures: dict[tuple[Any, ...], Procedure] = {}
@@ -131,7 +131,7 @@ class ClosedLoop:
         self._uncompiled_reason = ""
         if engine is not None:
             self._uncompiled_reason = f"the robot is stepped by {type(engine).__name__}"
-            if built_in := of_plant(self._inputs):
+            if built_in := plant_quantities(self._inputs):
                 raise InputError(f"varied: {', '.join(built_in)}: expected no quantities of a robot that "
                                  f"{type(engine).__name__} steps; make an engine for each")
             self._interpreted = self._interpreted_loop(engine)
@@ -189,8 +189,8 @@ class ClosedLoop:
         packed, memory = self.packed(parameters), self._memory(scenario, values, state)
         if self._has_own_inertias(values):
             packed, memory = self._with_inertias(packed, scenario, values, state)
-        given = (self._arguments(scenario) | self._own(scenario, values) | {"state": state, "parameters": packed}
-                 | self._given(memory))
+        given = (self._arguments(scenario) | self._varied_inputs(scenario, values)
+                 | {"state": state, "parameters": packed} | self._given(memory))
         program: dict[str, Any] = {"recorded": True, "noisy": self._noisy(scenario),
                                    "longest_delay": self._longest_delay(values)}
 
@@ -199,7 +199,7 @@ class ClosedLoop:
                 **program, divides=divides)
             if isinstance(procedure, InterpretedLoop):
                 complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
-                return procedure.run(scenario, complete, self._own(scenario, values), divides)
+                return procedure.run(scenario, complete, self._varied_inputs(scenario, values), divides)
             return _result(procedure(**given) if compiled else procedure.interpret(**given))
 
         result = loop(divides=False)
@@ -254,7 +254,7 @@ class ClosedLoop:
             if "start.q" in values:
                 raise InputError("rollout: expected positions at the start in q or in samples, received both")
             values |= self._samples({"start.q": q}, scenario)
-        given = self._arguments(scenario) | self._own(scenario, values)
+        given = self._arguments(scenario) | self._varied_inputs(scenario, values)
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
@@ -273,7 +273,7 @@ class ClosedLoop:
             raise InputError("rollout: expected an axis of samples, of equal length, in parameters, positions or "
                              f"samples, received {counts or 'none'}")
         (count,) = set(counts.values())
-        differ = bool(values.keys() & set(START)) or bool(len(self.plant.elastic) and of_plant(values))
+        differ = bool(values.keys() & set(START)) or bool(len(self.plant.elastic) and plant_quantities(values))
         own = [{name: array[i] for name, array in values.items()} for i in range(count if differ else 1)]
         starts = [_started(scenario, each) for each in own]
         for start in starts:
@@ -296,27 +296,27 @@ class ClosedLoop:
                                    "longest_delay": self._longest_delay(values)}
         per_robot = {*counts, *(("state",) if differ else ()),
                      *(("parameters",) if self._has_own_inertias(values) else ()),
-                     *(("carry.memory",) if len(memories) > 1 else ())}
+                     *(("loop_state.memory",) if len(memories) > 1 else ())}
 
         def loop(robots: NDArray[Any], divides: bool) -> LoopResult:
             """Simulate some of the robots."""
             procedure = self._procedure(**program, divides=divides)
             if isinstance(procedure, InterpretedLoop):
                 return _stacked([procedure.run(starts[i % len(starts)], self._packed.unpack(packed[i]),
-                                               self._own(scenario, values, i), divides)._replace(motions=None)
+                                               self._varied_inputs(scenario, values, i), divides)._replace(motions=None)
                                  for i in robots])
             if len(robots) == 1:  # faster than a batch of one
-                alone = {name: _at(given[name], int(robots[0])) for name in per_robot if name in given}
+                alone = {name: _select(given[name], int(robots[0])) for name in per_robot if name in given}
                 return _stacked([_result(procedure(**given | alone))])
-            some = {name: _at(given[name], robots) for name in per_robot if name in given and len(robots) < count}
+            some = {name: _select(given[name], robots) for name in per_robot if name in given and len(robots) < count}
             return _result(procedure.batch(threads=threads or 1, **given | some))
 
         result = loop(np.arange(count), divides=False)
         fast = np.flatnonzero(~(result.fastest <= self._resolved))
         if len(fast):
             again = loop(fast, divides=True)
-            _put(result, fast, again)
-            _put(result, fast[~(again.fastest <= self._greatest)], np.nan)
+            _replace_results(result, fast, again)
+            _replace_results(result, fast[~(again.fastest <= self._greatest)], np.nan)
         return Score.from_sums(result.sums, ticks, result.q, result.v)
 
     def packed(self, parameters: Parameters | None = None) -> Array:
@@ -406,7 +406,8 @@ class ClosedLoop:
                     raise InputError(f"samples of start.q, sample {sample}: {error}") from None
         return checked
 
-    def _own(self, scenario: Scenario, values: Mapping[str, Array], sample: int | None = None) -> dict[str, Array]:
+    def _varied_inputs(self, scenario: Scenario, values: Mapping[str, Array], sample: int | None = None
+                       ) -> dict[str, Array]:
         """The inputs of the program that are varied: values given, or one sample of them, or the nominal ones."""
         own = {}
         for name in dict.fromkeys((*self._inputs, *(NOISES if self._noisy(scenario) else ()))):
@@ -438,7 +439,7 @@ class ClosedLoop:
 
     def _given(self, memory: Any) -> dict[str, Any]:
         """The argument for a memory, if there is one."""
-        return {} if memory is None else {"carry.memory": memory}
+        return {} if memory is None else {"loop_state.memory": memory}
 
     def _state(self, scenario: Scenario, values: Mapping[str, Array], sample: int = 0) -> PlantState:
         """The state at the start of a robot with some values of quantities."""
@@ -464,7 +465,7 @@ class ClosedLoop:
             law.parameters = parameters
         state = State(0.0, 0.0, scenario.q, scenario.v)
         if law.senses:
-            plant = varied_plant(self.plant, {name: values[name] for name in of_plant(values)})
+            plant = varied_plant(self.plant, {name: values[name] for name in plant_quantities(values)})
             motors = motor_side(plant, start, np.zeros(self.robot.n))
             state = State(*state[:5], *motors)
         if scenario.signals is not None:
@@ -487,8 +488,8 @@ class ClosedLoop:
 
 
 def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None:
-    """Raise PluginError if the controller asked for no finite effort while the state was finite and no giant."""
-    sane = (np.abs(motions.q) < _GIANT).all(axis=1) & (np.abs(motions.v) < _GIANT).all(axis=1)
+    """Raise PluginError if the controller requested for no finite effort while the state was finite and no giant."""
+    sane = (np.abs(motions.q) < _HUGE).all(axis=1) & (np.abs(motions.v) < _HUGE).all(axis=1)
     wrong = np.argwhere(~np.isfinite(motions.effort) & sane[:, None])
     if len(wrong):
         tick, joint = wrong[0]
@@ -528,7 +529,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         PluginError: No controller has that name; or the controller fails.
         SimulationError: The state of the robot became infinite or NaN.
     """
-    loop = _loop(robot, controller, parameters, plant)
+    loop = _closed_loop(robot, controller, parameters, plant)
     result = loop.run(loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v, signals=signals),
                       parameters)
     if loop.note:
@@ -561,7 +562,7 @@ def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[
     """
     threads, client = (workers, None) if workers is None or isinstance(workers, int) else (None, workers)
     _check_client(client)
-    loop = _loop(robot, controller, parameters, plant, tuple(by_name(samples)))
+    loop = _closed_loop(robot, controller, parameters, plant, tuple(by_name(samples)))
     scenario = loop.scenario([] if trajectory is None else [trajectory], duration, signals=signals)
     score = loop.scores(scenario, None if parameters is None else loop.packed(parameters), threads=threads,
                         samples=samples, client=client)
@@ -570,8 +571,8 @@ def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[
     return score
 
 
-def _loop(robot: Robot, controller: str | Controller, parameters: Parameters | None, plant: PlantModel | None,
-          varied: tuple[str, ...] = ()) -> ClosedLoop:
+def _closed_loop(robot: Robot, controller: str | Controller, parameters: Parameters | None, plant: PlantModel | None,
+                 varied: tuple[str, ...] = ()) -> ClosedLoop:
     if isinstance(plant, PlantModel):
         robot = plant.known_to(robot)
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
@@ -608,7 +609,7 @@ def _control_period(period: float, step: float) -> tuple[int, int]:
 
 
 def _result(results: Mapping[str, Any]) -> LoopResult:
-    return LoopResult(results["state.q"], results["state.v"], results["carry.sums"], results["carry.fastest"],
+    return LoopResult(results["state.q"], results["state.v"], results["loop_state.sums"], results["loop_state.fastest"],
                       results.get("motions"))
 
 
@@ -625,13 +626,13 @@ def _stacked(records: Sequence[_Record]) -> _Record:
     return stacked
 
 
-def _at(record: Any, place: Any) -> Any:
+def _select(record: Any, place: Any) -> Any:
     """One or some of the records that are stacked."""
     form: Any = form_of(record, shapes=False)
     return unflatten(form, iter([array[place] for array in flatten(form, record, "record")]))
 
 
-def _put(result: LoopResult, robots: NDArray[Any], values: Any) -> None:
+def _replace_results(result: LoopResult, robots: NDArray[Any], values: Any) -> None:
     """Replace the results of some robots by others, or by a number."""
     form: Any = form_of(result, shapes=False)
     arrays = flatten(form, result, "result")

@@ -34,11 +34,10 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
-from robodyn_ros.simulation.elastic_joints import damping_loss, spring_impulse, windup, with_springs
+from robodyn_ros.simulation.elastic_joints import damping_loss, spring_deflection, spring_impulse, with_springs
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
 from robodyn_ros.simulation.motion import (
-    beside_motors,
     ideal_effort,
     inertia,
     loop_demand,
@@ -46,6 +45,7 @@ from robodyn_ros.simulation.motion import (
     shaft_damping,
     shaft_losses,
     viscous,
+    with_motor_diagonal,
 )
 from robodyn_ros.simulation.plant_model import EnergySums, MotorSide, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
@@ -78,7 +78,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand
     # M v - h b in one recursion: -h times the effort that would stop the bodies within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
     tau = drives.effort + plant.joined(command.external, nothing)
-    coupled = beside_motors(plant, shaft_damping(plant), nothing)
+    coupled = with_motor_diagonal(plant, shaft_damping(plant), nothing)
     slowest, fastest = plant.limits.reach(position, plant.drift)
     posed = Problem(
         matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * coupled,
@@ -93,8 +93,8 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand
     )
     firm = np.setdiff1d(np.arange(springs), plant.slack_springs)
     if len(firm):
-        wound = windup(plant, state).at(firm)
-        line = spring_impulse(plant, plant.elastic[firm], wound, wound.rate).tangent(wound.rate)
+        deflection = spring_deflection(plant, state).at(firm)
+        line = spring_impulse(plant, plant.elastic[firm], deflection, deflection.rate).tangent(deflection.rate)
         posed = with_springs(plant, firm, line, posed)
     return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction)
 
@@ -120,20 +120,22 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
     """
     n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
     motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
-    middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.seen_by_motors(velocity)
+    middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.reflected_to_motors(velocity)
     electrical = actuators.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
     electrical, loops = actuators.regulated_step(electrical, loop_demand(plant, state, command),
-                                                 plant.seen_by_motors(motion), at_motors, solution.saturation, step)
+                                                 plant.reflected_to_motors(motion), at_motors, solution.saturation,
+                                                 step)
     dry, effort = solution.friction_part, ideal_effort(plant, command)
     presliding, losses = state.presliding, plant.per_joint(-dry * middle)
     if bent is not None and len(plant.bristles.joints):
         presliding = bent.state
         gained = [bristle_energy(plant.bristles, each, n) for each in (presliding, state.presliding)]
         losses = losses - on_joints(plant.bristles, bent.impulse, n) * middle[:n] - (gained[0] - gained[1])
-    work = np.where(actuators.is_motor, electrical.work, step * effort * plant.seen_by_motors(middle))
-    viscous_loss = (before.viscous_loss
-                    + plant.per_joint(step * viscous(plant, command, plant.seen_by_motors(motion)) * velocity * middle)
-                    + step * shaft_losses(plant, v, middle[:n]))
+    work = np.where(actuators.is_motor, electrical.work, step * effort * plant.reflected_to_motors(middle))
+    viscous_loss = (before.viscous_loss + plant.per_joint(step
+                                                          * viscous(plant, command, plant.reflected_to_motors(motion))
+                                                          * velocity * middle) + step
+                    * shaft_losses(plant, v, middle[:n]))
     if len(plant.elastic):
         viscous_loss = viscous_loss + plant.at_elastic(damping_loss(plant, state, velocity))
     moved = clip(position + plant.drift * velocity, plant.limits.lower, plant.limits.upper)

@@ -28,7 +28,7 @@ from robodyn_ros.base.fields import POSITION, declare, declare_as, declared
 from robodyn_ros.compile import equal, minimum, where
 from robodyn_ros.description.model import Array
 
-MOST_DELAY = 64
+MAX_DELAY = 64
 """Greatest delay that rollouts vary [control periods]."""
 
 

@@ -50,10 +50,10 @@ def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> 
     Returns:
         x at the end.
     """
-    asked = demand(plant, command, plant.seen_by_motors(plant.joined(state.v, state.motor_side.v)))
+    requested = demand(plant, command, plant.reflected_to_motors(plant.joined(state.v, state.motor_side.v)))
 
     def rate(x: SmoothState) -> SmoothState:
-        return derivative(plant, x, asked, command)
+        return derivative(plant, x, requested, command)
 
     x, step = SmoothState.from_state(state), plant.step
     k1 = rate(x)
@@ -83,10 +83,10 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
     """
     actuators, limits = plant.actuators, plant.limits
     motion = plant.joined(state.v, state.motor_side.v)
-    seen = plant.seen_by_motors(motion)
+    seen = plant.reflected_to_motors(motion)
     voltage = demand(plant, command, seen).voltage
     flowing = actuators.instant_current(voltage, state.current, seen)
-    losses = actuators.gear_friction(actuators.output_effort_of(flowing), limits.of_motors(motion))
+    losses = actuators.gear_friction(actuators.output_effort_from_current(flowing), limits.output_velocity(motion))
     level = plant.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses), command.brake)
     mass, nothing, position = inertia(plant, state.q), np.zeros(plant.n), plant.joined(x.q, x.motor_q)
     posed = Problem(
@@ -128,7 +128,7 @@ def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, volt
     at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
     resting = equal(mode, STICKING) * equal(plant.joined(state.v, state.motor_side.v), 0.0)
     q = where(resting, before, clip(at_stop, lower, upper))
-    current = actuators.instant_current(voltage, x.current, plant.seen_by_motors(velocity))
+    current = actuators.instant_current(voltage, x.current, plant.reflected_to_motors(velocity))
     heat = x.winding_heat - state.energies.winding_heat
     dry, middle, limit = solution.friction_part, 0.5 * (motion + velocity), actuators.greatest_current
     return PlantState(

@@ -22,7 +22,7 @@ PLANE_EDGE, PLANE_THICKNESS = 2.4, 0.01
 """Size of the slab that is drawn for a plane, relative to the robot's reach."""
 
 
-class Kind(StrEnum):
+class ShapeKind(StrEnum):
     """Kinds of shapes."""
 
     BOX = "box"
@@ -42,7 +42,7 @@ class SurfaceShape:
     """
 
     name: str
-    kind: Kind
+    kind: ShapeKind
     size: Array
     pose: Array
 
@@ -61,12 +61,12 @@ def surface_shape(surface: Surface, reach: float) -> SurfaceShape:
             size = reach * np.array([PLANE_EDGE, PLANE_EDGE, PLANE_THICKNESS])
             normal = surface.rotation[:, 2]
             pose[:3, 3] = (normal @ surface.position - 0.5 * size[2]) * normal
-            return SurfaceShape(surface.name, Kind.BOX, size, pose)
+            return SurfaceShape(surface.name, ShapeKind.BOX, size, pose)
         case Box():
-            return SurfaceShape(surface.name, Kind.BOX, surface.size, pose)
+            return SurfaceShape(surface.name, ShapeKind.BOX, surface.size, pose)
         case Sphere():
-            return SurfaceShape(surface.name, Kind.SPHERE, np.full(3, 2.0 * surface.radius), pose)
+            return SurfaceShape(surface.name, ShapeKind.SPHERE, np.full(3, 2.0 * surface.radius), pose)
         case Cylinder():
             size = np.array([2.0 * surface.radius, 2.0 * surface.radius, surface.length])
-            return SurfaceShape(surface.name, Kind.CYLINDER, size, pose)
+            return SurfaceShape(surface.name, ShapeKind.CYLINDER, size, pose)
     raise TypeError(f"surface '{surface.name}': there is no shape for {type(surface).__name__}")

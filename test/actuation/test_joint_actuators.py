@@ -105,7 +105,7 @@ def test_currents_never_pass_their_limits(voltage, current, velocity, saturation
     electrical = actuators.electrical_step(volts, start, v, saturated, STEP)
     for value in (electrical.current, electrical.mean_current, actuators.instant_current(volts, start, v)):
         assert (np.abs(value) <= actuators.greatest_current * (1 + 1e-12)).all()
-    np.testing.assert_allclose(actuators.effort_of(electrical.mean_current), actuators.limited_effort(effort),
+    np.testing.assert_allclose(actuators.effort_from_current(electrical.mean_current), actuators.limited_effort(effort),
                                rtol=1e-9, atol=1e-9)
     assert (electrical.heat >= 0.0).all()
 
@@ -193,7 +193,7 @@ def test_power_is_voltage_times_current():
 
 def test_ideal_sources_add_nothing():
     actuators, some = JointActuators.ideal_sources(3), RNG.normal(size=3)
-    for value in (actuators.reflected_inertia, actuators.reflected_damping, actuators.effort_of(some),
+    for value in (actuators.reflected_inertia, actuators.reflected_damping, actuators.effort_from_current(some),
                   actuators.gear_friction(some, some), *actuators.effort_line(some, some, STEP),
                   *actuators.electrical_step(some, some, some, np.zeros(3), STEP),
                   actuators.current_rate(some, some, some), actuators.power(some, some, some)):

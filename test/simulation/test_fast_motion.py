@@ -23,7 +23,7 @@ from robodyn_ros.description.model import Limits
 from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact_world import ContactPoint, World
-from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed, turning
+from robodyn_ros.simulation.fast_motion import angular_speed_sum, max_speed, resolved_speed
 from robodyn_ros.simulation.plant import Plant, default_position
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.surfaces import Material, Plane
@@ -49,7 +49,7 @@ def run(plant, acting, seconds):
     for k in range(round(seconds / PERIOD)):
         plant.advance(effort(acting(k)), round(PERIOD / plant.step))
         around = max(around, plant.energy.kinetic)
-        worst, fastest = max(worst, balance(plant) - start), max(fastest, turning(plant.model, plant.v))
+        worst, fastest = max(worst, balance(plant) - start), max(fastest, angular_speed_sum(plant.model, plant.v))
     return worst / around, fastest
 
 
@@ -104,7 +104,7 @@ def test_random_bounded_efforts_create_no_energy(name, kind):
         assert created < (1.0 if kind == "explicit" else 0.3)  # that method gains energy at any speed
     except SimulationError as error:
         assert "too fast for steps of 0.001 s: expected angular speeds of at most 10000 rad/s" in str(error)
-    assert turning(plant.model, plant.v) <= greatest_speed(plant.model)
+    assert angular_speed_sum(plant.model, plant.v) <= max_speed(plant.model)
     assert np.isfinite([*plant.q, *plant.v, *plant.energy]).all()
 
 
@@ -149,7 +149,7 @@ def test_a_prepared_plant_compiles_nothing_once_it_runs(integrator, monkeypatch)
         pass
     monkeypatch.setattr("robodyn_ros.simulation.plant.compile_procedure", None)
     run(plant, lambda k: robot.model.effort_limit, 1.0)
-    assert turning(plant.model, plant.v) > 50.0
+    assert angular_speed_sum(plant.model, plant.v) > 50.0
     plant.advance(Drive(np.zeros(2), np.ones(2), np.zeros(2)), 10)  # damping, as the safe behaviour commands it
     assert np.isfinite(plant.v).all()
 
@@ -160,7 +160,7 @@ def test_slow_motions_are_stepped_as_ever_after_fast_ones():
     plant.set_state([0.0, 0.0], [130.0, 0.0])
     for _ in range(2000):
         plant.advance(effort(-limit * np.sign(plant.v)), 2)
-    assert turning(plant.model, plant.v) < 0.5 * resolved_speed(plant.model)
+    assert angular_speed_sum(plant.model, plant.v) < 0.5 * resolved_speed(plant.model)
     other = Plant(robot)
     other.set_state(plant.q, plant.v)
     q, v = plant.q, plant.v
@@ -198,7 +198,7 @@ def test_rollouts_divide_the_steps_that_a_plant_divides(law):
         np.testing.assert_array_equal(found.q[k], plant.q)
         np.testing.assert_array_equal(found.v[k], plant.v)
         plant.advance(effort(found.effort[k]), 2)
-    speeds = np.array([turning(plant.model, v) for v in found.v])
+    speeds = np.array([angular_speed_sum(plant.model, v) for v in found.v])
     assert (speeds > resolved_speed(plant.model)).any() and (speeds < resolved_speed(plant.model)).any()
     np.testing.assert_array_equal(found.score.v, plant.v)
     loop = ClosedLoop(law(robot), varied=("friction.viscous",))
@@ -230,5 +230,5 @@ def test_what_is_resolved():
     assert resolved_speed(Plant(robot).model) == pytest.approx(50.0)
     assert resolved_speed(Plant(robot, integrator="adaptive").model) == np.inf
     arm = Plant(Robot.from_urdf(robot_file("arm6"))).model
-    assert turning(arm, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2000.0])) < 50.0  # a wrist about its own axis
-    assert turning(arm, np.array([0.0, 60.0, 0.0, 0.0, 0.0, 0.0])) > 50.0
+    assert angular_speed_sum(arm, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2000.0])) < 50.0  # a wrist about its own axis
+    assert angular_speed_sum(arm, np.array([0.0, 60.0, 0.0, 0.0, 0.0, 0.0])) > 50.0

@@ -26,10 +26,10 @@ from robodyn_ros.simulation.joint_constraints import (
     ConstraintSolution,
     Problem,
     admissible,
-    most_pivot_steps,
+    max_pivot_steps,
     pivot_step,
-    unhindered,
     within_reach,
+    without_constraints,
 )
 
 STEP = 1e-3
@@ -49,7 +49,7 @@ def solve(limits, problem, contact_mode=None, saturation=None):
     contact_mode = starting_mode(np.full(n, STICKING) if contact_mode is None else np.array(contact_mode), problem)
     saturation = np.zeros(n) if saturation is None else saturation
     motor_mode = np.zeros(len(limits.sliding))
-    for number in range(most_pivot_steps(n + len(motor_mode))):
+    for number in range(max_pivot_steps(n + len(motor_mode))):
         *found, moved = pivot_step(limits, problem, contact_mode, saturation, motor_mode, float(number))
         if not moved:
             return found
@@ -94,9 +94,9 @@ def problems(draw, motors=True):
 def test_solution_fits_the_staircases_and_is_the_only_one(problem):
     limits, posed, contact_mode, saturation = problem
     velocity, impulse, *modes, slid, _ = solve(limits, posed, contact_mode, saturation)
-    motor = np.clip(posed.drive - posed.drive_damping * limits.of_motors(velocity), -limits.drive, limits.drive)
+    motor = np.clip(posed.drive - posed.drive_damping * limits.output_velocity(velocity), -limits.drive, limits.drive)
     size = np.abs(posed.momentum).max() + np.abs(limits.on_joints(motor)).max() + np.abs(
-        posed.drive_damping * limits.of_motors(velocity)).max() + np.abs(slid).sum() + np.abs(impulse).max()
+        posed.drive_damping * limits.output_velocity(velocity)).max() + np.abs(slid).sum() + np.abs(impulse).max()
     np.testing.assert_allclose(posed.matrix @ velocity, posed.momentum + limits.on_joints(motor) + impulse
                                + limits.sliding.T @ slid, atol=1e-8 * size)
     for speed, part, most in zip(limits.sliding @ velocity, slid, posed.motor_friction, strict=True):
@@ -127,7 +127,7 @@ def test_what_is_unhindered_is_found_at_once_or_told_not_to_be(problem, gently):
         posed = posed._replace(momentum=1e-6 * posed.momentum, drive=1e-6 * posed.drive)
     posed = posed._replace(motor_friction=np.zeros(len(limits.sliding)))
     velocity, impulse, contact_mode, saturation, *_ = solve(limits, posed)
-    attempt = unhindered(limits, posed)
+    attempt = without_constraints(limits, posed)
     hindered = bool((impulse != 0.0).any() or saturation.any())
     assert (attempt.moved > 0.0) == hindered
     if not hindered:
@@ -216,7 +216,7 @@ def test_rounds_can_be_compiled():
 
     inputs = (*Problem._fields, "contact_mode", "saturation", "motor_mode")
     outputs = ("velocity", "impulse", "contact_mode", "saturation", "motor_impulse", "motor_mode")
-    statements = [Repeat(most_pivot_steps(n + len(limits.sliding)), [
+    statements = [Repeat(max_pivot_steps(n + len(limits.sliding)), [
         Compute(step, (*inputs, "number"), (*outputs, "moved", "number"))], flag="moved")]
     procedure = compile_procedure(shapes, statements, inputs, outputs)
     values = posed._asdict() | {"contact_mode": starting_mode(contact_mode, posed), "saturation": saturation,

@@ -30,7 +30,7 @@ def plant(inductance, **limits):
 
 
 def command(**rows):
-    return PlantCommand.of_effort(np.zeros(2))._replace(
+    return PlantCommand.from_effort(np.zeros(2))._replace(
         **{name: np.broadcast_to(values, 2).astype(float) for name, values in rows.items()})
 
 

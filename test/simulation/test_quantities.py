@@ -507,7 +507,8 @@ def test_torque_sensors_of_samples_measure_their_own_springs(compiled):
 
 @pytest.mark.parametrize("name", ["transmission.stiffness", "transmission.backlash", "payload.mass", "gravity"])
 def test_springs_of_samples_bear_the_links_from_the_start(name):
-    """Each robot begins and moves as one that has the values built in: no spring is wound up by those of another."""
+    """Each robot begins and moves as one that has the values built in: no spring is deflection up by those of
+    another."""
     robot, own = Robot.named("planar_2r"), JointActuators.ideal_sources(2)
     plant = plant_of(robot, actuators=replace(own, stiffness=np.array([1e3, 2e3]), source_inertia=np.full(2, 0.1),
                                               backlash=np.full(2, 1e-3)))

@@ -27,7 +27,7 @@ STEP = 1e-3
 def random_state(plant, seed):
     rng = np.random.default_rng(seed)
     state = plant.state(rng.uniform(-1, 1, plant.n), rng.normal(size=plant.n))
-    return state, PlantCommand.of_effort(10.0 * rng.normal(size=plant.n))
+    return state, PlantCommand.from_effort(10.0 * rng.normal(size=plant.n))
 
 
 def without_friction(model):

@@ -13,7 +13,7 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.surface_shapes import Kind, surface_shape
+from robodyn_ros.simulation.surface_shapes import ShapeKind, surface_shape
 from robodyn_ros.simulation.world_file import world_from_mapping
 
 MODEL = Robot.from_urdf(robot_file("arm6")).model
@@ -42,6 +42,6 @@ def test_a_plane_is_drawn_near_the_base_and_in_the_size_of_the_robot():
     [wall] = world_from_mapping({"surfaces": {"wall": {"shape": "plane", "position": [1.0, 50.0, 0.0],
                                                        "normal": [1, 0, 0]}}}, MODEL).surfaces
     shape = surface_shape(wall, 2.0)
-    assert shape.kind is Kind.BOX
+    assert shape.kind is ShapeKind.BOX
     np.testing.assert_allclose(shape.pose[:3, 3], [1.0 - 0.5 * shape.size[2], 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(shape.size, [4.8, 4.8, 0.02])

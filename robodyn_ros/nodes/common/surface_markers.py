@@ -22,7 +22,7 @@ from robodyn_ros.base.errors import shown
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.poses import read_vector, to_arrays, to_pose
-from robodyn_ros.simulation.surface_shapes import Kind, SurfaceShape
+from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape
 
 COLOR = (0.45, 0.55, 0.70, 0.5)
 """Red, green, blue and opacity, each from 0 to 1."""
@@ -30,7 +30,7 @@ COLOR = (0.45, 0.55, 0.70, 0.5)
 MOST = 1000
 """Greatest number of markers that are read from a message."""
 
-_TYPES = {Kind.BOX: Marker.CUBE, Kind.SPHERE: Marker.SPHERE, Kind.CYLINDER: Marker.CYLINDER}
+_TYPES = {ShapeKind.BOX: Marker.CUBE, ShapeKind.SPHERE: Marker.SPHERE, ShapeKind.CYLINDER: Marker.CYLINDER}
 _KINDS = {marker: kind for kind, marker in _TYPES.items()}
 _COORDINATES = Range(-1e4, 1e4, unit="m")
 _SIZES = Range(0.0, 1e4, unit="m", above=True)

@@ -33,7 +33,7 @@ from robodyn_ros.nodes.common.messages import EFFORT, VOLTAGE, JointOrder, Messa
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.simulation.commands import JointCommands
-from robodyn_ros.simulation.engine import PlantInForce
+from robodyn_ros.simulation.engine import SharedPlant
 
 
 class CommandInputs:
@@ -176,7 +176,7 @@ class ExternalWrenches:
         timeout: Age at which a wrench ends, in control periods; 0: never.
     """
 
-    def __init__(self, simulated: PlantInForce) -> None:
+    def __init__(self, simulated: SharedPlant) -> None:
         self.timeout = 0
         self._simulated = simulated
         self._dynamics = simulated.plant.robot.dynamics()

@@ -60,7 +60,7 @@ from robodyn_ros.nodes.hardware.plant_values import PlantValues
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
-from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
+from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
 from robodyn_ros.simulation.plant import Plant, default_position
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
@@ -86,7 +86,7 @@ class HardwareNode(RobodynNode):
         self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
-        simulated, self._announcement = PlantInForce(plant), DriverAnnouncement(self)
+        simulated, self._announcement = SharedPlant(plant), DriverAnnouncement(self)
         outputs = StateOutputs(self, simulated, self._period_ns,
                                0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"],
                                parameters["frame_prefix"] + robot.model.base_link)

@@ -26,7 +26,7 @@ from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE, DisplayPublisher
 from robodyn_ros.nodes.hardware.arm_driver import effort_report
-from robodyn_ros.simulation.engine import PlantInForce
+from robodyn_ros.simulation.engine import SharedPlant
 
 REPEAT_SECONDS = 0.1
 """Period with which a paused or waiting simulation repeats its last state [s]."""
@@ -50,7 +50,7 @@ class StateOutputs:
         clock_yielded: Whether /clock is left to another node; any thread may replace it.
     """
 
-    def __init__(self, node: Node, simulated: PlantInForce, period_ns: int, clock_rate: float,
+    def __init__(self, node: Node, simulated: SharedPlant, period_ns: int, clock_rate: float,
                  frame: str = "") -> None:
         self._simulated, self._period_ns = simulated, period_ns
         self._joint_states = node.create_publisher(JointState, topic_names.JOINT_STATES, CONTROL_QOS)

@@ -39,8 +39,8 @@ from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.step_requests import StepRequests, check_periods
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
-from robodyn_ros.simulation.commands import LATE, JointCommands
-from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
+from robodyn_ros.simulation.commands import LATE_AGE, JointCommands
+from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors
 
 _TOLD, _PATIENCE = 10, 50
@@ -79,7 +79,7 @@ class PlantLoop:
         yielded: Why the plant stands still and nothing is published; empty if it does not. See :meth:`yield_robot`.
     """
 
-    def __init__(self, simulated: PlantInForce, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
+    def __init__(self, simulated: SharedPlant, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
                  outputs: StateOutputs, diagnostics: Diagnostics, owners: TopicOwners) -> None:
         self._simulated, plant = simulated, simulated.plant
         self.time_mode = time_mode
@@ -385,7 +385,8 @@ class PlantLoop:
         self._sped_up = fast = self.commands.sped_up
         if fast is not None:
             names = ", ".join(name for name, late in zip(self._joints.names, fast, strict=True) if late)
-            self._diagnostics.problem("late commands", f"no command for {LATE} control periods or more, and the last "
+            self._diagnostics.problem("late commands",
+                                      f"no command for {LATE_AGE} control periods or more, and the last "
                                       f"one drove {names} ever faster; the drives brake there until the next command")
 
     def _why_stale(self) -> str:

@@ -19,7 +19,7 @@ from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import set_vector
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
-from robodyn_ros.simulation.engine import PlantInForce, SimulatedRobot
+from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing, ForceTorqueSensor, tool_weight
 
 
@@ -45,7 +45,7 @@ class WrenchOutput:
         InputError: No link has that name.
     """
 
-    def __init__(self, node: Node, simulated: PlantInForce, link: str, frame_prefix: str, sensing: ForceTorqueSensing,
+    def __init__(self, node: Node, simulated: SharedPlant, link: str, frame_prefix: str, sensing: ForceTorqueSensing,
                  period_ns: int, random: np.random.Generator) -> None:
         plant, self._simulated, self._link = simulated.plant, simulated, link
         plant.check_link(link)

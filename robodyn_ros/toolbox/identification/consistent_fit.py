@@ -23,7 +23,7 @@ from robodyn_ros.dynamics.pseudo_inertia import COUNT, PriorLink
 PRIOR_DEVIATION = 0.5
 """Standard deviation that links are expected to have from the description, about that of the logarithm of a mass."""
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 
 _BARRIER = 1e-3  # keeps friction positive; it moves a friction of 0 by a thirtieth of its standard deviation
 _START_SHARE = 1e-3
@@ -179,7 +179,7 @@ def _minimum(matrix: Array, target: Array, prior: Prior, free: Array) -> Array:
         return 0.5 * float(error @ error) + prior.cost(free)
 
     value = cost(free)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         slope, curve = prior.slopes(free)
         slope, curve = slope + square @ free - product, curve + square
         size = 1.0 / np.sqrt(np.diagonal(curve))
@@ -191,5 +191,5 @@ def _minimum(matrix: Array, target: Array, prior: Prior, free: Array) -> Array:
         if decrement < _TOLERANCE or length <= _SHORTEST and decrement < _ROUNDING * value:
             return free
         free, value = free + length * step, new
-    raise InputError(f"identification: the search for consistent parameters did not converge in {MOST_STEPS} steps; "
+    raise InputError(f"identification: the search for consistent parameters did not converge in {MAX_STEPS} steps; "
                      "record a motion that moves all joints, such as robodyn excite writes")

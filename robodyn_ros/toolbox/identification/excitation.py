@@ -31,10 +31,10 @@ from robodyn_ros.toolbox.identification.effort_model import EffortModel
 FRICTION_SHARE = 0.05
 """Friction for which the columns of the regressor are scaled, as a share of the efforts."""
 
-LEAST_APPROACH = 1.0
+MIN_APPROACH = 1.0
 """Least time from the default position to the beginning of the period [s]."""
 
-GREATEST_CONDITION = 100.0
+MAX_CONDITION = 100.0
 """Condition number up to which a motion is good: noise of 0.1 % of the efforts is 10 % of a parameter at most."""
 
 _POINTS_PER_CYCLE = 40  # of the fastest harmonic, for quintics between them
@@ -43,7 +43,7 @@ _CHECKS_PER_CYCLE = 60  # of the result
 _SHRINKING = 0.97
 _START_SHARE = 0.5
 _DIFFERENCE = 1e-6
-_MOST_NUMBERS = 5_000_000  # of the regressors in memory
+_MAX_NUMBERS = 5_000_000  # of the regressors in memory
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class _Search:
     def _evaluate(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """Logarithm of the condition number, and used shares of the limits, of M motions: shapes (M,), (M, limits)."""
         numbers = len(basis[0]) * self._robot.n * len(self._effort_model.names)
-        step = max(1, _MOST_NUMBERS // numbers)
+        step = max(1, _MAX_NUMBERS // numbers)
         parts = [self._evaluate_together(x[first:first + step], basis) for first in range(0, len(x), step)]
         return np.concatenate([logarithm for logarithm, _ in parts]), np.concatenate([used for _, used in parts])
 
@@ -317,7 +317,7 @@ class _Search:
         v[[0, -1]] = a[[0, -1]] = 0.0  # rounding
         home = default_position(robot)
         speed = np.where(np.isfinite(self._speed), self._speed, 1.0)
-        approach = max(LEAST_APPROACH, float((PEAK_SPEED * np.abs(q[0] - home) / speed).max()) / _START_SHARE)
+        approach = max(MIN_APPROACH, float((PEAK_SPEED * np.abs(q[0] - home) / speed).max()) / _START_SHARE)
         return Points.from_arrays(approach + times, q, v, a)
 
 

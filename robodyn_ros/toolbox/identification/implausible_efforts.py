@@ -42,7 +42,7 @@ _CAUSE = 0.7
 _LONGEST_DELAY = 0.25
 """Longest delay of the efforts that is looked for [s]."""
 
-_MOST_SAMPLES = 1000  # of the comparison
+_MAX_SAMPLES = 1000  # of the comparison
 
 
 def impossible(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
@@ -89,7 +89,7 @@ def likely_causes(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
         signs = " ".join("-1" if each else "1" for each in wrong)
         causes.append(f"the sign of {', '.join(joints[j] for j in np.flatnonzero(wrong))}: the driver counts the "
                       f"torque of the load (--torque-constants {signs})")
-    thin = slice(None, None, max(1, len(motion.time) // _MOST_SAMPLES))
+    thin = slice(None, None, max(1, len(motion.time) // _MAX_SAMPLES))
     scale = effort_scale(model.effort_model.robot, motion.effort)
     columns = _columns(model, motion)[thin] / scale[:, None]
     basis = np.linalg.qr(columns.reshape(-1, columns.shape[2]))[0]

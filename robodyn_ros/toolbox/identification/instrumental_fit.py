@@ -28,11 +28,11 @@ from robodyn_ros.toolbox.identification.measured_motion import TINY, MeasuredMot
 from robodyn_ros.toolbox.identification.stribeck import stribeck_velocity
 
 _REPETITIONS = 3  # of the weighting
-_LEAST_NOISE = 1e-6  # as a share of the greatest effort; simulated efforts may have none
+_MIN_NOISE = 1e-6  # as a share of the greatest effort; simulated efforts may have none
 _SINGULAR = 1e-9
 _WHITE_DRAWS = 12  # of white noise, which deviations are compared with
 _DRAWS = 4  # pairs of opposite noise, for the bias
-_MOST_DRAWN = 3000  # samples of the motion, evenly spread
+_MAX_DRAWN = 3000  # samples of the motion, evenly spread
 _SEED = 0
 
 
@@ -60,7 +60,7 @@ class InstrumentalFit:
         # Of each joint: Z^T W, Z^T Z and Z^T tau.
         self._products = [tuple(z.T @ other for other in (w, z, effort)) for w, z, effort in zip(
             *(np.ascontiguousarray(np.swapaxes(each, 0, 1)) for each in (self._w, self._z, self._effort)), strict=True)]
-        least = _LEAST_NOISE * scale
+        least = _MIN_NOISE * scale
         self._weights = np.maximum(scale, least) ** -2.0
         for _ in range(_REPETITIONS):
             self.values = self._solve()
@@ -138,7 +138,7 @@ class InstrumentalFit:
         covariance, count = self._motion.noise_covariance, len(self._motion.time)
         if covariance is None:
             return np.zeros(len(self.values))
-        rows = slice(None, None, max(1, count // _MOST_DRAWN))
+        rows = slice(None, None, max(1, count // _MAX_DRAWN))
         values, axes = np.linalg.eigh(covariance)
         factors, random = axes * np.sqrt(np.maximum(values, 0.0))[:, None], np.random.default_rng(_SEED)
 

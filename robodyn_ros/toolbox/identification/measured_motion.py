@@ -35,10 +35,10 @@ from robodyn_ros.kinematics.turns import unwrapped
 SHORTEST = 5.0
 """Least duration of a recording, all its parts together [s]."""
 
-MOST_LOST = 0.1
+MAX_LOST = 0.1
 """Greatest share of the time that gaps may take."""
 
-MOST_SAMPLES, MOST_NUMBERS = 20_000, 20_000_000
+MAX_SAMPLES, MAX_NUMBERS = 20_000, 20_000_000
 """Samples that are kept, evenly spaced; fewer for robots with many joints, whose regressor would have more numbers."""
 
 TINY = 1e-9
@@ -69,8 +69,8 @@ _SLOW_REVERSAL = 0.25  # its acceleration, which is told from a rest [root mean 
 _BREAKAWAY = 0.004, 0.008  # before a departure is seen in the noise, the joint breaks away [s]
 _START = 0.1  # until a joint that broke away is faster than the slowest sample that counts [s]
 _AT_STOP = 1e-3  # [rad or m]
-_LEAST_MOTION, _MOST_SHARE = 0.01, 3.0  # of positions, for velocities to be compared [rad or m]; of either one
-_MOST_EFFORT = 10.0  # [limits], above which the unit is another one
+_MIN_MOTION, _MAX_SHARE = 0.01, 3.0  # of positions, for velocities to be compared [rad or m]; of either one
+_MAX_EFFORT = 10.0  # [limits], above which the unit is another one
 _JUMP = 3.0  # [times the velocity limit]
 _FASTEST = 100.0  # [rad/s or m/s], where there is no limit
 
@@ -174,7 +174,7 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     """
     samples = even_samples(model, time, position, effort, where, velocity, cutoff, shortest)
     parts, period = samples.parts, samples.period
-    most = min(MOST_SAMPLES, MOST_NUMBERS // (model.n * (10 * len(model.joints) + 4 * model.n)))
+    most = min(MAX_SAMPLES, MAX_NUMBERS // (model.n * (10 * len(model.joints) + 4 * model.n)))
     keep = max(1, -(-sum(len(part.time) for part in parts) // most), int(1.0 / (_RATE * cutoff * period)))
     end = max(2, round(_SETTLING / cutoff / period))
     inner = [slice(end, len(part.time) - end) for part in parts]
@@ -297,7 +297,7 @@ def check_units(model: RobotModel, time: Array, position: Array, effort: Array, 
             raise RecordingError(f"{where}: joint '{name}' moves at {speed:.4g} in the median, its limit is "
                                  f"{model.velocity_limit[j]:.4g} {joint.unit}/s: {remedy}")
         greatest = np.nanmax(np.abs(effort[:, j]), initial=0.0)
-        if greatest > _MOST_EFFORT * model.effort_limit[j] > 0.0:
+        if greatest > _MAX_EFFORT * model.effort_limit[j] > 0.0:
             raise RecordingError(f"{where}: efforts of joint '{name}' reach {greatest:.4g}, its limit is "
                                  f"{model.effort_limit[j]:.4g} {'N' if metres else 'N m'}: {remedy}, currents "
                                  "in A, not in mA")
@@ -319,9 +319,9 @@ def check_velocities(names: Sequence[str], time: Array, position: Array, velocit
     moved = cumulative_trapezoid(velocity, time, axis=0, initial=0.0)
     for name, q, integral in zip(names, *(detrend(np.where(np.isfinite(each), each, 0.0), axis=0).T
                                           for each in (position, moved)), strict=True):
-        if np.ptp(q) > _LEAST_MOTION and np.ptp(integral) > 0.0:
+        if np.ptp(q) > _MIN_MOTION and np.ptp(integral) > 0.0:
             share = float(q @ integral) / float(q @ q)
-            if not 1.0 / _MOST_SHARE < share < _MOST_SHARE:
+            if not 1.0 / _MAX_SHARE < share < _MAX_SHARE:
                 raise RecordingError(f"{where}: velocities of joint '{name}': their integral is {share:.3g} of the "
                                      "motion of its positions: expected about 1; name its own column, in rad/s or m/s "
                                      "(--degrees for deg and deg/s), or leave --velocities out")
@@ -401,10 +401,10 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
     if len(gaps):
         first = f"the first of {1e3 * steps[gaps[0]]:.3g} ms at {time[gaps[0]]:.3f} s"
         share = lost / float(time[-1] - time[0])
-        if share > MOST_LOST:
+        if share > MAX_LOST:
             _check_rate(steps, period, where)
             raise RecordingError(f"{where}: {share:.0%} of the states are missing in {len(gaps)} gaps, {first}: "
-                                 f"expected {MOST_LOST:.0%} at most; record again with less load on computer and "
+                                 f"expected {MAX_LOST:.0%} at most; record again with less load on computer and "
                                  "network, or a simulation with --speed-limit 1; intervals vary from "
                                  f"{1e3 * steps.min():.3g} ms to {1e3 * steps.max():.3g} ms")
         notes.append(f"{where}: states are missing in {len(gaps)} gaps ({share:.2%} of the time, {first}); the "
@@ -430,7 +430,7 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
 def _check_rate(steps: Array, period: float, where: str) -> None:
     """Raise if many intervals are not whole numbers of periods, as they are where single states are missing."""
     whole = np.maximum(np.rint(steps / period), 1.0)
-    if np.mean(np.abs(steps / period - whole) > _UNEVEN) > MOST_LOST:
+    if np.mean(np.abs(steps / period - whole) > _UNEVEN) > MAX_LOST:
         raise RecordingError(f"{where}: the rate of the states varies: intervals of {1e3 * steps.min():.3g} ms to "
                              f"{1e3 * steps.max():.3g} ms; record at a steady rate, or give a smaller --cutoff")
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
 
-LEAST_SAMPLES = 100
+MIN_SAMPLES = 100
 """Samples with current of a joint, below which its motor is not identified."""
 
 
@@ -64,11 +64,11 @@ def motor_constants(v: Array, effort: Array, current: Array, voltage: Array) -> 
     rows = np.full((6, v.shape[1]), np.nan)
     for j in range(v.shape[1]):
         there = np.isfinite(current[:, j]) & np.isfinite(effort[:, j]) & np.isfinite(v[:, j])
-        if there.sum() < LEAST_SAMPLES or not np.ptp(current[there, j]):
+        if there.sum() < MIN_SAMPLES or not np.ptp(current[there, j]):
             continue
         rows[[0, 3], [j, j]] = np.ravel(_least_squares(current[there, j][:, None], effort[there, j]))
         there &= np.isfinite(voltage[:, j])
-        if there.sum() >= LEAST_SAMPLES and np.ptp(v[there, j]):
+        if there.sum() >= MIN_SAMPLES and np.ptp(v[there, j]):
             values, deviations = _least_squares(np.column_stack([current[there, j], v[there, j]]), voltage[there, j])
             rows[[1, 2], j], rows[[4, 5], j] = values, deviations
     return MotorConstants(*rows)

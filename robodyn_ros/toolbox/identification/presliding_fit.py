@@ -30,7 +30,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 from robodyn_ros.toolbox.identification.spring_fit import least_squares
 
-GREATEST_SHARE = 0.2
+MAX_SHARE = 0.2
 """Share of a stiffness up to which its standard deviation may go for it to be told."""
 
 _BLURRED = 0.5  # time after a reversal that the filter of the positions blurs [periods of its cutoff frequency]
@@ -120,7 +120,7 @@ def _fit(time: Array, q: Array, v: Array, friction: Array, blurred: float) -> tu
     full, deviations = least_squares(np.column_stack([columns(logarithm), slope]), friction)
     stiffness = 2.0 * full[0] * np.exp(logarithm + full[3])
     deviation = abs(stiffness) * float(np.hypot(deviations[0] / full[0], deviations[3]))
-    if best >= len(grid) - 2 or not 0.0 < stiffness or deviation > GREATEST_SHARE * stiffness:
+    if best >= len(grid) - 2 or not 0.0 < stiffness or deviation > MAX_SHARE * stiffness:
         return nothing, (f"it moves by {finest:.2g} rad or m in the {1e3 * blurred:.3g} ms after a reversal that the "
                          "filter blurs, too much for its presliding to be told; move more slowly, or give a higher "
                          "--cutoff")

@@ -32,18 +32,18 @@ from scipy.signal import get_window
 
 from robodyn_ros.description.model import Array, joint_matrix
 from robodyn_ros.toolbox.identification.measured_motion import EvenSamples
-from robodyn_ros.toolbox.identification.spring_fit import GREATEST_SHARE, SpringFit
+from robodyn_ros.toolbox.identification.spring_fit import MAX_SHARE, SpringFit
 
-LEAST_COHERENCE = 0.6
+MIN_COHERENCE = 0.6
 """Share of a motor's acceleration that torques explain, from which a frequency counts."""
 
-GREATEST_VARIATION = 0.1
+MAX_VARIATION = 0.1
 """Standard deviation of a link's inertia over the recording, as a share of its mean."""
 
 _AVERAGES, _AVERAGES_PER_JOINT = 24, 5  # spectra, at least
 _FIRST_LINE = 3  # those below are blurred by the window
 _HIGHEST = 0.2  # [sampling rates]
-_LEAST_PHASE = -0.5  # sine of the phase of a motor's acceleration after its torque; mechanics leave it at 0 or more
+_MIN_PHASE = -0.5  # sine of the phase of a motor's acceleration after its torque; mechanics leave it at 0 or more
 _SINGULAR = 1e-6  # share of the greatest eigenvalue of the torques' spectrum
 _BLUR = 1.5  # lines of a Hann window that tell what one line tells
 _SPREADS = {"stiffness": 3.0, "damping": 1.5, "motor": 1.5, "motor_viscous": 2.0, "link_viscous": 2.0, "inertia": 0.5}
@@ -53,7 +53,7 @@ _DAMPING_RATIO, _COARSE_RATIO = 0.03, 0.15  # before the measurement; in the sea
 _CANDIDATES, _SWEEPS = 30, 3  # stiffnesses of the search for the start
 _COARSE = 0.3  # error of the model that the search allows, as a share of the response, so that all lines count alike
 _MISFIT = 0.15  # of the model, root mean square, as a share of the response
-_LEAST_DEVIATION = 0.01  # share of a value, for friction and held torques, which the model simplifies
+_MIN_DEVIATION = 0.01  # share of a value, for friction and held torques, which the model simplifies
 _SIGNIFICANCE = 25.0  # drop of the sum of squares against a rigid joint
 
 
@@ -90,8 +90,8 @@ class MotorResponse:
         motor with links never do [Spong]: it takes up energy at every frequency.
         """
         turned = np.exp(1j * np.pi * self.frequency * self.period)[:, None] * np.einsum("fii->fi", self.response)
-        return np.asarray((self.coherence >= LEAST_COHERENCE)
-                          & (turned.imag >= _LEAST_PHASE * np.abs(turned)))
+        return np.asarray((self.coherence >= MIN_COHERENCE)
+                          & (turned.imag >= _MIN_PHASE * np.abs(turned)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def fit_response(names: Sequence[str], response: MotorResponse, mass_matrix: Arr
     """
     model = _Model(response, mass_matrix, motor_inertia, coupling)
     parameters, deviations = model.fit()
-    found = {kind: (values, values * np.hypot(deviation, _LEAST_DEVIATION)) for kind, values, deviation in zip(
+    found = {kind: (values, values * np.hypot(deviation, _MIN_DEVIATION)) for kind, values, deviation in zip(
         _SPREADS, np.exp(parameters[:-1]).reshape(len(_SPREADS), -1), deviations[:-1].reshape(len(_SPREADS), -1),
         strict=True)}
     fitted, reasons = model.response(parameters), []
@@ -184,14 +184,14 @@ def fit_response(names: Sequence[str], response: MotorResponse, mass_matrix: Arr
         value, deviation = (each[j] for each in found["stiffness"])
         if not used.any():
             reasons.append(f"joint '{name}': the torques explain at most {peak:.0%} of its motor's acceleration at any "
-                           f"frequency: expected {LEAST_COHERENCE:.0%}; excite it more, by a chirp or a multisine")
+                           f"frequency: expected {MIN_COHERENCE:.0%}; excite it more, by a chirp or a multisine")
             continue
-        if variation[j] > GREATEST_VARIATION:
+        if variation[j] > MAX_VARIATION:
             reasons.append(f"joint '{name}': the inertia of its links varies by {variation[j]:.0%} over the recording: "
-                           f"expected {GREATEST_VARIATION:.0%} at most; excite it in one posture")
+                           f"expected {MAX_VARIATION:.0%} at most; excite it in one posture")
             continue
         top = float(response.frequency[used].max())
-        if (antiresonances[j] <= top and deviation <= GREATEST_SHARE * value
+        if (antiresonances[j] <= top and deviation <= MAX_SHARE * value
                 and misfit[j] <= _MISFIT and model.drop_by_spring(parameters, j) >= _SIGNIFICANCE):
             reasons.append("")
             continue

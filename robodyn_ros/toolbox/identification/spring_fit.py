@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 
-GREATEST_SHARE = 0.2
+MAX_SHARE = 0.2
 """Share of a stiffness up to which its standard deviation may go for it to be told."""
 
-_LEAST_SAMPLES = 100
-_LEAST_SHARE = 0.05  # of the samples with a deflection of one sign, for the play to be told
+_MIN_SAMPLES = 100
+_MIN_SHARE = 0.05  # of the samples with a deflection of one sign, for the play to be told
 _REPETITIONS = 4
 
 
@@ -77,8 +77,8 @@ def fit_springs(names: Sequence[str], motion: MeasuredMotion, motors: MeasuredMo
     rows, reasons = np.full((6, len(names)), np.nan), []
     for j, name in enumerate(names):
         used = motors.usable[:, j] & motion.usable[:, j]
-        if used.sum() < _LEAST_SAMPLES:
-            reasons.append(f"joint '{name}': expected {_LEAST_SAMPLES} samples in motion, received {used.sum()}; "
+        if used.sum() < _MIN_SAMPLES:
+            reasons.append(f"joint '{name}': expected {_MIN_SAMPLES} samples in motion, received {used.sum()}; "
                            "record a motion such as robodyn excite writes")
             continue
         deflection = (motors.q - motion.q)[used, j]
@@ -88,7 +88,7 @@ def fit_springs(names: Sequence[str], motion: MeasuredMotion, motors: MeasuredMo
         noise = np.hypot(motion.position_noise[j], motors.position_noise[j])
         attenuation = abs(found[0]) * min(1.0, float(noise**2 / max(deflection.var(), 1e-300)))
         found[1] = np.hypot(found[1], attenuation)
-        if found[0] <= 0.0 or found[1] > GREATEST_SHARE * found[0]:
+        if found[0] <= 0.0 or found[1] > MAX_SHARE * found[0]:
             reasons.append(f"joint '{name}': the deflection of {deflection.std():.2g} rad or m, with a noise of "
                            f"{noise:.2g}, does not tell its stiffness; load the joint more, or measure with finer "
                            "encoders on both sides")
@@ -104,7 +104,7 @@ def _fit(deflection: Array, rate: Array, v: Array, a: Array, effort: Array) -> A
     for _ in range(_REPETITIONS):
         centred = deflection - offset
         kept = np.abs(centred) >= 0.5 * play
-        bends_both_ways = min((centred[kept] > 0.0).mean(), (centred[kept] < 0.0).mean()) >= _LEAST_SHARE
+        bends_both_ways = min((centred[kept] > 0.0).mean(), (centred[kept] < 0.0).mean()) >= _MIN_SHARE
         columns = np.stack([centred, a, rate, np.sign(v), v, np.ones_like(v),
                             *([-0.5 * np.sign(centred)] if bends_both_ways else [])], axis=1)[kept]
         values, deviations = least_squares(columns, effort[kept])

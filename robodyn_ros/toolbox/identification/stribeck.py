@@ -16,10 +16,10 @@ from scipy.optimize import minimize_scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.identification.error_spectra import ErrorSpectra
 
-LEAST_SIGNIFICANCE = 5.0
+MIN_SIGNIFICANCE = 5.0
 """Rise of the friction over its standard deviation, below which it is not identified."""
 
-_GREATEST_SHARE = 0.3  # of the greatest velocity
+_MAX_SHARE = 0.3  # of the greatest velocity
 _CANDIDATES = 25
 _SINGULAR = 1e-9
 
@@ -38,7 +38,7 @@ def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Arra
         slowest: Velocity below which there are no samples [rad/s or m/s].
         spectra: Of errors at the times of the samples.
     """
-    greatest = _GREATEST_SHARE * float(np.abs(v).max(initial=0.0))
+    greatest = _MAX_SHARE * float(np.abs(v).max(initial=0.0))
     felt = np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > 0.0)
     if np.count_nonzero(v) <= len(felt) or greatest <= 2.0 * slowest:
         return float("nan")
@@ -68,4 +68,4 @@ def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Arra
     rises, own, strength, rise = fitted(logarithm)
     residual = unexplained[:, None] - rise * (rises - w @ (inverse @ (z.T @ rises)))
     deviation = np.sqrt(spectra.variances(own[:, None], residual[None])[0]) / strength
-    return float(np.exp(logarithm[0])) if rise[0] > LEAST_SIGNIFICANCE * deviation[0] else float("nan")
+    return float(np.exp(logarithm[0])) if rise[0] > MIN_SIGNIFICANCE * deviation[0] else float("nan")

@@ -34,17 +34,17 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import (
-    Carry,
+    LoopState,
     TickInput,
-    commanded,
-    driven,
-    first_carry,
+    acting_effort,
+    commanded_effort,
+    first_loop_state,
     sense,
     tip_wrench,
     tracking_error,
 )
 from robodyn_ros.simulation.driver import DriverMemory
-from robodyn_ros.simulation.fast_motion import greatest_speed, period_program, turning
+from robodyn_ros.simulation.fast_motion import angular_speed_sum, max_speed, period_program
 from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.quantities import (
     COMMANDS,
@@ -53,7 +53,7 @@ from robodyn_ros.simulation.quantities import (
     QUANTITIES,
     SENSING,
     START,
-    of_plant,
+    plant_quantities,
     varied_model,
     varied_plant,
 )
@@ -62,11 +62,11 @@ from robodyn_ros.simulation.score import Sums
 
 _MOTION = ("state.q", "state.v", "state.motor_side")
 _OF_MOTORS = ("current", "temperature", "saturation")
-_GREATEST_SUM = 1e300  # of the magnitudes in a state
+_MAX_SUM = 1e300  # of the magnitudes in a state
 
 
 class EpisodeTask(NamedTuple):
-    """What a robot is asked to do in an episode.
+    """What a robot is requested to do in an episode.
 
     Attributes:
         reference: Of the class that observations and action follow; None if they follow none.
@@ -181,8 +181,9 @@ class EnvProgram:
     def first_memory(self) -> LoopMemory:
         """Return the memory before the first measurement."""
         at_rest = np.zeros(self.robot.n)
-        carry = first_carry(self.plant, None, None, self.longest_delay, self.longest_command_delay)
-        return LoopMemory(at_rest, at_rest, carry.line, carry.taken, carry.driver, self.observations.first_history())
+        loop_state = first_loop_state(self.plant, None, None, self.longest_delay, self.longest_command_delay)
+        return LoopMemory(at_rest, at_rest, loop_state.line, loop_state.taken, loop_state.driver,
+                          self.observations.first_history())
 
     def step_procedure(self) -> Procedure:
         """Compile a policy's period.
@@ -195,7 +196,8 @@ class EnvProgram:
             InputError: A varied quantity has no effect.
         """
         plant, by_voltage = self.plant, self.action.kind is ActionKind.VOLTAGE
-        period = period_program(plant, self.steps, of_plant(self.inputs), divides=True, under_efforts=not by_voltage)
+        period = period_program(plant, self.steps, plant_quantities(self.inputs), divides=True,
+                                under_efforts=not by_voltage)
         saved = Saved(period.variables["state"], self.first_memory())
         variables = period.variables | self._variables() | {"saved": saved, "effort": (self.robot.n,)}
         statements: list[Statement] = [
@@ -271,25 +273,26 @@ class EnvProgram:
         """The inner law: its efforts, or voltages, and what they leave behind in the driver."""
         of_law, of_driver = values[:len(self._of_law)], values[len(self._of_law):]
         dynamics, measured = self._dynamics(of_law), State(0.0, self.period, memory.q, memory.v)
-        asked = self.action.command(action, dynamics, measured, task.reference)
+        requested = self.action.command(action, dynamics, measured, task.reference)
         if self.action.kind is ActionKind.VOLTAGE:
             nothing = np.zeros(self.robot.n)
-            command = PlantCommand.of_effort(nothing)._replace(voltage=asked, by_voltage=np.ones(self.robot.n))
+            command = PlantCommand.from_effort(nothing)._replace(voltage=requested, by_voltage=np.ones(self.robot.n))
             return memory, nothing, command
-        asked = commanded(self.plant, dynamics, memory.q, asked)
+        requested = commanded_effort(self.plant, dynamics, memory.q, requested)
         plant = varied_plant(self.plant, dict(zip(self._commands, of_driver, strict=True)))
-        effort, driver = driven(plant, *encoder_motion(plant, q, v, motors), asked, memory.driver, self.period)
+        effort, driver = acting_effort(plant, *encoder_motion(plant, q, v, motors), requested, memory.driver,
+                                       self.period)
         return memory._replace(driver=driver), effort, effort
 
     def _measure(self, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, memory: LoopMemory, *values: NDArray[Any]
                  ) -> LoopMemory:
         noise, values = (values[0], values[1:]) if self.noisy else (None, values)
         sensors = dict(zip(self._sensors, values, strict=True))
-        carry = Carry(None, memory.line, memory.taken, None, Sums.zeros(0, 0), 0.0)
+        loop_state = LoopState(None, memory.line, memory.taken, None, Sums.zeros(0, 0), 0.0)
         given = TickInput(np.array([0.0, self.period]), None, noise)
         at_encoders = encoder_motion(self.plant, q, v, motors)
-        measured, carry = sense(given, *at_encoders, UNMEASURED, sensors, carry)
-        return memory._replace(q=measured.q, v=measured.v, line=carry.line, taken=carry.taken)
+        measured, loop_state = sense(given, *at_encoders, UNMEASURED, sensors, loop_state)
+        return memory._replace(q=measured.q, v=measured.v, line=loop_state.line, taken=loop_state.taken)
 
     def _begin(self, q: NDArray[Any], memory: LoopMemory, task: EpisodeTask, *of_law: NDArray[Any]
                ) -> tuple[LoopMemory, StepOutcome]:
@@ -301,10 +304,10 @@ class EnvProgram:
                 action: NDArray[Any], effort: NDArray[Any], *values: NDArray[Any]
                 ) -> tuple[PlantState, LoopMemory, StepOutcome]:
         of_law, contact = values[:len(self._of_law)], values[len(self._of_law):]
-        speed = maximum(peak, turning(self.plant, state.v))
+        speed = maximum(peak, angular_speed_sum(self.plant, state.v))
         form: Any = form_of(state, shapes=False)
         size = sum((abs(each) for array in flatten(form, state, "state") for each in np.ravel(array)), np.float64(0.0))
-        good = less_equal(speed, greatest_speed(self.plant)) * less_equal(size, _GREATEST_SUM)  # NaN is neither
+        good = less_equal(speed, max_speed(self.plant)) * less_equal(size, _MAX_SUM)  # NaN is neither
         state, memory = _chosen(good, Saved(state, memory), saved)
         wrench = UNMEASURED if self.plant.world is None else tip_wrench(
             self.plant.model, self.plant.world, state.q, where(good, contact[0], 0.0))

@@ -39,10 +39,10 @@ from robodyn_ros.toolbox.learn.env_program import EnvProgram
 from robodyn_ros.toolbox.study.quantity_axes import quantity_axes
 from robodyn_ros.toolbox.study.study import Axis, quantity_rows
 
-LEAST_DRAWN = 256
+MIN_DRAWN = 256
 """Episodes that are drawn at once, or more."""
 
-_LEAST_SHARE = 0.01  # of starts that are outside of all surfaces
+_MIN_SHARE = 0.01  # of starts that are outside of all surfaces
 _TURN = np.pi  # how far targets of a joint with a wide range are from their middle
 
 Targets = Callable[[np.random.Generator, int], Any]
@@ -151,7 +151,7 @@ class EpisodeStarts:
 
     def _draw(self, rng: np.random.Generator) -> dict[str, Array]:
         program, plant = self._program, self._program.plant
-        shares = {axis.column: rng.random(LEAST_DRAWN) for axes in self._axes.values() for axis in axes}
+        shares = {axis.column: rng.random(MIN_DRAWN) for axes in self._axes.values() for axis in axes}
         values = {axis.column: axis.distribution.ppf(shares[axis.column])
                   for axes in self._axes.values() for axis in axes}
         rows = {}
@@ -160,9 +160,9 @@ class EpisodeStarts:
                      values[axis.column] for axis in axes}
             rows[name] = quantity_rows(axes, self._nominal(name), drawn)
         rows = checked_samples(rows, plant, [*self._axes])
-        q = rows.pop("start.q", np.tile(self._q, (LEAST_DRAWN, 1)))
-        v = rows.pop("start.v", np.zeros((LEAST_DRAWN, plant.n)))
-        rows |= {name: np.tile(self._nominal(name), (LEAST_DRAWN, 1)) for name in program.inputs if name not in rows}
+        q = rows.pop("start.q", np.tile(self._q, (MIN_DRAWN, 1)))
+        v = rows.pop("start.v", np.zeros((MIN_DRAWN, plant.n)))
+        rows |= {name: np.tile(self._nominal(name), (MIN_DRAWN, 1)) for name in program.inputs if name not in rows}
         states = [varied_state(plant, *start, {name: array[k] for name, array in rows.items()})
                   for k, start in enumerate(zip(q, v, strict=True))]
         form: Any = form_of(states[0], shapes=False)
@@ -174,7 +174,7 @@ class EpisodeStarts:
         if plant.world is None or "start.q" not in self._axes:
             return found
         outside = np.array([self._is_outside(start) for start in q])
-        if outside.mean() < _LEAST_SHARE:
+        if outside.mean() < _MIN_SHARE:
             plant.check_start(q[0])
         return {name: array[outside] for name, array in found.items()}
 
@@ -194,12 +194,12 @@ class EpisodeStarts:
     def _references(self, rng: np.random.Generator) -> dict[str, Array]:
         if self._targets is None:
             return {}
-        reference, follows = self._targets(rng, LEAST_DRAWN), self._program.follows
+        reference, follows = self._targets(rng, MIN_DRAWN), self._program.follows
         if type(reference) is not follows:
             raise InputError(f"targets: expected a {follows.__name__} of arrays, received {type(reference).__name__}")
         found = {}
         for name, shape in follows.shapes(self._program.plant.n).items():
-            array = np.asarray(check_shape(getattr(reference, name), (LEAST_DRAWN, *shape), f"targets: {name}"), float)
+            array = np.asarray(check_shape(getattr(reference, name), (MIN_DRAWN, *shape), f"targets: {name}"), float)
             if not np.isfinite(array).all():
                 raise InputError(f"targets: {name}: expected finite numbers, received NaN or infinity")
             found[f"task.reference.{name}"] = array

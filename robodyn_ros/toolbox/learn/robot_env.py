@@ -45,7 +45,7 @@ except ImportError as error:
 DEFAULT_OBSERVATIONS = ("q", "v", "error_q", "last_action")
 """What a policy sees if nothing else is asked for."""
 
-MOST_ENVS = 1_000_000
+MAX_ENVS = 1_000_000
 """Greatest number of robots in an environment."""
 
 
@@ -151,7 +151,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         if not isinstance(robot, Robot):
             raise InputError(f"environment: expected a Robot, received {type(robot).__name__}; Robot.named('arm6') is "
                              "one")
-        self.num_envs = _whole(num_envs, "num_envs", MOST_ENVS)
+        self.num_envs = _whole(num_envs, "num_envs", MAX_ENVS)
         self.plant = PlantModel.from_robot(robot) if plant is None else plant
         if not isinstance(self.plant, PlantModel) or self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"environment: plant: expected a PlantModel with fixed steps, received {shown(plant)}")

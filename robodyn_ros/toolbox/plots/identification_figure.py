@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from robodyn_ros.description.model import Array
 
-MOST_POINTS = 3000
+MAX_POINTS = 3000
 """Points of a curve, of which every so many-th sample is drawn."""
 
 
@@ -66,7 +66,7 @@ def save_efforts(comparisons: Sequence[EffortComparison], joints: Sequence[str],
     figure.suptitle(title)
     grid = figure.subplots(rows, columns, squeeze=False, sharex="col", sharey="row")
     for column, one in enumerate(comparisons):
-        step = -(-len(one.time) // MOST_POINTS)
+        step = -(-len(one.time) // MAX_POINTS)
         for row, joint in enumerate(joints):
             axes = grid[row, column]
             for values, color, width, label in ((one.measured, "0.75", 1.6, "measured"),

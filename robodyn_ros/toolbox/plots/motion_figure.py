@@ -25,7 +25,7 @@ from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves
 
 RUN_COLORS = ("tab:blue", "tab:orange", "tab:green", "tab:red")
 SPAN_COLORS = ("#cfe2f3", "#d9ead3", "#fff2cc", "#f4cccc", "#d9d2e9", "#d0e0e3")
-MOST_POINTS = 4000
+MAX_POINTS = 4000
 """Points of a curve, of which every so many-th sample is drawn."""
 WIDTH, ROW, STRIP, EXTRA = 4.2, 1.5, 0.26, 2.8
 """Width of a column, and heights of a joint, of the strip of one run and of energy and path [inch]."""
@@ -33,7 +33,7 @@ ALIKE = 0.05
 """Two runs whose positions differ by less than this share of their range lie over each other."""
 FLAT = 1e-3
 """A path is in a plane where its extent along an axis is less than this share of the greatest."""
-LEAST_SPANS = {"position": 1e-3, "error": 1.0, "effort": 1.0, "current": 0.1, "voltage": 0.1}
+MIN_SPANS = {"position": 1e-3, "error": 1.0, "effort": 1.0, "current": 0.1, "voltage": 0.1}
 """Least span of an axis [rad or m, mrad or mm, N m or N, A, V]: less is noise, which must not fill a picture."""
 QUANTITIES = {"position": "position", "error": "error", "effort": "effort", "current": "current [A]",
               "voltage": "voltage [V]"}
@@ -91,7 +91,7 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
             _draw_joint(axes, motions, quantity, joint)
             if quantity == "position" and len(motions) == 2 and "error" not in columns:
                 _draw_difference(axes, motions, joint)
-            _widen(axes, LEAST_SPANS[quantity])
+            _widen(axes, MIN_SPANS[quantity])
             axes.set_ylabel(_unit(quantity, motions[0].units[joint]), fontsize="small")
             axes.set_title(name, fontsize="small", loc="left", pad=3)  # beside the curves, never over them
             axes.tick_params(labelsize="small", labelbottom=joint == len(names) - 1)
@@ -167,7 +167,7 @@ def _draw_difference(axes: Any, motions: Sequence[MotionCurves], joint: int) -> 
     side = axes.twinx()
     time, shown = _thinned(Curves(one.time, 1e3 * difference))
     side.plot(time, shown, color="grey", linewidth=0.8)
-    _widen(side, LEAST_SPANS["error"])
+    _widen(side, MIN_SPANS["error"])
     side.set_ylabel(f"difference [m{motions[0].units[joint]}]", fontsize="x-small", color="grey")
     side.tick_params(labelsize="x-small", colors="grey")
 
@@ -180,7 +180,7 @@ def _draw_tip_error(axes: Any, motions: Sequence[MotionCurves]) -> None:
             axes.plot(time, 1e3 * values[:, 0], color=color, linewidth=1.2)
     axes.set_xlabel("time [s]", fontsize="small")
     axes.set_ylabel("tip error [mm]", fontsize="small")
-    axes.set_ylim(bottom=0.0, top=max(axes.get_ylim()[1], LEAST_SPANS["error"]))
+    axes.set_ylim(bottom=0.0, top=max(axes.get_ylim()[1], MIN_SPANS["error"]))
     axes.tick_params(labelsize="small")
     axes.margins(x=0.0)
 
@@ -262,5 +262,5 @@ def _unit(quantity: str, unit: str) -> str:
 
 
 def _thinned(curves: Curves) -> tuple[Array, Array]:
-    step = -(-len(curves.time) // MOST_POINTS)
+    step = -(-len(curves.time) // MAX_POINTS)
     return curves.time[::step], curves.values[::step]

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from robodyn_ros.toolbox.identification.response_fit import LEAST_COHERENCE, ResponseFit
+from robodyn_ros.toolbox.identification.response_fit import MIN_COHERENCE, ResponseFit
 
 _COLUMNS = 4
 
@@ -51,7 +51,7 @@ def save_responses(fit: ResponseFit, joints: Sequence[str], path: Path, title: s
         magnitude.loglog(measured.frequency, np.abs(fit.fitted[:, j, j]), color="tab:blue", linewidth=1.0,
                          label="fitted")
         coherence.semilogx(measured.frequency, measured.coherence[:, j], color="0.4", linewidth=0.8)
-        coherence.axhline(LEAST_COHERENCE, color="tab:orange", linewidth=0.8)
+        coherence.axhline(MIN_COHERENCE, color="tab:orange", linewidth=0.8)
         coherence.set_ylim(0.0, 1.05)
         if used.any():  # noise beside them hides the response
             shown = np.abs(np.concatenate([measured.response[used, j, j], fit.fitted[:, j, j]]))

@@ -18,7 +18,7 @@ import numpy as np
 
 from robodyn_ros.description.model import Array
 
-MOST_BARS = 12
+MAX_BARS = 12
 """Varied numbers in a figure of influences: the strongest."""
 
 _COLORS = [f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown", "pink", "olive", "cyan")]
@@ -83,7 +83,7 @@ def save_influences(influences: Mapping[str, Mapping[str, float]], path: Path, t
     for values in influences.values():
         for column, value in values.items():
             strongest[column] = max(strongest.get(column, 0.0), abs(value))
-    columns = sorted(strongest, key=lambda column: -strongest[column])[:MOST_BARS]
+    columns = sorted(strongest, key=lambda column: -strongest[column])[:MAX_BARS]
     figure, axes = _figure(title, (8.0, 1.6 + 0.14 * (len(influences) + 1.5) * max(len(columns), 2)))
     height = 0.8 / max(len(influences), 1)
     for number, (law, values) in enumerate(influences.items()):

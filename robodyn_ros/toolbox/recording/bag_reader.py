@@ -25,7 +25,7 @@ from robodyn_ros.base.bounded_files import open_file
 from robodyn_ros.base.errors import InputError, RecordingError, escaped, shown
 from robodyn_ros.base.optional_packages import missing
 
-LEAST_LIMIT, MOST_GROWTH = 64 * 2**20, 100
+MIN_LIMIT, MAX_GROWTH = 64 * 2**20, 100
 """The content of a recording may take so many bytes, and so many more for each of its files' bytes."""
 
 LARGEST_MESSAGE = 2**20
@@ -159,7 +159,7 @@ def _read_file(file: Path, bag: Bag, budget: _Budget) -> None:
     try:
         with open_file(file) as stream:
             size = os.fstat(stream.fileno()).st_size
-            budget.left += MOST_GROWTH * size
+            budget.left += MAX_GROWTH * size
             records = StreamReader(stream, validate_crcs=True, emit_chunks=True, record_size_limit=size).records
             for record in _without_chunks(records, budget):
                 match record:
@@ -184,13 +184,13 @@ class _Budget:
     """Bytes that the content of a recording may still take, with those of Python's objects."""
 
     def __init__(self, path: str | Path) -> None:
-        self._path, self.left = path, LEAST_LIMIT
+        self._path, self.left = path, MIN_LIMIT
 
     def take(self, size: int) -> None:
         """Take some; raises RecordingError if so many are not left."""
         self.left -= size + _OBJECT
         if self.left < 0:
-            raise RecordingError(f"{self._path}: its content grows to more than {MOST_GROWTH} times its size; it is no "
+            raise RecordingError(f"{self._path}: its content grows to more than {MAX_GROWTH} times its size; it is no "
                                  "recording of a robot")
 
 

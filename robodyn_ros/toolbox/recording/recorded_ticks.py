@@ -32,7 +32,7 @@ LONGEST_GAP = 0.1
 
 Simulated time stands still in a pause: a gap there is one of the recording.
 """
-RATES, MOST_TICKS = Range(1.0, 1e5, unit="Hz"), 20_000_000
+RATES, MAX_TICKS = Range(1.0, 1e5, unit="Hz"), 20_000_000
 """Control rates, and number of control periods, that can be replayed."""
 PACE = ("lockstep_speed_limit", "real_time_factor", "controller")
 """Parameters that are not set again: the pace of time; swaps are requests of their own."""
@@ -114,9 +114,9 @@ class RecordedTicks:
         excess = np.abs(np.diff(self.position, axis=0)) - steps[:, None] * speed
         jumps = (steps > longest) | (excess > JUMP).any(axis=1)
         self.ticks = np.concatenate([[0], np.cumsum(np.where(jumps, 1, np.maximum(np.rint(steps / self.period), 1)))])
-        if self.ticks[-1] > MOST_TICKS:
+        if self.ticks[-1] > MAX_TICKS:
             raise RecordingError(f"{run.path}: the joint states span {self.ticks[-1]:.3g} control periods of "
-                                 f"{self.period:.3g} s; at most {MOST_TICKS} can be replayed")
+                                 f"{self.period:.3g} s; at most {MAX_TICKS} can be replayed")
         self.ticks = self.ticks.astype(int)
         self.states = [SetState(-1, self.position[0], velocity[0]), *(
             SetState(int(self.ticks[i]), self.position[i + 1], velocity[i + 1]) for i in np.flatnonzero(jumps))]

@@ -29,15 +29,15 @@ from robodyn_ros.description.model import Array
 LARGEST_TABLE = 64 * 2**20
 """Bytes of a file."""
 
-MOST_NUMBERS = 8 * 2**20
+MAX_NUMBERS = 8 * 2**20
 """Numbers in a file."""
 
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 
 MEMORY, SECONDS = 512 * 2**20, 5
 """Bytes and processor time [s] that a MAT or Parquet file may take while it is read by code of others."""
 
-_MOST_REMARKS = 100  # lines
+_MAX_REMARKS = 100  # lines
 _DELIMITERS = ",;\t"
 
 
@@ -150,8 +150,8 @@ def _columns(reader: Callable[[bytes, Path], Iterable[tuple[str, Any]]], path: P
 
 
 def _check_size(path: Path, numbers: int, columns: int = 1) -> None:
-    if numbers > MOST_NUMBERS or columns > MOST_COLUMNS:
-        raise RecordingError(f"{path}: expected at most {MOST_NUMBERS} numbers in {MOST_COLUMNS} columns, received "
+    if numbers > MAX_NUMBERS or columns > MAX_COLUMNS:
+        raise RecordingError(f"{path}: expected at most {MAX_NUMBERS} numbers in {MAX_COLUMNS} columns, received "
                              f"{numbers} in {columns}; thin the recording, or leave columns out")
 
 
@@ -196,7 +196,7 @@ def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
 def _names_begin(text: str) -> int:
     """Place of the line with the names, below remarks; the last line that begins with # may hold them."""
     begin = 0
-    for _ in range(_MOST_REMARKS):
+    for _ in range(_MAX_REMARKS):
         end = text.find("\n", begin)
         below = text[end + 1:end + 100].split("\n", 1)[0]
         cell = below.split(next((each for each in _DELIMITERS if each in below), None), 1)

@@ -28,7 +28,7 @@ from robodyn_ros.toolbox.study.study import Axis, Pair, Study
 QUANTILES = (0.5, 0.95)
 """Quantiles in tables."""
 
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ def table(results: Results, metric: str = "rms_error", scale: float = 1e3) -> st
         numbers = (row.mean, *row.quantiles, row.worst)
         failed = sum(row.failures.values()) / row.count
         why = [f"{reason} ({count})" for reason, count in row.failures.items()]
-        more = f" and {len(why) - _MOST_REASONS} other reasons" if len(why) > _MOST_REASONS else ""
+        more = f" and {len(why) - _MAX_REASONS} other reasons" if len(why) > _MAX_REASONS else ""
         lines.append(f"{name:<{width}}" + "".join(f"  {_figure(scale * number):>9}" for number in numbers)
-                     + f"  {100.0 * failed:>6.1f} %" + (f"  {', '.join(why[:_MOST_REASONS])}{more}" if why else ""))
+                     + f"  {100.0 * failed:>6.1f} %" + (f"  {', '.join(why[:_MAX_REASONS])}{more}" if why else ""))
     return "\n".join(lines)
 
 

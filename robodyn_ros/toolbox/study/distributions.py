@@ -21,7 +21,7 @@ from robodyn_ros.base.checks import Range
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.description.model import Array
 
-_LEAST_INSIDE = 0.01  # share of a normal distribution that its range must leave
+_MIN_INSIDE = 0.01  # share of a normal distribution that its range must leave
 
 
 class Distribution(Protocol):
@@ -169,9 +169,9 @@ def _log_normal(given: Any, allowed: Range, ends: tuple[float, float], where: st
 
 
 def _checked(made: Distribution, inside: float, allowed: Range, ends: tuple[float, float], where: str) -> Distribution:
-    if inside < _LEAST_INSIDE:
+    if inside < _MIN_INSIDE:
         raise InputError(f"{where}: only {100.0 * inside:.2g} % of it lie from {ends[0]:g} to {ends[1]:g}; expected "
-                         f"{allowed}, and a distribution of which {100.0 * _LEAST_INSIDE:g} % or more lie there")
+                         f"{allowed}, and a distribution of which {100.0 * _MIN_INSIDE:g} % or more lie there")
     return made
 
 

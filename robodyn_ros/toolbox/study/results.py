@@ -44,7 +44,7 @@ STREAM, TABLE = "samples.arrows", "samples.parquet"
 LAW, MOTION, SAMPLE, REASON, PROCESSOR = "law", "trajectory", "sample", "failed", "processor"
 """Columns beside those of axes and metrics; ``failed`` is the reason, or null."""
 
-LEAST_LIMIT, MOST_GROWTH = 64 * 2**20, 64
+MIN_LIMIT, MAX_GROWTH = 64 * 2**20, 64
 """A file of results may hold so many bytes, and so many more for each of its own."""
 
 READ_SECONDS = 60
@@ -276,7 +276,7 @@ def _read_stream(path: Path) -> tuple[About, pa.Table]:
 
 def _most_bytes(path: Path) -> int:
     """How large the content of a Parquet file may be [bytes]."""
-    return LEAST_LIMIT + MOST_GROWTH * path.stat().st_size
+    return MIN_LIMIT + MAX_GROWTH * path.stat().st_size
 
 
 def _read_table(path: Path) -> tuple[About, pa.Table]:

@@ -26,7 +26,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.gain_space import Tuning
 from robodyn_ros.toolbox.study.robust_task import INFEASIBLE, RobustTask
 
-LEAST_POPULATION = 5
+MIN_POPULATION = 5
 """Candidates of a generation; CMA-ES takes the better half for its next step."""
 
 FIRST_SPREAD = 1.0 / 3.0
@@ -228,7 +228,7 @@ def _evolve(evaluate: Callable[[Array], Array], size: int, reach: float, populat
 
     [Hansen] N. Hansen: The CMA Evolution Strategy: A Tutorial. arXiv 1604.00772, 2016.
     """
-    for name, value, least in (("population", population, LEAST_POPULATION), ("generations", generations, 1),
+    for name, value, least in (("population", population, MIN_POPULATION), ("generations", generations, 1),
                                ("seed", seed, 0)):
         if not value >= least:
             raise InputError(f"tune: {name}: expected {least} or more, received {value}")

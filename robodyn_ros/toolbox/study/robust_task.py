@@ -31,7 +31,7 @@ from robodyn_ros.toolbox.study.study import Pair, Study, common_range, element_r
 INFEASIBLE = 1e6
 """Cost of gains that break a constraint or fail in too many samples; how far they do so is added."""
 
-_MOST_MARGIN = 10.0
+_MAX_MARGIN = 10.0
 _MARGIN_STEPS = 24
 
 
@@ -200,9 +200,9 @@ class Margins:
     def __str__(self) -> str:
         if self.failed:
             return f"margin: none, {self.failed} of the samples fail"
-        larger = f"{self.larger:.2g}" if np.isfinite(self.larger) else f"more than {_MOST_MARGIN:g}"
-        smaller = f"{self.smaller:.2g}" if self.smaller else f"less than {1.0 / _MOST_MARGIN:g}"
-        spread = f"{self.spread:.2g}" if np.isfinite(self.spread) else f"more than {_MOST_MARGIN:g}"
+        larger = f"{self.larger:.2g}" if np.isfinite(self.larger) else f"more than {_MAX_MARGIN:g}"
+        smaller = f"{self.smaller:.2g}" if self.smaller else f"less than {1.0 / _MAX_MARGIN:g}"
+        spread = f"{self.spread:.2g}" if np.isfinite(self.spread) else f"more than {_MAX_MARGIN:g}"
         return (f"margin: no sample fails with {smaller} to {larger} times these gains, nor with {spread} times the "
                 "samples' distance from the medians")
 
@@ -214,8 +214,8 @@ def margins(task: RobustTask, parameters: Parameters) -> Margins:
         task: Law and samples.
         parameters: The gains.
     """
-    space = GainSpace(parameters, task.space.fields, np.log(_MOST_MARGIN))
-    steps = np.geomspace(1.0, _MOST_MARGIN, _MARGIN_STEPS + 1)
+    space = GainSpace(parameters, task.space.fields, np.log(_MAX_MARGIN))
+    steps = np.geomspace(1.0, _MAX_MARGIN, _MARGIN_STEPS + 1)
 
     def fails(candidates: list[Parameters], values: Mapping[str, Array] | None = None) -> list[int]:
         return [int(sum(each["failed"].sum() for each in one)) for one in task.evaluated(candidates, values)]

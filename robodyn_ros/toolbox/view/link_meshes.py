@@ -38,7 +38,7 @@ DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
 JOINT_COLOR = (0.85, 0.55, 0.25, 1.0)
 SHARP_EDGE = 0.6
 """Angle between faces above which the picture shows an edge [rad]."""
-MOST_SHAPES = 2000
+MAX_SHAPES = 2000
 """Shapes of a robot."""
 LARGEST_SIZE = 1e4
 """Greatest size and coordinate of a shape [m]."""
@@ -129,8 +129,8 @@ def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[
                                 "not shown")
                 continue
             for shape in link.visuals if tag == "visual" else link.collisions:
-                if len(shapes) == MOST_SHAPES:
-                    warnings.append(f"link '{name}': the robot has more than {MOST_SHAPES} shapes; no more are shown")
+                if len(shapes) == MAX_SHAPES:
+                    warnings.append(f"link '{name}': the robot has more than {MAX_SHAPES} shapes; no more are shown")
                     return shapes
                 try:
                     shapes.append(_shape(shape, colors, name, folder, reader))

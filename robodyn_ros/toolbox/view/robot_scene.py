@@ -31,7 +31,7 @@ WRENCH_COLORS = {"external": ((215, 40, 40), (240, 140, 140)), "measured": ((40,
 PATH_POINTS = 400
 CANVAS_ASPECT = 0.8
 """Width divided by height of the area between the panels, until a browser has reported it."""
-LEAST_DEVIATION = 0.004
+MIN_DEVIATION = 0.004
 """The desired pose of a link is drawn if it deviates by more than this share of the robot's size."""
 
 
@@ -118,7 +118,7 @@ class RobotScene:
             self._ghost.show(q)
             # By link: two shapes in the same place flicker.
             self._ghost.set_links_visible({
-                link: self._deviation(pose, self.robot.poses[link]) > LEAST_DEVIATION * self.size
+                link: self._deviation(pose, self.robot.poses[link]) > MIN_DEVIATION * self.size
                 for link, pose in self._ghost.poses.items()})
         self._ghost.set_visible(self.ghost_wanted and q is not None)
         self._desired_tip.visible = self.ghost_wanted and tip is not None

@@ -30,7 +30,7 @@ from websockets.http11 import Request, Response
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.toolbox.view.page_messages import LARGEST_MESSAGE, PageMessages
 
-MOST_PAGES = 50
+MAX_PAGES = 50
 """Greatest number of connections at once."""
 
 
@@ -160,6 +160,6 @@ def _refusal(connection: ServerConnection, request: Request) -> tuple[HTTPStatus
     origins, hosts = request.headers.get_all("Origin"), request.headers.get_all("Host")
     if len(hosts) != 1 or len(origins) > 1 or not same_site(next(iter(origins), None), hosts[0]):
         return HTTPStatus.FORBIDDEN, f"opened by a page of another site, {', '.join(origins)[:200]!r}"
-    if len(connection.server.connections) >= MOST_PAGES:
-        return HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_PAGES} pages are open already"
+    if len(connection.server.connections) >= MAX_PAGES:
+        return HTTPStatus.SERVICE_UNAVAILABLE, f"{MAX_PAGES} pages are open already"
     return None

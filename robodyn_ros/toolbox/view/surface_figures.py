@@ -15,7 +15,7 @@ from typing import Any
 
 import viser
 
-from robodyn_ros.simulation.surface_shapes import Kind, SurfaceShape
+from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape
 from robodyn_ros.toolbox.view.robot_figure import position_and_quaternion
 
 COLOR, OPACITY = (115, 140, 178), 0.5
@@ -43,8 +43,8 @@ class SurfaceFigures:
         x, y, z = shape.size.tolist()
         look: dict[str, Any] = {"color": COLOR, "opacity": OPACITY, "cast_shadow": False, "receive_shadow": False,
                                 "position": position, "wxyz": quaternion}
-        if shape.kind is Kind.BOX:
+        if shape.kind is ShapeKind.BOX:
             return self._scene.add_box(name, dimensions=(x, y, z), **look)
-        if shape.kind is Kind.SPHERE:
+        if shape.kind is ShapeKind.SPHERE:
             return self._scene.add_icosphere(name, 0.5, scale=(x, y, z), **look)
         return self._scene.add_cylinder(name, 0.5, 1.0, scale=(x, y, z), **look)

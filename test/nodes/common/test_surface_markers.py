@@ -16,10 +16,10 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.surface_markers import MOST, from_markers, to_markers
-from robodyn_ros.simulation.surface_shapes import Kind, SurfaceShape
+from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape
 
 TURNED = np.array([[0.0, 0.0, 1.0, 0.1], [1.0, 0.0, 0.0, 0.2], [0.0, 1.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]])
-SHAPES = [SurfaceShape(f"the {kind}", kind, np.array([0.2, 0.2, 0.5]), TURNED) for kind in Kind]
+SHAPES = [SurfaceShape(f"the {kind}", kind, np.array([0.2, 0.2, 0.5]), TURNED) for kind in ShapeKind]
 
 
 def test_shapes_arrive_as_they_were():

@@ -26,7 +26,7 @@ from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.simulation.commands import Drive, JointCommands
-from robodyn_ros.simulation.engine import PlantInForce
+from robodyn_ros.simulation.engine import SharedPlant
 from robodyn_ros.simulation.plant import Plant
 
 NAMES = ["shoulder", "elbow", "wrist"]
@@ -142,7 +142,7 @@ def message(link, force=FORCE, torque=TORQUE):
 
 def make_wrenches(robot):
     plant = Plant(robot, STEP, np.linspace(-1.0, 1.0, robot.n))
-    return plant, ExternalWrenches(PlantInForce(plant))
+    return plant, ExternalWrenches(SharedPlant(plant))
 
 
 def external_work_rates(plant, wrenches):

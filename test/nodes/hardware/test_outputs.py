@@ -22,7 +22,7 @@ from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import DISPLAY_RATE, DISPLAY_STATES_RATE
 from robodyn_ros.nodes.hardware import outputs as outputs_module
-from robodyn_ros.simulation.engine import PlantInForce
+from robodyn_ros.simulation.engine import SharedPlant
 from robodyn_ros.simulation.plant import Plant
 
 PERIOD = 2_000_000
@@ -58,7 +58,7 @@ def plant():
 
 def run(plant, clock_rate=0.0, rate=0.0, ticks=range(1, 41)):
     node = Node()
-    outputs = outputs_module.StateOutputs(node, PlantInForce(plant), PERIOD, clock_rate)
+    outputs = outputs_module.StateOutputs(node, SharedPlant(plant), PERIOD, clock_rate)
     outputs.set_actuator_state_rate(rate)
     for tick in ticks:
         outputs.publish(tick, tick * PERIOD, plant.q, plant.v, new_start="")

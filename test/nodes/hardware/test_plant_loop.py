@@ -19,7 +19,7 @@ from robodyn_ros.nodes.hardware import plant_loop, plant_timing
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.simulation.commands import SafeBehaviour
-from robodyn_ros.simulation.engine import PlantInForce
+from robodyn_ros.simulation.engine import SharedPlant
 from robodyn_ros.simulation.plant import Plant
 
 MILLISECOND = 1_000_000
@@ -105,7 +105,7 @@ def run(world):
     outputs = SimpleNamespace(publish=world.publish, set_actuator_state_rate=lambda rate: None)
     ignore = SimpleNamespace(problem=lambda *_: None, raise_condition=lambda *_, **__: None,
                              clear_condition=lambda *_: None, count=lambda *_: None)
-    loop = PlantLoop(PlantInForce(plant), TimeMode.REAL_TIME, MILLISECOND, SETTINGS, outputs, ignore,
+    loop = PlantLoop(SharedPlant(plant), TimeMode.REAL_TIME, MILLISECOND, SETTINGS, outputs, ignore,
                      TopicOwners("commands", plant.joint_names, "/hardware", "commands_publisher", dict, 1.0))
     loop.commands.accept(plant.q)
     loop.begin()

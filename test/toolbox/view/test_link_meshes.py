@@ -126,7 +126,7 @@ def test_absurd_colors_are_refused_or_cut(color):
 
 
 def test_the_number_of_shapes_is_bounded(monkeypatch):
-    monkeypatch.setattr("robodyn_ros.toolbox.view.link_meshes.MOST_SHAPES", 100)
+    monkeypatch.setattr("robodyn_ros.toolbox.view.link_meshes.MAX_SHAPES", 100)
     shapes, [warning] = link_meshes(robot(['<geometry><box size="1 1 1"/></geometry>'] * 20_000))
     assert len(shapes) == 100 and "more than 100 shapes" in warning
 

@@ -159,7 +159,7 @@ def test_no_request_prints_a_traceback(server, request_bytes, capfd):
 
 def test_a_bounded_number_of_pages_is_open_at_once(monkeypatch):
     refused = []
-    monkeypatch.setattr("robodyn_ros.toolbox.view.server.MOST_PAGES", 3)
+    monkeypatch.setattr("robodyn_ros.toolbox.view.server.MAX_PAGES", 3)
     server = start_server("127.0.0.1", 0, "test", lambda *what: refused.append(what))
     try:
         with contextlib.ExitStack() as pages:

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
-from robodyn_ros.simulation.surface_shapes import Kind, SurfaceShape  # noqa: E402
+from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape  # noqa: E402
 from robodyn_ros.toolbox.view.robot_figure import to_pose  # noqa: E402
 from robodyn_ros.toolbox.view.surface_figures import SurfaceFigures  # noqa: E402
 
@@ -32,13 +32,13 @@ def extents(figure):
 def test_shapes_are_drawn_where_they_are_in_place_of_the_former_ones(server):
     server.scene.reset()
     figures = SurfaceFigures(server.scene)
-    figures.show([SurfaceShape(kind.value, kind, SIZE, TURNED) for kind in Kind])
+    figures.show([SurfaceShape(kind.value, kind, SIZE, TURNED) for kind in ShapeKind])
     nodes = server.scene._handle_from_node_name
     drawn = [nodes[f"/surfaces/{number}"] for number in range(3)]
     for figure in drawn:
         np.testing.assert_allclose(extents(figure), SIZE)
         np.testing.assert_allclose(to_pose(figure.position, figure.wxyz), TURNED, atol=1e-12)
-    figures.show([SurfaceShape("ball", Kind.SPHERE, 2.0 * SIZE, np.eye(4))])
+    figures.show([SurfaceShape("ball", ShapeKind.SPHERE, 2.0 * SIZE, np.eye(4))])
     assert [name for name in nodes if name.startswith("/surfaces/")] == ["/surfaces/0"]
     np.testing.assert_allclose(extents(nodes["/surfaces/0"]), 2.0 * SIZE)
     figures.show([])
