@@ -19,7 +19,7 @@ from bench.wrong_arm import WrongArm, described_arm, sampled, trajectory
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.excursion import excursion
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.identification.excitation import Task, excite
 from robodyn_ros.toolbox.identification.identified_files import urdf_with_inertias
 from robodyn_ros.toolbox.identification.identified_model import IdentifiedModel, drive_efforts, identify

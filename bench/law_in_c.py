@@ -33,7 +33,7 @@ from robodyn_ros.control.contract.law_inputs import StateForm, state_form
 from robodyn_ros.control.contract.state import State
 from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
 from robodyn_ros.description.model import Array
-from robodyn_ros.simulation.excursion import excursion, tip_references
+from robodyn_ros.simulation.standard_motion import excursion, tip_references
 from robodyn_ros.toolbox.export import law_source, write_new
 
 ARMS = ("arm6", "arm7", "planar_2r", "scara")

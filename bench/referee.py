@@ -18,9 +18,9 @@ from bench.report import Section
 from robodyn_ros import Robot
 from robodyn_ros.commands.compare import Performance, comparable, perform
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.standard_motion import excursion
 
 ROBOT, FINE = "arm6", 2.5e-4
 

@@ -11,7 +11,7 @@
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
-from robodyn_ros.simulation.excursion import excursion, excursion_points, offset_start
+from robodyn_ros.simulation.standard_motion import excursion, excursion_points, offset_start
 
 __all__ = ["JointTrajectory", "Points", "TipTrajectory", "excursion", "excursion_points", "offset_start",
            "rest_to_rest_duration"]

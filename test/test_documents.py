@@ -27,7 +27,7 @@ from robodyn_ros.control.plugins.registry import controller_names, load_controll
 from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study.run import run_study
 
 ROOT = Path(__file__).parents[1]

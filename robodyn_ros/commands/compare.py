@@ -43,11 +43,11 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
-from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion, tip_references
 from robodyn_ros.simulation.world_file import read_world
 
 STUCK = 0.05

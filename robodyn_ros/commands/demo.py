@@ -35,8 +35,8 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.description.resources import actuators_file, robot_file
 from robodyn_ros.nodes.common.discovery import described, stay_on_this_machine
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.excursion import excursion_points
 from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.standard_motion import excursion_points
 from robodyn_ros.simulation.tracking import SETTLING, TrackingRecord, TrackingSample
 from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves, energies, joint_units
 from robodyn_ros.toolbox.plots.motion_figure import save_motions

@@ -24,8 +24,8 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.description.resources import config_file
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.excursion import excursion_points
 from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.standard_motion import excursion_points
 from robodyn_ros.toolbox.view.framing import ELEVATION, Framing, shape_corners
 from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
 

@@ -42,7 +42,7 @@ from robodyn_ros.control.plugins.registry import load_controller, make_controlle
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.excursion import excursion
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study.design import Design
 from robodyn_ros.toolbox.study.distributions import Distribution, read_distribution
 from robodyn_ros.toolbox.study.metrics import METRICS
@@ -50,7 +50,7 @@ from robodyn_ros.toolbox.study.quantity_axes import quantity_axes
 from robodyn_ros.toolbox.study.study import StudiedLaw, Study
 
 TEST_MOTION = "test_motion"
-"""Name of the motion that any robot can follow, see `excursion.excursion`."""
+"""Name of the motion that any robot can follow, see `standard_motion.excursion`."""
 
 MOST_SAMPLES = 10_000_000
 """Samples of a study, each a row for each law and motion."""

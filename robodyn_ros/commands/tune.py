@@ -34,9 +34,9 @@ from robodyn_ros.control.plugins.registry import load_controller, make_controlle
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.excursion import beside_motion, excursion, offset_start
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
+from robodyn_ros.simulation.standard_motion import excursion, offset_start, tracking_scenario
 from robodyn_ros.simulation.tracking import TrackingRecord
 from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves, energies
 from robodyn_ros.toolbox.study.gain_space import Tuning, searched_fields
@@ -91,7 +91,7 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
         machine: As there.
     """
     robot = loop.robot
-    scenario = beside_motion(loop, motion, position_noise=options.position_noise,
+    scenario = tracking_scenario(loop, motion, position_noise=options.position_noise,
                              velocity_noise=options.velocity_noise, seed=options.seed)
     begin = perf_counter()
     before = loop.run(scenario)

@@ -302,7 +302,8 @@ class Plant(SimulatedRobot):
     def _program(self, kind: _Kind) -> tuple[Procedure, Bound | None]:
         """The program for a kind of steps, made when first needed, and its memory if compiled."""
         if kind not in self._programs:
-            make, model = (divided_step_program, with_divided_steps(self.model)) if kind.divides else (step_program, self.model)
+            make, model = ((divided_step_program, with_divided_steps(self.model)) if kind.divides
+                           else (step_program, self.model))
             step = make(self.model, under_efforts=kind.under_efforts)
             variables = {"peak": (), "report": self._report, "health": (), "turning": ()} | step.variables
             start = Compute(lambda: np.float64(0.0), (), "peak")

@@ -22,8 +22,8 @@ from robodyn_ros.control.default_gains import joint_gains, viscous_friction
 from robodyn_ros.control.gains.sampled_loop import stable_factor
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study.loop_description import LoopDescription
 
 PLANAR, ARM = Robot.named("planar_2r"), Robot.named("arm6")

@@ -32,9 +32,9 @@ from robodyn_ros.commands.compare import (
 )
 from robodyn_ros.description.model import Limits
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.simulation.world_file import read_world
 
 ROBOT = Robot.from_urdf(robot_file("scara"))

@@ -19,8 +19,8 @@ from robodyn_ros import Robot
 from robodyn_ros.base.errors import DescriptionWarning, InputError
 from robodyn_ros.commands.rviz_configuration import ASPECT, FIELD_OF_VIEW, rviz_configuration
 from robodyn_ros.description.resources import config_file, robot_file, shipped_robots
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.view.framing import shape_corners
 from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
 

@@ -22,8 +22,8 @@ from robodyn_ros.commands.tune import curves_of
 from robodyn_ros.control.contract.parameters import Parameters, scalar
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion, offset_start
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion, offset_start
 from robodyn_ros.toolbox.study.gain_space import GAINS, searched_fields
 
 

@@ -44,8 +44,8 @@ from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.description.resources import robot_file, shipped_robots
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.model_perturbations import with_payload
+from robodyn_ros.simulation.standard_motion import excursion
 
 
 @pytest.mark.parametrize("name", few(shipped_robots()))

@@ -22,7 +22,7 @@ from robodyn_ros import Robot, rollout
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.control.plugins.registry import GROUP, controller_names, load_controller, make_controller
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion
+from robodyn_ros.simulation.standard_motion import excursion
 
 ROOT = Path(__file__).parents[2]
 OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]

@@ -19,9 +19,9 @@ from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion, tip_references
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant  # noqa: E402  # after the skip

@@ -23,9 +23,9 @@ from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Poi
 from robodyn_ros.description.coupling import Coupling
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.identification.motor_constants import motor_constants
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))

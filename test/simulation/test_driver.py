@@ -20,10 +20,10 @@ from robodyn_ros.control.laws.pd_gravity import PDGravity
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.driver import COULOMB_VELOCITY, Driver
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study.loop_description import LoopDescription
 
 ARM = Robot.from_urdf(robot_file("arm6"))

@@ -21,11 +21,11 @@ from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.laws.pid import PIDParameters
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
 

@@ -26,12 +26,12 @@ from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.excursion import beside_motion
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import NOISES, OFFSET, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.signals import Signal
+from robodyn_ros.simulation.standard_motion import tracking_scenario
 from robodyn_ros.toolbox.study.design import Design
 from robodyn_ros.toolbox.study.distributions import Distribution
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
@@ -171,7 +171,7 @@ class Study:
         """
         law, motion = self.laws[pair.law], self.motions[pair.motion]
         loop = ClosedLoop(law.controller, self.plant, self.period)
-        scenario = beside_motion(loop, motion, on_motion=OFFSET in self.quantities, seed=self.seed,
+        scenario = tracking_scenario(loop, motion, on_motion=OFFSET in self.quantities, seed=self.seed,
                                  position_noise=self.position_noise, velocity_noise=self.velocity_noise,
                                  signals=law.signals)
         known = law.controller.robot

@@ -21,8 +21,8 @@ from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.optimisation.safety_margins import braking
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.export.c_law import law_source
 
 PERIOD = 0.002

@@ -26,7 +26,7 @@ from robodyn_ros.control.contract.compiled_law import memory_numbers  # noqa: E4
 from robodyn_ros.control.default_gains import joint_gains  # noqa: E402
 from robodyn_ros.control.laws.policy import Policy, PolicyParameters  # noqa: E402
 from robodyn_ros.description.resources import robot_file  # noqa: E402
-from robodyn_ros.simulation.excursion import excursion  # noqa: E402
+from robodyn_ros.simulation.standard_motion import excursion  # noqa: E402
 
 ARM = Robot.from_urdf(robot_file("arm6"))
 SIZE = 24  # of q, v, error_q and last_action

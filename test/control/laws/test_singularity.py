@@ -35,9 +35,9 @@ from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.dynamics.task_space import task_space_inertia
-from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion, tip_references
 
 GAIN = 2.0 / np.sqrt(3.0)  # greatest value of x / (x^2 + mu) for mu = max(0, 1 - s)^2 with s <= x^2
 FOLLOWING = (TaskSpacePD, Impedance, ResolvedAcceleration, OperationalSpace)

@@ -25,8 +25,8 @@ from robodyn_ros.control.optimisation.safety_limits import approach, limit_names
 from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.control.plugins.registry import load_controller, make_controller, prefix
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.export.c_law import law_source
 from robodyn_ros.toolbox.study.loop_description import LoopDescription
 

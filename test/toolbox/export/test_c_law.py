@@ -32,9 +32,9 @@ from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.excursion import excursion, tip_references
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.rollout import rollout
+from robodyn_ros.simulation.standard_motion import excursion, tip_references
 from robodyn_ros.toolbox.export.c_law import law_source, settable
 from robodyn_ros.toolbox.export.c_source import write_new
 

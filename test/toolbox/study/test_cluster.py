@@ -33,9 +33,9 @@ from robodyn_ros.base.errors import ClusterError, RobodynError
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import joined
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study import block as block_module
 from robodyn_ros.toolbox.study import cluster_connection, cluster_run
 from robodyn_ros.toolbox.study.blocks import all_scores, map_blocks

@@ -22,10 +22,10 @@ from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.pid import PIDParameters
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study.loop_description import _KEPT, PARAMETERS, LoopDescription, _loops
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))

@@ -15,8 +15,8 @@ from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.description.resources import robot_file, shipped_robots
-from robodyn_ros.simulation.excursion import excursion, offset_start, tip_references
 from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.standard_motion import excursion, offset_start, tip_references
 
 
 def check(robot):

@@ -30,8 +30,8 @@ from robodyn_ros.simulation.scenario import Scenario
 REST = 0.3
 """How long the end of a motion is held [s]."""
 
-_TURN, _SLIDE = 0.5, 0.1  # [rad, m]
-_TURN_BESIDE, _SLIDE_BESIDE = 0.05, 0.01  # [rad, m]
+_ANGLE, _DISTANCE = 0.5, 0.1  # [rad, m]
+_ANGLE_OFFSET, _DISTANCE_OFFSET = 0.05, 0.01  # [rad, m]
 _SHARE = 0.4  # of the range between limits, of the way to one, and of a velocity limit
 _SHORTEST = 0.3  # [s]
 
@@ -55,7 +55,7 @@ def excursion_points(robot: Robot, slower: float = 1.0, times: int = 1) -> Point
     """
     model, start = robot.model, default_position(robot)
     lower, upper = model.position_lower, model.position_upper
-    size = np.minimum(_by_kind(robot, _TURN, _SLIDE), _SHARE * (upper - lower))
+    size = np.minimum(_by_kind(robot, _ANGLE, _DISTANCE), _SHARE * (upper - lower))
     middle = np.clip(start, lower + size, upper - size)
     swing = size * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
     goals = np.array([middle + swing, middle - swing, start])
@@ -76,12 +76,12 @@ def offset_start(robot: Robot, q: Array) -> Array:
         q: Joint positions, shape (n,) [rad or m].
     """
     below, above = q - robot.model.position_lower, robot.model.position_upper - q
-    distance = np.minimum(_by_kind(robot, _TURN_BESIDE, _SLIDE_BESIDE), _SHARE * np.maximum(below, above))
+    distance = np.minimum(_by_kind(robot, _ANGLE_OFFSET, _DISTANCE_OFFSET), _SHARE * np.maximum(below, above))
     alternating = np.arange(robot.n) % 2 == 0
     return q + np.where((above > below) | ((above == below) & alternating), distance, -distance)
 
 
-def beside_motion(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST, *, on_motion: bool = False,
+def tracking_scenario(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST, *, on_motion: bool = False,
                   **noise: Any) -> Scenario:
     """The task to follow a motion from a start beside it, for a law that follows joints or the tip link's poses in it.
 
