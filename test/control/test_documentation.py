@@ -34,7 +34,7 @@ def example(document, first_line):
     return source
 
 
-EXAMPLES = (("README.md", "my_controllers.py"), ("docs/write-a-law.md", "my_robot_control/filtered_pd.py"))
+EXAMPLES = (("README.md", "my_controllers.py"), ("docs/how_to/write_a_law.md", "my_robot_control/filtered_pd.py"))
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +93,9 @@ def test_the_readmes_controller_in_rollout_compare_and_tune(tmp_path, monkeypatc
 
 
 def test_the_plugin_of_ones_own_is_found_by_name_and_runs_compiled(tmp_path, monkeypatch):
-    """The walk-through of docs/write-a-law.md: its package, its entry point, its parameters, its law."""
-    text = (ROOT / "docs" / "write-a-law.md").read_text()
-    source = example("docs/write-a-law.md", "my_robot_control/filtered_pd.py")
+    """The walk-through of docs/how_to/write_a_law.md: its package, its entry point, its parameters, its law."""
+    text = (ROOT / "docs" / "how_to" / "write_a_law.md").read_text()
+    source = example("docs/how_to/write_a_law.md", "my_robot_control/filtered_pd.py")
     ((group, entry),) = re.findall(r'entry_points=\{"([\w.]+)": \["([^"]+)"\]\}', text)
     assert group == GROUP
     package, metadata = tmp_path / "my_robot_control", tmp_path / "my_robot_control-1.0.dist-info"

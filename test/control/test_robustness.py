@@ -70,8 +70,8 @@ TOLERANCE_OF_ARM7 = {
     "pd_gravity": (45.0, 100.0, 2.0, 20.0),
     "pid": (300.0, 490.0, 20.0, 75.0),
 }
-"""Where it differs: default gains of joints are low if they carry a light wrist, see docs/controllers.md. With these pd
-and pid sag by a third to half of a metre while the arm moves."""
+"""Where it differs: default gains of joints are low if they carry a light wrist, see docs/default-gains.md. With
+these pd and pid sag by a third to half of a metre while the arm moves."""
 KINETIC_SHARE = {
     "damping": (0.4, 0.4),
     "gravity_compensation": (0.6, 0.95),  # lightly damped; with 20 % more mass it sinks

@@ -410,7 +410,7 @@ def test_every_parameter_is_described(rig):
         if value.type in (ParameterType.PARAMETER_INTEGER, ParameterType.PARAMETER_DOUBLE):
             (bounds,) = (*descriptor.floating_point_range, *descriptor.integer_range)
             assert np.isfinite([bounds.from_value, bounds.to_value]).all(), descriptor.name
-    text = "".join((ROOT / "docs" / name).read_text() for name in ("controllers.md", "trajectories.md"))
+    text = "".join((ROOT / "docs" / name).read_text() for name in ("controller-node.md", "trajectories.md"))
     for descriptor in ours:
         if descriptor.name.partition(".")[0] not in controller_names() and "." in descriptor.name:
             assert f"`{descriptor.name.replace('joint1', '<joint>').replace('joint2', '<joint>')}`" in text
