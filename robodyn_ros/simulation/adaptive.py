@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The smooth motion by SciPy's solve_ivp with adaptive steps: a reference for the other methods."""
+"""Integrates the smooth motion with SciPy's adaptive solve_ivp: a reference for the other methods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_EVALUATIONS = 100_000  # in one step; only diverging motions need more
 
 
 class AdaptiveMotion:
-    """Integrates the smooth motion over a step of the plant by LSODA, which also suits stiff motors.
+    """Integrates the smooth motion over one step of the plant by LSODA, which can handle stiff motors.
 
     Args:
         plant: The simulated model.
@@ -42,7 +42,7 @@ class AdaptiveMotion:
     """
 
     def __init__(self, plant: PlantModel, tolerance: float, compiled: bool) -> None:
-        from scipy.integrate import solve_ivp  # 0.2 s, which no other plant should wait for
+        from scipy.integrate import solve_ivp  # takes 0.2 s to import; other plants do not need it
 
         self._solve = solve_ivp
         as_number(tolerance, Range(1e-13, 1e-2), "tolerance of the plant")

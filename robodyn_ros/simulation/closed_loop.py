@@ -6,11 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A tick of a control law and the robot that it controls, written once: for rollouts and for the interpreted loop.
+"""One tick of the control loop, shared by compiled rollouts and the interpreted loop.
 
 At each tick, the law receives the measured joint state and returns efforts; then the plant takes some steps under these
-efforts, as in the loop of the nodes in lockstep. :func:`sense`, the law and :func:`apply_and_score` are the tick.
-Compiled together with the steps they are a rollout; around a controller in Python they are `InterpretedLoop`.
+efforts, as the nodes do in lockstep. A tick is :func:`sense`, the law, then :func:`apply_and_score`. Rollouts compile
+them together with the steps of the plant; `InterpretedLoop` calls a controller in Python between them.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from robodyn_ros.simulation.sensing import delayed, encoded
 
 
 class TickInput(NamedTuple):
-    """What a scenario gives to a tick.
+    """Input of a tick, from the scenario.
 
     Attributes:
         clock: Time and period, shape (2,) [s].
-        reference: An instance of the class that the law follows; None if it follows none.
-        noise: Standard normal numbers of the measured positions and velocities, shape (2, n); None: no noise.
-        inputs: An instance of the law's `Inputs`; None if it has none.
+        reference: Reference, of the class that the law follows; None if it follows none.
+        noise: Standard normal numbers for measured positions and velocities, shape (2, n); None: no noise.
+        inputs: The law's `Inputs`; None if it has none.
     """
 
     clock: Any
@@ -72,15 +72,15 @@ class TickInput(NamedTuple):
 
 
 class LoopState(NamedTuple):
-    """What a tick hands on to the next one, beside the state of the plant.
+    """State of the control loop between two ticks, besides the state of the plant.
 
     Attributes:
-        memory: Of the law.
-        line: The last measurements, the last first, shape (D, 2, n); None without a delay.
-        taken: Their number; None without a delay.
+        memory: Memory of the law.
+        line: Delay line: the last measurements, newest first, shape (D, 2, n); None without a delay.
+        taken: Number of measurements so far; None without a delay.
         driver: Memory of the driver; None without one.
-        sums: Of the score.
-        fastest: The greatest sum of the joints' angular speeds at a tick [rad/s].
+        sums: Sums for the score.
+        fastest: Greatest `angular_speed_sum` at any tick [rad/s].
     """
 
     memory: Any
@@ -92,7 +92,7 @@ class LoopState(NamedTuple):
 
 
 class TickMotion(NamedTuple):
-    """What is recorded at a tick: true positions and velocities, efforts, shape (n,), and the tracking error, (e,)."""
+    """Record of a tick: true positions and velocities, efforts, shape (n,), and the tracking error, shape (e,)."""
 
     q: Any
     v: Any
@@ -105,17 +105,17 @@ def sense(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: N
     """Measure the joints.
 
     Args:
-        tick_input: Of the tick.
+        tick_input: Input of the tick.
         q: True positions, at the encoders, shape (n,) [rad or m].
         v: True velocities, likewise, shape (n,) [rad/s or m/s].
         wrench_tip: As in `State`.
-        sensors: Values of quantities of the sensors, by name.
-        loop_state: Of the tick before.
-        motors: The motors' side, see :func:`.readings.motor_side`, which is measured exactly; nothing for laws that do
-            not read it.
+        sensors: Values of the quantities of the sensors, by name.
+        loop_state: State after the previous tick.
+        motors: Exact readings of the motors' side, see :func:`.readings.motor_side`; empty for laws that do not read
+            them.
 
     Returns:
-        The measured state, and ``loop_state`` with the line of measurements.
+        The measured state, and ``loop_state`` with the new delay line.
     """
     position, velocity = q, v
     if tick_input.noise is not None:
@@ -135,22 +135,22 @@ def sense(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: N
 def apply_and_score(plant: PlantModel, follows: Any, tick_input: TickInput, q: NDArray[Any], v: NDArray[Any],
                     motors: MotorSide, requested: NDArray[Any], loop_state: LoopState, period: float,
                     counted: Array | float = 1.0) -> tuple[LoopState, TickMotion]:
-    """Give the efforts that a law asks for to the driver, limit them, and add the tick to the score.
+    """Pass the requested efforts through the driver and the limits, and add the tick to the score.
 
     Args:
         plant: The simulated robot.
         follows: Class of the references of the law; None if it follows none.
-        tick_input: Of the tick.
+        tick_input: Input of the tick.
         q: True positions, shape (n,) [rad or m].
         v: True velocities, shape (n,) [rad/s or m/s].
         motors: Motors of elastic joints.
-        requested: Efforts that are commanded, shape (n,) [N m or N].
-        loop_state: Of :func:`sense`.
+        requested: Commanded efforts, shape (n,) [N m or N].
+        loop_state: Result of :func:`sense`.
         period: Control period [s].
         counted: `counted_errors` of the law.
 
     Returns:
-        ``loop_state`` for the next tick; and the motion, whose effort acts until then.
+        ``loop_state`` for the next tick; and the record of this one, whose effort acts until the next tick.
     """
     effort, memory = acting_effort(plant, *encoder_motion(plant, q, v, motors), requested, loop_state.driver, period)
     loop_state = loop_state._replace(driver=memory)
@@ -168,14 +168,14 @@ def counted_errors(controller: Controller) -> Array | float:
 
 def acting_effort(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], requested: NDArray[Any],
                   memory: DriverMemory | None, period: float) -> tuple[NDArray[Any], DriverMemory | None]:
-    """Return the efforts that act in a control period: of the driver if there is one, within the limits of the joints.
+    """Return the efforts that act during a control period: after the driver, if there is one, and the effort limits.
 
     Args:
         plant: The simulated robot.
         q: True positions, at the encoders, shape (n,) [rad or m].
         v: True velocities, likewise, shape (n,) [rad/s or m/s].
-        requested: Efforts that are commanded, shape (n,) [N m or N].
-        memory: Of the driver; None without one.
+        requested: Commanded efforts, shape (n,) [N m or N].
+        memory: Memory of the driver; None without one.
         period: Control period [s].
 
     Returns:
@@ -187,13 +187,13 @@ def acting_effort(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], requested
 
 
 def commanded_effort(plant: PlantModel, dynamics: Dynamics, q: NDArray[Any], requested: NDArray[Any]) -> NDArray[Any]:
-    """Return the efforts that are commanded: without gravity if the driver adds it, shape (n,) [N m or N].
+    """Return the efforts to command: without gravity if the driver adds it, shape (n,) [N m or N].
 
     Args:
         plant: The simulated robot.
-        dynamics: Of the robot as the law knows it.
+        dynamics: Dynamics of the robot as the law knows it.
         q: Measured positions, shape (n,) [rad or m].
-        requested: Efforts that the law asks for, shape (n,) [N m or N].
+        requested: Efforts of the law, shape (n,) [N m or N].
     """
     if plant.driver is None or not plant.driver.profile.compensates_gravity:
         return requested
@@ -203,14 +203,14 @@ def commanded_effort(plant: PlantModel, dynamics: Dynamics, q: NDArray[Any], req
 
 def first_loop_state(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None,
                      longest_command_delay: int | None = None) -> LoopState:
-    """Return what the first tick begins with, for a law with this memory.
+    """Return the state of the control loop before the first tick.
 
     Args:
         plant: The simulated robot.
         follows: Class of the references of the law; None if it follows none.
         memory: The initial memory of the law.
-        longest_delay: Room for delayed measurements [control periods]; None: there is no delay.
-        longest_command_delay: Likewise of commands; None: their delay is that of the driver.
+        longest_delay: Length of the delay line for measurements [control periods]; None: no delay.
+        longest_command_delay: Length of the delay line for commands; None: the delay of the driver.
     """
     errors = 0 if follows is None else plant.n if follows is JointReference else 6
     line, taken = (None, None) if longest_delay is None else (np.zeros((longest_delay, 2, plant.n)), 0.0)
@@ -229,15 +229,15 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
 
     Args:
         law: The law.
-        packed: Its parameters; only those that are ``fixed`` are built in. The caller computes
-            `Parameters.with_inertias` of varied quantities of the law's model.
+        packed: Parameters of the law; only the ``fixed`` ones become constants of the program. If quantities of the
+            law's model vary, the caller computes `Parameters.with_inertias`.
         plant: The robot.
         steps: Steps of the plant in a control period.
         recorded: Whether ``motions``, a `TickMotion` of each tick, is recorded.
         noisy: Whether the law's measurements have noise.
-        varied: Names of `QUANTITIES` whose values are inputs of the program, not built in.
-        longest_delay: Greatest delay of measurements and commands that the program has room for [control periods].
-        divides: Whether steps that are too long for the speed are divided, see `fast_motion`.
+        varied: Names of `QUANTITIES` that are inputs of the program, not constants.
+        longest_delay: Length of the delay lines of measurements and commands [control periods].
+        divides: Whether to divide steps that are too long for the speed, see `fast_motion`.
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
@@ -328,12 +328,12 @@ def tracking_error(model: RobotModel, follows: Any, q: NDArray[Any], reference: 
 
 
 def tip_wrench(model: RobotModel, world: World, q: NDArray[Any], force: NDArray[Any]) -> NDArray[Any]:
-    """`State.wrench_tip` of an ideal sensor: the mean over the last step of the plant, shape (6,) [N, N m].
+    """`State.wrench_tip` as an ideal sensor measures it: mean over the last step of the plant, shape (6,) [N, N m].
 
     Args:
         model: The robot.
         world: Surfaces and contact points.
         q: Joint positions, shape (n,) [rad or m].
-        force: Of the plant, shape (pairs, 3) [N].
+        force: Contact forces of the plant, shape (pairs, 3) [N].
     """
     return contact_wrench(world, model, q, force, model.tip_link)

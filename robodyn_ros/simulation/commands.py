@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Commands per joint, their age, and the safe behaviour of joints whose command is missing or too old.
+"""Commands per joint, their age, and what joints do without a command or with one that is too old.
 
-Ages count simulated time, so pausing ages nothing and lockstep stays deterministic.
+Ages count simulated time: a pause does not age commands, and lockstep stays deterministic.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from numpy.typing import NDArray
 from robodyn_ros.description.model import Array
 
 MOVING_SPEED = 0.01
-"""Speed from which a joint moves, so that a law that is at work changes its efforts [rad/s or m/s]."""
+"""A joint faster than this moves, so that a working law changes its efforts [rad/s or m/s]."""
 
-_NEVER = -1  # a time before all others
+_NEVER = -1  # time of a command that never came
 
 LATE_AGE = 2
-"""Age from which a command that answers a state is late, since a controller answers each state [control periods]."""
+"""Age at which a command that answers a state is late: controllers answer every state [control periods]."""
 
 LATE_SPEED = 0.2
-"""By how much a late command may speed up a joint, relative to its velocity limit.
+"""Greatest rise of a joint's speed under a late command, relative to its velocity limit.
 
-Default gains are stable for commands of one control period. A busy computer that holds up the controller would have the
-effort that is to damp a light joint drive it to and fro ever faster: `pd` at rest reached 1000 rad/s.
+Default gains are stable if each command lasts one control period. If a busy computer delays the controller, the effort
+that should damp a light joint makes it swing ever faster instead: `pd` at rest reached 1000 rad/s.
 """
 
 LATE_TIME_CONSTANT = 0.005
-"""Time constant of the damping after such a command [s]."""
+"""Time constant of the damping that follows such a command [s]."""
 
 
 class SafeBehaviour(StrEnum):
-    """Behaviour of a joint with too old a command."""
+    """Behaviour of a joint whose command is too old."""
 
     DAMPING = "damping"
     """Passive viscous damping up to the effort limit: the joint slows down, and sinks under load."""
@@ -58,7 +58,7 @@ class Drive(NamedTuple):
     Attributes:
         effort: Commanded effort, shape (n,) [N m or N].
         damping: Damping by the drives, shape (n,) [N m s/rad or N s/m].
-        brake: Dry friction of the brakes, infinite for one that always holds, shape (n,) [N m or N].
+        brake: Dry friction of the brakes, infinite for a brake that always holds, shape (n,) [N m or N].
         voltage: Commanded voltage, shape (n,) [V]; None: all joints are driven by effort.
         by_voltage: 1 where the voltage is the command, 0 where the effort is, shape (n,); None: all 0.
     """
@@ -71,13 +71,13 @@ class Drive(NamedTuple):
 
 
 class JointCommands:
-    """The last good command of each joint, an effort or a voltage.
+    """The last valid command of each joint, an effort or a voltage.
 
-    The brake holds a joint without any command since the start or the last :meth:`clear`, as on a real arm before it is
-    enabled. A joint whose command is older than the timeout follows the safe behaviour until the next command.
+    Before its first command, and after :meth:`clear`, a joint is held by its brake, as on a real arm before it is
+    enabled. A joint whose command is older than the timeout shows the safe behaviour until the next command.
 
-    A command that answers a state and is late may not speed up a joint by much (`LATE_SPEED`). If it does, damping
-    brakes this joint until the next command.
+    A late command may speed up a joint by at most `LATE_SPEED`. Beyond that, damping brakes the joint until the next
+    command.
 
     Args:
         n: Number of joints.
@@ -85,11 +85,11 @@ class JointCommands:
         velocity_limit: Velocity limits, shape (n,) [rad/s or m/s]; likewise.
 
     Attributes:
-        effort: The last good efforts, shape (n,) [N m or N]; never altered, only replaced.
-        voltage: The last good voltages, shape (n,) [V]; likewise.
+        effort: The last valid efforts, shape (n,) [N m or N]; never altered, only replaced.
+        voltage: The last valid voltages, shape (n,) [V]; likewise.
         by_voltage: 1 where the last command was a voltage, else 0, shape (n,); likewise.
-        missed: Control periods without a new command for any joint, since the first one.
-        sped_up: Which joints a late command has sped up too much, since the last command, shape (n,); None: none.
+        missed: Control periods without a new command for any joint, since the first command.
+        sped_up: Joints that a late command has sped up too much, shape (n,); None: none.
     """
 
     def __init__(self, n: int, effort_limit: Array, velocity_limit: Array) -> None:
@@ -97,7 +97,7 @@ class JointCommands:
         self._all = np.ones(n)
         self._brake = np.where(effort_limit > 0.0, effort_limit, np.inf)
         self._late_speed = LATE_SPEED * np.where(velocity_limit > 0.0, velocity_limit, np.inf)
-        self._speed = self._none  # velocities when the newest command came
+        self._speed = self._none  # velocities at the arrival of the newest command
         self.sped_up: NDArray[np.bool_] | None = None
         self._now = 0  # time in control periods
         self.missed = 0
@@ -109,11 +109,11 @@ class JointCommands:
         """Change the settings; commands and their ages stay.
 
         Args:
-            timeout: Age at which a command is too old, in control periods; 0: never.
-            behaviour: Behaviour of joints with too old a command.
+            timeout: Age at which a command is too old [control periods]; 0: never.
+            behaviour: Behaviour of joints whose command is too old.
             time_constant: Time in which damping slows a joint, moving alone and without load, to 1/e of its speed [s].
-            unchanged_timeout: Control periods with motion in which commands that stay the same to the bit are too old,
-                because nobody computes them any more; 0: never.
+            unchanged_timeout: Control periods with motion after which commands that are equal to the last bit count as
+                too old, because nothing computes them any more; 0: never.
         """
         self._unchanged_timeout = unchanged_timeout
         self._timeout, self._behaviour, self._time_constant = timeout, behaviour, time_constant
@@ -127,12 +127,12 @@ class JointCommands:
         self._unchanged = 0
 
     def accept(self, effort: Array, columns: Sequence[int] | None = None, answers: bool = False) -> None:
-        """Take efforts.
+        """Take commanded efforts.
 
         Args:
-            effort: Efforts of all joints, those not commanded unchanged, shape (n,) [N m or N].
-            columns: Joints that are commanded; None: all.
-            answers: Whether the command answers a state, so that the next one is to come after the next state.
+            effort: Efforts of all joints; those outside of ``columns`` as before, shape (n,) [N m or N].
+            columns: Commanded joints; None: all.
+            answers: Whether the command answers a state, so that the next one is expected after the next state.
         """
         if self._unchanged_timeout and (effort != self.effort).any():
             self._unchanged = 0
@@ -140,11 +140,11 @@ class JointCommands:
         self._note(columns, self._none, answers)
 
     def accept_voltage(self, voltage: Array, columns: Sequence[int] | None = None) -> None:
-        """Take voltages.
+        """Take commanded voltages.
 
         Args:
-            voltage: Voltages of all joints, those not commanded unchanged, shape (n,) [V].
-            columns: Joints that are commanded; None: all.
+            voltage: Voltages of all joints; those outside of ``columns`` as before, shape (n,) [V].
+            columns: Commanded joints; None: all.
         """
         if self._unchanged_timeout and (voltage != self.voltage).any():
             self._unchanged = 0
@@ -152,7 +152,7 @@ class JointCommands:
         self._note(columns, self._all)
 
     def _note(self, columns: Sequence[int] | None, by_voltage: Array, answers: bool = False) -> None:
-        """Note when joints were commanded, and by which quantity."""
+        """Record the time of a command, and whether it is an effort or a voltage."""
         self._newest, self._answers, self.sped_up = self._now, answers, None
         if columns is None:
             self.by_voltage = by_voltage
@@ -166,7 +166,7 @@ class JointCommands:
         self._oldest = min(self._times)
 
     def note_motion(self, v: Array) -> None:
-        """Count a control period in which the robot moves under unchanged commands.
+        """Count control periods in which the robot moves under unchanged commands.
 
         Args:
             v: Joint velocities, shape (n,) [rad/s or m/s].
@@ -180,17 +180,17 @@ class JointCommands:
         self._now += periods
 
     def stale(self) -> NDArray[np.bool_]:
-        """Return which joints have too old a command, shape (n,)."""
+        """Joints whose command is too old, shape (n,)."""
         times = np.array(self._times)
         too_old = (self._timeout != 0) & (self._now - times >= self._timeout)
         return (times != _NEVER) & (too_old | self.stuck())
 
     def stuck(self) -> bool:
-        """Whether the commands have stayed the same to the bit for too long a motion."""
+        """Whether the commands have not changed at all for too long, although the robot moves."""
         return self._unchanged_timeout != 0 and self._unchanged >= self._unchanged_timeout
 
     def waiting(self) -> NDArray[np.bool_]:
-        """Return which joints have no command yet, shape (n,)."""
+        """Joints without any command yet, shape (n,)."""
         return np.array(self._times) == _NEVER
 
     def fresh(self) -> bool:
@@ -202,8 +202,8 @@ class JointCommands:
         """Return the present commands to the drives.
 
         Args:
-            joint_inertia: Returns the inertia of each joint moving alone, shape (n,) [kg m^2 or kg]; called only
-                for damping.
+            joint_inertia: Returns the inertia of each joint moving alone, shape (n,) [kg m^2 or kg]; called only if
+                damping acts.
             v: Joint velocities, shape (n,) [rad/s or m/s].
         """
         if self.fresh():
@@ -225,7 +225,7 @@ class JointCommands:
         return Drive(effort, damping, brake, self.voltage, by_voltage)
 
     def _sped_up(self, v: Array) -> NDArray[np.bool_] | None:
-        """Return which joints the late command has sped up too much, now or before; None: none."""
+        """Joints that the late command has sped up too much, now or earlier; None: none."""
         fast = np.abs(v) > np.abs(self._speed) + self._late_speed
         if fast.any():
             self.sped_up = fast if self.sped_up is None else fast | self.sped_up

@@ -44,21 +44,21 @@ NEWTON_ROUNDS = 20
 """Rounds with Newton's method."""
 
 MAX_ROUNDS = 100
-"""More rounds than a contact needs."""
+"""Bound of the rounds, which no contact reaches."""
 
 _FORCE_TOLERANCE = 1e-9  # [N]
-_RELATIVE_TOLERANCE, _LATE_TOLERANCE = 1e-6, 1e-3  # of friction levels and slips, with Newton's method and after it
+_RELATIVE_TOLERANCE, _LATE_TOLERANCE = 1e-6, 1e-3  # for friction levels and slips: during Newton's method, and after it
 _TINY = 1e-300
 
 
 class ContactGeometry(NamedTuple):
-    """Where the pairs of contact points and surfaces are, and how they move.
+    """Geometry and motion of all pairs of a contact point and a surface.
 
     Attributes:
         penetration: Depth of each contact point in each surface, negative outside, shape (pairs,) [m].
         normal: Unit normals of the surfaces in base axes, shape (pairs, 3).
-        place: Points of the spheres that are deepest, in the base frame, shape (pairs, 3) [m].
-        jacobian: Of these points, J v being their velocity in base axes, shape (pairs, 3, n).
+        place: Deepest point of each sphere, in the base frame, shape (pairs, 3) [m].
+        jacobian: Jacobian J of these points; J v is their velocity in base axes, shape (pairs, 3, n).
     """
 
     penetration: NDArray[Any]
@@ -68,7 +68,7 @@ class ContactGeometry(NamedTuple):
 
 
 class ContactChoice(NamedTuple):
-    """The guess that a round begins with.
+    """Contact modes, levels and slips that a round assumes.
 
     Attributes:
         pressed: 1 where there is a contact force, else 0, shape (pairs,).
@@ -87,9 +87,9 @@ class ContactSolution(NamedTuple):
     """The result of a round.
 
     Attributes:
-        force: Mean over the step, on the robot in base axes, shape (pairs, 3) [N].
+        force: Mean force on the robot over the step, in base axes, shape (pairs, 3) [N].
         choice: The next guess.
-        moved: Positive where the next guess is another one, 0 if the solution is consistent.
+        moved: Positive if the next guess differs, 0 if the solution is consistent.
     """
 
     force: NDArray[Any]
@@ -123,7 +123,7 @@ def contact_geometry(world: World, model: RobotModel, q: NDArray[Any]) -> Contac
 
 
 def first_choice(world: World, geometry: ContactGeometry, v: NDArray[Any], drift: float) -> ContactChoice:
-    """The guess of the first round: the forces that the velocities before the step would cause."""
+    """First guess: the forces that the velocities before the step would cause."""
     forces, slips = _normal_forces(world, geometry, v, drift), _slips(geometry, v)
     pressed = greater(forces, 0.0)
     return ContactChoice(pressed, greater(_lengths(slips), CREEP), world.friction * maximum(forces, 0.0), slips)
@@ -141,11 +141,11 @@ def with_contacts(world: World, geometry: ContactGeometry, choice: ContactChoice
 
     Args:
         world: Surfaces and contact points.
-        geometry: At the beginning of the step, or in its middle.
+        geometry: Geometry at the beginning of the step, or in its middle.
         choice: The guess.
-        problem: Without contacts.
+        problem: The problem without contacts.
         step: h [s].
-        drift: Time from there to the end of the step [s].
+        drift: Time from the geometry to the end of the step [s].
         rounds: Number of rounds before this one.
     """
     matrix, momentum = problem.matrix, problem.momentum
@@ -164,11 +164,11 @@ def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice
 
     Args:
         world: Surfaces and contact points.
-        geometry: As for :func:`with_contacts`, like all further arguments.
+        geometry: As for :func:`with_contacts`.
         choice: The guess.
-        velocity: After the step, by :func:`with_contacts`, shape (n,) [rad/s or m/s].
+        velocity: Velocity after the step, from the problem of :func:`with_contacts`, shape (n,) [rad/s or m/s].
         step: h [s].
-        drift: Time that is left [s].
+        drift: As for :func:`with_contacts` [s].
         rounds: Number of rounds before this one.
     """
     late = greater(rounds, NEWTON_ROUNDS - 0.5)
@@ -200,13 +200,13 @@ def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice
 
 
 def contact_wrench(world: World, model: RobotModel, q: NDArray[Any], force: NDArray[Any], link: str) -> NDArray[Any]:
-    """Return the wrench of the surfaces on a link and on all links that it carries.
+    """Return the wrench of the surfaces on a link and all links that it carries.
 
     Args:
         world: Surfaces and contact points.
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
-        force: On each pair in base axes, shape (pairs, 3) [N].
+        force: Force on each pair in base axes, shape (pairs, 3) [N].
         link: Name of the link.
 
     Returns:
@@ -227,7 +227,7 @@ def surface_energy(world: World, penetration: NDArray[Any]) -> Any:
 
     Args:
         world: Surfaces and contact points.
-        penetration: Of :class:`ContactGeometry`.
+        penetration: As in :class:`ContactGeometry`, shape (pairs,) [m].
     """
     stiffness = np.array([surface.material.stiffness for _ in world.points for surface in world.surfaces])
     deep = maximum(penetration, 0.0)

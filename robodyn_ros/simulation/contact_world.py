@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The surroundings of a simulated robot: surfaces, and the spheres on its links that can touch them."""
+"""Surroundings of a simulated robot: surfaces, and spheres on its links that can touch them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class World:
     Attributes:
         surfaces: The surfaces.
         points: The contact points.
-        where: Source of the world, for messages.
+        where: Source of the world, named in messages.
 
     Raises:
         InputError: There are more than `MAX_PAIRS` pairs.
@@ -71,11 +71,11 @@ class World:
 
     @cached_property
     def friction(self) -> Array:
-        """Coulomb coefficient of each pair, the points one after the other, shape (pairs,)."""
+        """Coulomb coefficient of each pair, point by point, shape (pairs,)."""
         return np.array([surface.material.friction for _ in self.points for surface in self.surfaces])
 
     def check(self, model: RobotModel) -> None:
-        """Check that the contact points are on links of a robot.
+        """Check that every contact point is on a moving link of a robot.
 
         Raises:
             InputError: A link does not exist, or does not move.
@@ -90,14 +90,14 @@ class World:
                                  "not move, so a contact point on it has no effect; name another link")
 
     def check_start(self, model: RobotModel, q: Array) -> None:
-        """Check that no contact point begins inside a surface.
+        """Check that no contact point starts deep inside a surface.
 
         Args:
             model: The robot.
             q: Joint positions, shape (n,) [rad or m].
 
         Raises:
-            InputError: One does.
+            InputError: A contact point does.
         """
         for number, point in enumerate(self.points, 1):
             centre = centre_in_base(model, q, point)
@@ -111,7 +111,7 @@ class World:
 
 
 RESTING_FORCE = 50.0
-"""Greatest force with which a surface may push at the start, since a robot may rest on it [N]."""
+"""Greatest contact force at the start, which lets a robot begin at rest on a surface [N]."""
 
 
 def centre_in_base(model: RobotModel, q: NDArray[np.float64], point: ContactPoint) -> Array:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The driver of an arm in simulation: what it makes of the commands of a control period, the same for every engine."""
+"""The simulated driver of an arm: it delays, limits and supplements commands, the same way for every engine."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.simulation.sensing import delayed, encoded
 
 COULOMB_VELOCITY = 0.01
-"""Velocity up to which the compensation of dry friction grows [rad/s or m/s]; the documents of drivers give none."""
+"""Velocity up to which the compensation of dry friction grows [rad/s or m/s]; manuals of drivers do not specify it."""
 
 
 class DriverMemory(NamedTuple):
-    """What a driver keeps from one control period to the next; may be traced.
+    """Memory of a driver between control periods; may be traced.
 
     Attributes:
-        last: The last effort that it let pass, before it added anything, shape (n,) [N m or N].
-        line: The last commands, the last first, shape (D, n) [N m or N]; None without a delay.
-        taken: Their number; None without a delay.
+        last: Last effort after delay and rate limit, before compensation, shape (n,) [N m or N].
+        line: Delay line: the last commands, newest first, shape (D, n) [N m or N]; None without a delay.
+        taken: Number of commands so far; None without a delay.
     """
 
     last: Any
@@ -45,11 +45,11 @@ class DriverMemory(NamedTuple):
 
 
 class Driven(NamedTuple):
-    """What a driver makes of a command.
+    """Output of a driver for one control period.
 
     Attributes:
-        effort: For the drives, before the effort limits, shape (n,) [N m or N].
-        memory: For the next period.
+        effort: Effort for the drives, before the effort limits, shape (n,) [N m or N].
+        memory: Memory for the next period.
     """
 
     effort: NDArray[Any]
@@ -58,14 +58,14 @@ class Driven(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Driver:
-    """A driver that knows its robot.
+    """A driver with its model of the robot.
 
     Attributes:
-        profile: What the driver does.
-        model: The robot as the driver knows it: as it is described.
-        friction: Friction of the joints as the driver knows it.
-        delay: Of commands, a whole number, may be traced [control periods]; None: that of the profile.
-        resolution: Step to which commands are rounded, shape (n,), may be traced [N m or N]; None: that of the profile.
+        profile: Properties of the driver.
+        model: The driver's model of the robot: the description.
+        friction: The driver's model of the joints' friction.
+        delay: Delay of commands, a whole number, may be traced [control periods]; None: from the profile.
+        resolution: Step to which commands are rounded, shape (n,), may be traced [N m or N]; None: from the profile.
 
     Raises:
         InputError: A value of the profile is out of its range.
@@ -101,13 +101,13 @@ class Driver:
         """Return the memory before the first command.
 
         Args:
-            longest_delay: Room for delayed commands [control periods]; None: as many as the profile has.
+            longest_delay: Length of the delay line [control periods]; None: the delay of the profile.
         """
         n, delay = self.model.n, self.profile.delay if longest_delay is None else longest_delay
         return DriverMemory(np.zeros(n), np.zeros((delay, n)) if delay else None, 0.0 if delay else None)
 
     def gravity(self, q: NDArray[Any]) -> NDArray[Any]:
-        """Return the gravity that it adds, shape (n,) [N m or N]; ``q`` may be traced, shape (n,) [rad or m]."""
+        """Return the gravity that the driver adds, shape (n,) [N m or N]; q may be traced, shape (n,) [rad or m]."""
         if not self.profile.compensates_gravity:
             return np.zeros(self.model.n)
         result: NDArray[Any] = InlineDynamics(self.model).gravity(q)
@@ -115,19 +115,19 @@ class Driver:
 
     def drive(self, command: NDArray[Any], q: NDArray[Any], v: NDArray[Any], memory: DriverMemory, period: float
               ) -> Driven:
-        """Return the efforts that the driver has the drives exert in a control period; can be compiled.
+        """Return the efforts for the drives in a control period; can be compiled.
 
-        The driver has sensors of its own: positions and velocities are exact.
+        The driver has its own sensors: positions and velocities are exact.
 
         Args:
             command: Commanded efforts, shape (n,) [N m or N].
             q: Joint positions, shape (n,) [rad or m].
             v: Joint velocities, shape (n,) [rad/s or m/s].
-            memory: Of the period before.
+            memory: Memory after the previous period.
             period: Control period [s].
 
         Returns:
-            What the drives get, and the memory.
+            Efforts for the drives, and the new memory.
         """
         passed, line, taken = command, memory.line, memory.taken
         if line is not None:
@@ -146,13 +146,13 @@ class Driver:
         return Driven(effort, DriverMemory(passed, line, taken))
 
     def check_effort_report(self, is_motor: NDArray[np.bool_]) -> None:
-        """Check that the effort of joint states is known.
+        """Check that the simulation can compute the effort of joint states.
 
         Args:
             is_motor: Which joints have a motor, shape (n,).
 
         Raises:
-            InputError: It is a current, which is not known for joints without a motor.
+            InputError: The driver reports motor currents, and a joint has no motor.
         """
         if (self.profile.effort == EffortReport.MOTOR_CURRENT and self.profile.torque_per_current is None
                 and not is_motor.all()):

@@ -12,15 +12,15 @@ The motor of such a joint has a position theta and a velocity of its own, at the
 
     M(q) q'' + ... = T + efforts on the link,    J theta'' = motor - T,    T = K g(theta - q) + D (theta' - q'),
 
-where g leaves out a dead zone as wide as the backlash. The spring pulls across no gap: D acts where it is loaded, and T
-never has the other sign than K g.
+where g subtracts a dead zone as wide as the backlash. The spring transmits nothing across the gap: D acts only while
+the spring is loaded, and T never has the opposite sign of K g.
 
 A step takes the mean of T by the discrete gradient of the spring's energy between the deflections before and after it
-[HairerLubichWanner], so that the spring stores what it takes, exactly, also through the dead zone. Without backlash,
-this is the mean of both, the average acceleration method of [Newmark]: stable for any stiffness, without damping of its
-own, and with the frequency (2 / h) atan(h omega / 2). The damping takes the mean rate of the step, so that it never
-gives energy. The step begins with the deflections in its middle, delta = delta_before + h delta'_before / 2, since
-positions drift first, see `semi_implicit_euler`.
+[HairerLubichWanner], so that the spring stores exactly the work done on it, also through the dead zone. Without
+backlash, this is the mean of both, the average acceleration method of [Newmark]: stable for any stiffness, without
+numerical damping, and with the frequency (2 / h) atan(h omega / 2). The damping uses the mean rate of the step, so that
+it never adds energy. The step begins with the deflections in its middle, delta = delta_before + h delta'_before / 2,
+since positions drift first, see `semi_implicit_euler`.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from robodyn_ros.simulation.joint_constraints import Problem
 from robodyn_ros.simulation.plant_model import PlantModel, PlantState
 
 _TOLERANCE = 1e-10  # relative error of a spring's impulse that counts as solved
-_MIN_CHANGE = 1e-150  # change of a deflection that counts as none: its inverse would be infinite [rad or m]
+_MIN_CHANGE = 1e-150  # smaller changes of a deflection count as 0: their inverse would overflow [rad or m]
 _DEFLECTION_TOLERANCE = 1e-15  # error of a deflection that counts as solved [rad or m]
 
 NEWTON_ROUNDS = 8
-"""Rounds of Newton's method for the impulses of springs with backlash, after which it goes half of its way."""
+"""Full rounds of Newton's method for the impulses of springs with backlash; later rounds take half of its step."""
 
 DEAD_ZONE_ROUNDS = 100
-"""More rounds than it needs."""
+"""Bound of the rounds, which is never reached."""
 
 
 class SpringDeflection(NamedTuple):
-    """Springs at an instant, or in the middle of a step with the rate before it, each array of shape (springs,).
+    """Deflection of springs at an instant, or in the middle of a step with the rate before it, shape (springs,) each.
 
     Attributes:
         value: theta - q [rad or m].
-        rate: Its velocity [rad/s or m/s].
+        rate: theta' - q' [rad/s or m/s].
     """
 
     value: NDArray[Any]
@@ -67,9 +67,9 @@ class SpringImpulse(NamedTuple):
     """Impulses of springs in a step near a rate of deflection, each array of shape (springs,).
 
     Attributes:
-        impulse: Of the whole spring [N m s or N s].
-        elastic: The part that is stored, without damping.
-        slope: By how much ``impulse`` rises per rate after the step.
+        impulse: Impulse of spring and damper [N m s or N s].
+        elastic: Its elastic part, without damping [N m s or N s].
+        slope: Derivative of ``impulse`` by the rate after the step.
     """
 
     impulse: NDArray[Any]
@@ -85,8 +85,8 @@ class SpringLine(NamedTuple):
     """Impulses of springs that are linear in the rate of deflection after the step, each array of shape (springs,).
 
     Attributes:
-        at_rest: At rate 0 [N m s or N s].
-        slope: By how much they rise per rate.
+        at_rest: Impulse at rate 0 [N m s or N s].
+        slope: Derivative by the rate.
     """
 
     at_rest: NDArray[Any]
@@ -94,11 +94,11 @@ class SpringLine(NamedTuple):
 
 
 class SpringTorque(NamedTuple):
-    """Springs at an instant, each array of shape (m,).
+    """Torque of springs at an instant, each array of shape (m,).
 
     Attributes:
-        whole: T, the reading of torque sensors [N m or N].
-        loss: Power that the springs' damping takes [W].
+        whole: T, which torque sensors measure [N m or N].
+        loss: Power dissipated by the dampers [W].
     """
 
     whole: NDArray[Any]
@@ -117,7 +117,7 @@ def deflection_from_motion(plant: PlantModel, q: NDArray[Any], motor_q: NDArray[
 
 
 def beyond_dead_zone(deflection: NDArray[Any], backlash: NDArray[Any]) -> NDArray[Any]:
-    """g: deflections beyond the dead zone, whose total width is ``backlash``; arrays of one shape."""
+    """g: deflections beyond the dead zone of total width ``backlash``; both arrays have one shape."""
     half = 0.5 * backlash
     return np.where(_always_loaded(backlash), deflection,
                     maximum(deflection - half, 0.0) + minimum(deflection + half, 0.0))
@@ -129,9 +129,9 @@ def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: SpringDeflec
 
     Args:
         plant: The simulated model.
-        springs: Their joints, shape (springs,).
-        start: In the middle of the step, with the rate before it.
-        rate: At its end, shape (springs,) [rad/s or m/s].
+        springs: Joints of the springs, shape (springs,).
+        start: Deflection in the middle of the step, with the rate before it.
+        rate: Rate at the end of the step, shape (springs,) [rad/s or m/s].
     """
     h, stiffness, damping, backlash = _spring_constants(plant, springs)
     linear = h * stiffness * (start.value + 0.25 * h * (rate - start.rate))
@@ -148,16 +148,9 @@ def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: SpringDeflec
 def _slack_impulse(h: float, stiffness: Any, damping: Any, half: Any, before: Any, after: Any) -> tuple[Any, Any, Any]:
     """Impulse of a spring with backlash, its elastic part, and its slope by the rate after the step.
 
-    A face pushes and never pulls. A step that ends on the face on which it began takes the mean of both deflections;
-    else, faces that it leaves and enters push for the share of the way on which they are pressed.
-
-    Args:
-        h: Step [s].
-        stiffness: Of the spring, as all further figures.
-        damping: Where it is loaded.
-        half: Of the backlash.
-        before: Deflection before the step.
-        after: Deflection after it.
+    A face of the dead zone pushes and never pulls. A step that stays on one face takes the mean of both deflections.
+    In other steps, the faces that the spring leaves and enters push for the share of the way on which they are pressed.
+    ``h`` is the step [s], ``half`` the half backlash, ``before`` and ``after`` are the deflections.
     """
     start, end = (where(greater(x, half), x - half, where(less(x, -half), x + half, 0.0)) for x in (before, after))
     apart, weight = after - before, 0.5 * h * stiffness
@@ -175,11 +168,11 @@ def _slack_impulse(h: float, stiffness: Any, damping: Any, half: Any, before: An
 
 
 def loaded_line(plant: PlantModel, start: SpringDeflection) -> SpringLine:
-    """Return the impulses of springs with backlash that stay on the face, or in the dead zone, where they are.
+    """Return the impulses of springs with backlash if each stays on its face, or in the dead zone.
 
     Args:
         plant: The simulated model.
-        start: These springs in the middle of the step.
+        start: Deflection of these springs in the middle of the step.
     """
     h, stiffness, damping, backlash = _spring_constants(plant, plant.elastic[plant.slack_springs])
     before, side = _deflection_before(h, start), _face(plant, start)
@@ -190,13 +183,13 @@ def loaded_line(plant: PlantModel, start: SpringDeflection) -> SpringLine:
 
 
 def leaves_face(plant: PlantModel, start: SpringDeflection, line: SpringLine, velocity: NDArray[Any]) -> Any:
-    """Return a number that is positive where springs do not stay where `loaded_line` takes them to be.
+    """Return a positive number if a spring leaves the face, or the dead zone, that `loaded_line` assumes; else 0.
 
     Args:
         plant: The simulated model.
-        start: Springs with backlash in the middle of the step.
-        line: Of `loaded_line`.
-        velocity: Of links and motors after the step, shape (n + m,).
+        start: Deflection of the springs with backlash in the middle of the step.
+        line: Result of `loaded_line`.
+        velocity: Velocities of links and motors after the step, shape (n + m,).
     """
     rate, h, half = slack_rates(plant, velocity), plant.step, 0.5 * plant.actuators.backlash[
         plant.elastic[plant.slack_springs]]
@@ -214,12 +207,12 @@ def _spring_constants(plant: PlantModel, springs: NDArray[Any]
 
 
 def _deflection_before(h: float, start: SpringDeflection) -> NDArray[Any]:
-    """Before the step, from those in its middle, shape (springs,) [rad or m]."""
+    """Deflections before the step, from those in its middle, shape (springs,) [rad or m]."""
     return start.value - 0.5 * h * start.rate
 
 
 def _face(plant: PlantModel, start: SpringDeflection) -> NDArray[Any]:
-    """1 or -1 where a spring with backlash was on the face of that side, 0 in the dead zone, shape (slack,)."""
+    """Face on which each spring with backlash starts: 1 or -1, or 0 in the dead zone, shape (slack,)."""
     h, _, _, backlash = _spring_constants(plant, plant.elastic[plant.slack_springs])
     before, half = _deflection_before(h, start), 0.5 * backlash
     side: NDArray[Any] = where(greater(before, half), 1.0, where(greater(-half, before), -1.0, 0.0))
@@ -231,9 +224,9 @@ def with_springs(plant: PlantModel, springs: NDArray[Any], line: SpringLine, pro
 
     Args:
         plant: The simulated model.
-        springs: Their places in ``plant.elastic``, shape (springs,).
-        line: Their impulses.
-        problem: Of links and motors.
+        springs: Indices into ``plant.elastic``, shape (springs,).
+        line: Impulses of these springs.
+        problem: Problem of links and motors.
     """
     matrix = problem.matrix.astype(np.result_type(problem.matrix, line.slope))
     momentum = problem.momentum.astype(np.result_type(problem.momentum, line.at_rest))
@@ -250,23 +243,23 @@ def with_springs(plant: PlantModel, springs: NDArray[Any], line: SpringLine, pro
 
 def dead_zone_round(plant: PlantModel, start: SpringDeflection, guess: SpringLine, velocity: NDArray[Any], rounds: Any
                     ) -> tuple[SpringLine, Any]:
-    """Compare guessed impulses of springs with backlash with those at the rates that follow from them.
+    """Compare the guessed impulses of springs with backlash with those at the resulting rates.
 
     Args:
         plant: The simulated model.
-        start: These springs in the middle of the step.
-        guess: Their impulses.
-        velocity: Of links and motors by :func:`with_springs`, shape (n + m,).
+        start: Deflection of these springs in the middle of the step.
+        guess: Guessed impulses.
+        velocity: Velocities of links and motors under this guess, shape (n + m,).
         rounds: Number of rounds before this one.
 
     Returns:
-        The next guess; and a number that is positive where it is another one.
+        The next guess; and a number that is positive if it differs.
     """
     joints, rate = plant.elastic[plant.slack_springs], slack_rates(plant, velocity)
     found = spring_impulse(plant, joints, start, rate)
     error = abs(found.impulse - guess.at_rest - guess.slope * rate)
     least = plant.step * plant.actuators.stiffness[joints] * _DEFLECTION_TOLERANCE
-    # Newton's method can swing between the sides of a dead zone that is narrower than the way of a step.
+    # Newton's method can jump back and forth across a dead zone that a step crosses at once.
     late, tangent = greater(rounds, NEWTON_ROUNDS - 0.5), found.tangent(rate)
     after = SpringLine(*(where(late, 0.5 * (old + new), new) for old, new in zip(guess, tangent, strict=True)))
     return after, sum(greater(error, _TOLERANCE * abs(found.impulse) + least), np.float64(0.0))
@@ -280,12 +273,12 @@ def slack_rates(plant: PlantModel, velocity: NDArray[Any]) -> NDArray[Any]:
 
 
 def damping_loss(plant: PlantModel, state: PlantState, velocity: NDArray[Any]) -> NDArray[Any]:
-    """Return what the springs' damping takes in a step, shape (m,) [J].
+    """Return the energy that the springs' dampers dissipate in a step, shape (m,) [J].
 
     Args:
         plant: The simulated model.
-        state: In the middle of the step, with the velocities before it.
-        velocity: Of links and motors after it, shape (n + m,).
+        state: State in the middle of the step, with the velocities before it.
+        velocity: Velocities of links and motors after the step, shape (n + m,).
     """
     start, joints = spring_deflection(plant, state), plant.elastic
     rate = velocity[plant.n:] - velocity[joints]
@@ -312,6 +305,6 @@ def spring_energy(plant: PlantModel, state: PlantState) -> NDArray[Any]:
 
 
 def _always_loaded(backlash: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether springs have no dead zone; one that is traced may have."""
+    """Whether springs have no dead zone; a traced backlash counts as one."""
     always: NDArray[np.bool_] = constants(backlash, traced=1.0) == 0.0
     return always

@@ -31,7 +31,7 @@ from robodyn_ros.simulation.readings import (
 
 
 class Engine(StrEnum):
-    """Simulators of the articulated bodies; motors, friction levels and limits of drives are ours in each of them."""
+    """Simulators of the articulated bodies; each uses our motors, friction levels and drive limits."""
 
     ROBODYN = "robodyn"
     """Our dynamics, compiled for the robot: :class:`.plant.Plant`."""
@@ -40,10 +40,10 @@ class Engine(StrEnum):
 
 
 class SimulatedRobot(ABC):
-    """A simulated robot, stepped by one of the engines: all that nodes and rollouts use of it.
+    """Interface of a simulated robot, for nodes and rollouts; each engine implements it.
 
     Attributes:
-        robot: The robot as it is described, with its payload and mass errors.
+        robot: The robot, with its payload and mass errors.
         model: Bodies, actuators, friction, step and method.
         step: Time step [s].
         joint_names: Names of the joints, in the order of all arrays.
@@ -72,7 +72,7 @@ class SimulatedRobot(ABC):
     @property
     @abstractmethod
     def has_surroundings(self) -> bool:
-        """Whether there is anything that the robot could touch."""
+        """Whether the robot can touch anything."""
 
     @property
     def effort(self) -> Array:
@@ -82,7 +82,7 @@ class SimulatedRobot(ABC):
     @property
     def encoder_motion(self) -> tuple[Array, Array]:
         """Positions and velocities at the encoders, shape (n,) each [rad or m, rad/s or m/s]."""
-        if self.model.measured_at_motors is None:  # the state need not be made of its numbers then
+        if self.model.measured_at_motors is None:  # avoids unpacking the state
             return self.q, self.v
         return encoder_motion(self.model, self.q, self.v, self._state.motor_side)
 
@@ -103,11 +103,11 @@ class SimulatedRobot(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Compile whatever the first steps would otherwise compile."""
+        """Compile the programs that the first steps need."""
 
     @abstractmethod
     def prepare_further(self) -> bool:
-        """Compile, from any thread, one of the programs that only some robots need; return whether one was left."""
+        """Compile one of the programs that only some robots need, on any thread; return whether one was left."""
 
     @abstractmethod
     def joint_inertia(self) -> Array:
@@ -127,7 +127,7 @@ class SimulatedRobot(ABC):
 
     @abstractmethod
     def continue_from(self, other: Self) -> None:
-        """Take over time and state of a robot on the same engine that differs in payload, masses, friction, gravity.
+        """Take over time and state of a robot on the same engine with another payload, masses, friction or gravity.
 
         Energies start from zero; wrenches are not taken over.
         """
@@ -137,7 +137,7 @@ class SimulatedRobot(ABC):
         """Check that wrenches can act on a link.
 
         Raises:
-            InputError: They cannot.
+            InputError: They cannot act on it.
         """
 
     @abstractmethod
@@ -150,11 +150,11 @@ class SimulatedRobot(ABC):
 
     @abstractmethod
     def environment_wrench(self, link: str) -> Array:
-        """Return the wrench of the surroundings on a link and on all links that it carries, as a sensor feels it.
+        """Return the wrench of the surroundings on a link and all links that it carries, as a sensor measures it.
 
         Returns:
-            (force, torque) about the link's origin in base axes, shape (6,) [N, N m]: of contacts in the last step, and
-            the external wrenches.
+            (force, torque) about the link's origin in base axes, shape (6,) [N, N m]: contacts of the last step, plus
+            external wrenches.
 
         Raises:
             InputError: No link has that name.
@@ -171,10 +171,10 @@ class SimulatedRobot(ABC):
 
 @dataclass
 class SharedPlant:
-    """The one place that holds the simulated robot: whoever reads it at each use, sees it replaced.
+    """Holds the current simulated robot, so that every user sees a replacement.
 
     Attributes:
-        plant: The simulated robot; can be replaced by another one with the same joints and links.
+        plant: The simulated robot; a replacement has the same joints and links.
     """
 
     plant: SimulatedRobot

@@ -6,12 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motions that are too fast for the step: divided steps that keep the balance of energy, up to a declared speed.
+"""Motions too fast for the step: divides steps and keeps the balance of energy, up to a declared speed.
 
-A step takes the velocity products at its beginning. Its error in the energy is of order 1: in a second, about h w^2 of
-the kinetic energy, where w is the sum of the joints' angular speeds. Beyond `RESOLVED_RATE`, bounded efforts could
-speed up a robot without bound. There, steps are divided, and the velocities after each part are scaled to the
-energy that drives, gravity, wrenches and losses leave. Beyond `MAX_ANGLE` the simulation ends.
+A step takes the velocity products at its beginning. Its energy error is of order 1: in a second, about h w^2 of the
+kinetic energy, where w is the sum of the joints' angular speeds. Beyond `RESOLVED_RATE`, bounded efforts could speed up
+a robot without bound. There, steps are divided, and the velocities after each part are scaled so that the kinetic
+energy balances the work of drives, gravity and wrenches and the losses. Beyond `MAX_ANGLE` the simulation ends.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ RESOLVED_RATE = 2.5
 """h w^2 up to which steps are not divided [1/s]: 50 rad/s at steps of 1 ms."""
 
 EXPLICIT_RATE = 0.2
-"""Likewise for the explicit Euler method, which gains energy sooner."""
+"""The same for the explicit Euler method, which gains energy at lower speeds."""
 
 RUNGE_KUTTA_ANGLE = 0.5
-"""h w up to which steps of the Runge-Kutta method, whose error is of order 4, are not divided [rad]."""
+"""h w up to which steps of the Runge-Kutta method are not divided; its error is of order 4 [rad]."""
 
 MAX_ANGLE = 10.0
-"""h w, the angles that joints turn in a step in sum, beyond which the simulation ends [rad]: 10,000 rad/s at 1 ms."""
+"""h w, the sum of the angles that joints turn in a step; the simulation ends beyond it [rad]: 10,000 rad/s at 1 ms."""
 
 PARTS = 16
 """Parts of a divided step."""
 
 MAX_GAIN = 1.1
-"""Greatest factor on the kinetic energy, for a part that has lost some."""
+"""Greatest factor on the kinetic energy after a part that lost energy."""
 
 
 def angular_speed_sum(plant: PlantModel, v: NDArray[Any]) -> Any:
-    """Return the sum of the joints' angular speeds, each weighted by the root of its share in the inertia [rad/s].
+    """Return the sum of the joints' angular speeds, weighted by the roots of their shares in the inertia [rad/s].
 
-    A light wrist that spins about its own axis turns no other link.
+    The weights discount a light wrist that spins about its own axis, since it turns no other link.
 
     Args:
         plant: The simulated model.
@@ -83,22 +83,22 @@ def max_speed(plant: PlantModel) -> float:
 
 
 def with_divided_steps(plant: PlantModel) -> PlantModel:
-    """Return the plant with the steps of :func:`divided_step_program`."""
+    """Return the plant with the shorter steps of :func:`divided_step_program`."""
     step = plant.step / PARTS
     loops = plant.actuators.current_loops.within_step(step)
     return replace(plant, step=step, actuators=replace(plant.actuators, current_loops=loops))
 
 
 def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **options: Any) -> StepProgram:
-    """As `step_program`, for motions beyond `resolved_speed`: a step in parts that keep the balance of energy.
+    """Like `step_program`, for motions beyond `resolved_speed`: divides the step into parts that balance the energy.
 
-    A further variable, ``peak``, grows to the greatest :func:`angular_speed_sum` in any part [rad/s].
+    A further variable, ``peak``, keeps the greatest :func:`angular_speed_sum` of all parts [rad/s].
     """
     part = with_divided_steps(plant)
     program = step_program(part, varied, **options)
 
     def balance(varied_part: PlantModel, before: PlantState, after: PlantState) -> PlantState:
-        # Slow motions stay as they are: near rest, the error of a step is not small beside the kinetic energy.
+        # Slow motions stay unscaled: near rest, the error of a step is not small against the kinetic energy.
         is_fast = greater(angular_speed_sum(part, before.v), 0.9 * resolved_speed(plant))
         balanced = with_energy_balance(varied_part, before, after)
         return after._replace(v=where(is_fast, balanced.v, after.v), motor_side=after.motor_side._replace(
@@ -120,7 +120,7 @@ def period_program(plant: PlantModel, steps: int | str, varied: Sequence[str] = 
         steps: Number of steps, or the name of an argument.
         varied: As for `step_program`.
         divides: Whether a period that begins or ends beyond `resolved_speed` is repeated with divided steps.
-        typical: Typical values of the varied quantities, where the program is in no loop.
+        typical: Typical values of the varied quantities, for a program outside of a loop.
         under_efforts: As for `step_program`.
     """
     step = step_program(plant, varied, under_efforts=under_efforts)
@@ -142,12 +142,12 @@ def period_program(plant: PlantModel, steps: int | str, varied: Sequence[str] = 
 
 
 def with_energy_balance(plant: PlantModel, before: PlantState, after: PlantState) -> PlantState:
-    """Return the state after a part of a step, its velocities scaled so that the balance of energy holds.
+    """Return the state after a part of a step, with velocities scaled to balance the energy.
 
-    Slow motions stay as they are: near rest, the error of a step is not small beside the kinetic energy.
+    Slow motions stay unscaled: near rest, the error of a step is not small against the kinetic energy.
 
     Args:
-        plant: The simulated model, with the parts as steps.
+        plant: The simulated model; its step is the part.
         before: The state before the part.
         after: The state after it.
     """
@@ -165,7 +165,7 @@ def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:
 
 
 def _stored_energy(plant: PlantModel, state: PlantState) -> Any:
-    """Of the links' weights, the motors' inductances and magnets, bent bristles, and springs behind motors."""
+    """Energy of the links' weights, the motors' inductances and magnets, bristles, and springs behind motors."""
     at_motors = plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))
     stored = [*plant.actuators.magnetic_energy(state.current), *plant.actuators.cogging_energy(at_motors),
               *bristle_energy(plant.bristles, state.presliding, plant.n)[plant.bristles.joints],

@@ -23,7 +23,7 @@ from robodyn_ros.kinematics.twists import cross
 
 @dataclass(frozen=True, eq=False)
 class ForceTorqueSensing:
-    """Settings of the sensor. Arrays are of force and torque in the axes of the sensor.
+    """Settings of the sensor; arrays hold force and torque in the axes of the sensor.
 
     Raises:
         InputError: A value is not finite, out of its range, or of a wrong length.
@@ -62,8 +62,8 @@ class ForceTorqueSensor:
         random: Source of the noise.
 
     Attributes:
-        reading: (force, torque) that surroundings and gravity exert on the tool, about the origin and in the axes of
-            the sensor, after all errors, shape (6,) [N, N m]; never altered, only replaced.
+        reading: Measured (force, torque) of surroundings and gravity on the tool, about the origin and in the axes of
+            the sensor, shape (6,) [N, N m]; never altered, only replaced.
     """
 
     def __init__(self, sensing: ForceTorqueSensing, period: float, random: np.random.Generator) -> None:
@@ -89,7 +89,7 @@ class ForceTorqueSensor:
         """Measure at the end of a control period, and return `reading`.
 
         Args:
-            wrench: (force, torque) of the surroundings on the tool, about the sensor's origin in base axes, shape (6,)
+            wrench: (force, torque) of the surroundings on the tool, about the sensor's origin, in base axes, shape (6,)
                 [N, N m].
             rotation: Axes of the sensor in base axes, shape (3, 3).
             gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
@@ -108,15 +108,15 @@ class ForceTorqueSensor:
         return self.reading
 
     def tare(self) -> None:
-        """Make the present wrench the zero of later measurements, as the mean of many readings would."""
+        """Subtract the present wrench, without noise, from later measurements."""
         self._zero = self._without_noise
 
 
 def tool_weight(mass: float, center: Array, rotation: Array, gravity: Array) -> Array:
-    """Return the weight of a tool as (force, torque) in the axes of the frame that carries it, shape (6,) [N, N m].
+    """Return the weight of a tool as (force, torque) in the frame that carries it, shape (6,) [N, N m].
 
     Args:
-        mass: Of the tool [kg].
+        mass: Mass of the tool [kg].
         center: Its centre of mass in that frame, shape (3,) [m].
         rotation: Axes of the frame in base axes, shape (3, 3).
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].

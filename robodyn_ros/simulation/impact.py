@@ -8,12 +8,12 @@
 
 """Impacts of robots with springs: joints that would drift past a stop in the first half of a step.
 
-Such a joint has met the stop: an inelastic impact leaves it the velocity with which it comes to the stop in the middle
-of the step, where the forces of the step hold it. The impulses J of all stops that are met make
+Such a joint has hit the stop. An inelastic impact gives it the velocity with which it reaches the stop in the middle of
+the step, where the forces of the step hold it. The impulses J of all stops that are hit satisfy
 
     M(q) (v+ - v) = J,    (lower - q) / (h/2) <= v+ <= (upper - q) / (h/2),    J (v + v+) / 2 <= 0 for each joint,
 
-so that no stop gives energy. No position is moved by other means than velocities, so that springs keep their balance.
+so that no stop adds energy. Positions change through velocities only, so that the energy of springs stays balanced.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _TOLERANCE = 1e-9  # [rad/s or m/s]
 
 
 class Impact(NamedTuple):
-    """An impact, and the present round of its solution.
+    """An impact, and the current round of its solution.
 
     Attributes:
         problem: M v+ = M v + impulses of stops.
-        contact_mode: Choice of the next round, as in `joint_constraints`, shape (n + m,).
-        velocity: v+, of links and motors, shape (n + m,) [rad/s or m/s].
+        contact_mode: Modes for the next round, as in `joint_constraints`, shape (n + m,).
+        velocity: v+ of links and motors, shape (n + m,) [rad/s or m/s].
         impulse: J, shape (n + m,) [N m s or N s].
         rounds: Number of rounds so far.
-        moved: Positive where the next choice is another one, 0 if the solution is consistent.
+        moved: Positive if the next modes differ, 0 if the solution is consistent.
     """
 
     problem: Problem
@@ -52,7 +52,7 @@ class Impact(NamedTuple):
 
 
 def meets_stop(plant: PlantModel, state: PlantState) -> Any:
-    """Return a positive number where a joint would drift past a stop in the first half of a step, else 0."""
+    """Return a positive number if a joint would drift past a stop in the first half of a step, else 0."""
     limits, v = plant.limits, plant.joined(state.v, state.motor_side.v)
     slowest, fastest = _reach(plant, state)
     met = [*less(v, slowest - _TOLERANCE)[np.isfinite(limits.lower)],
@@ -61,7 +61,7 @@ def meets_stop(plant: PlantModel, state: PlantState) -> Any:
 
 
 def impact(plant: PlantModel, state: PlantState) -> Impact:
-    """Pose the problem of an impact; its first choice is that no stop is met."""
+    """Set up the problem of an impact; the first guess is that no stop is hit."""
     motion, none = plant.joined(state.v, state.motor_side.v), np.zeros(plant.n + len(plant.elastic))
     matrix, of_motors = inertia(plant, state.q), np.zeros(plant.n)
     problem = Problem(matrix, matrix @ motion, none, *_reach(plant, state), of_motors, of_motors,
@@ -70,7 +70,7 @@ def impact(plant: PlantModel, state: PlantState) -> Impact:
 
 
 def impact_round(plant: PlantModel, met: Impact) -> Impact:
-    """Solve for a choice of stops that are met, and choose again."""
+    """Solve for one choice of the stops that are hit, and choose again."""
     done = pivot_step(plant.limits, met.problem, met.contact_mode, np.zeros(plant.n),
                       np.zeros(len(plant.sliding_motors)), met.rounds)
     return Impact(met.problem, done.contact_mode, done.velocity, done.impulse, met.rounds + 1.0, done.moved)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The closed loop of a controller that cannot be compiled: the controller runs as Python code, the plant compiled."""
+"""Closed loop of a controller that cannot be compiled: the controller runs in Python, the plant is compiled."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ from robodyn_ros.simulation.score import Sums
 
 
 class LoopResult(NamedTuple):
-    """The result of a closed loop; each array may have an axis of robots first.
+    """Result of a closed loop; each array may have a leading axis of robots.
 
     Attributes:
         q: Joint positions at the end [rad or m].
         v: Joint velocities at the end [rad/s or m/s].
-        sums: Of the score.
-        fastest: Greatest sum of the joints' angular speeds [rad/s].
-        motions: Of each tick, if it is recorded.
+        sums: Sums for the score.
+        fastest: Greatest `angular_speed_sum` [rad/s].
+        motions: Record of each tick; None: not recorded.
     """
 
     q: Any
@@ -80,18 +80,19 @@ class LoopResult(NamedTuple):
 
 
 class InterpretedLoop:
-    """Runs the tick of `closed_loop` with one call of `Controller.update` in it.
+    """Runs the tick of `closed_loop` around a call of `Controller.update`.
 
     Args:
         controller: The controller.
         plant: The simulated robot.
         steps: Steps of the plant in a control period.
-        engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
-        varied: Names of `QUANTITIES` that differ from run to run: of the sensors, and without an engine of the plant.
+        engine: Simulator that steps the robot; None: the compiled plant.
+        varied: Names of `QUANTITIES` that differ from run to run: those of the sensors, and without an engine also
+            those of the plant.
 
     Attributes:
         ticks: Number of ticks so far.
-        seconds: Time that these took [s].
+        seconds: Computing time of these ticks [s].
     """
 
     def __init__(self, controller: Controller, plant: PlantModel, steps: int,
@@ -104,7 +105,7 @@ class InterpretedLoop:
         self._longest_command_delay = MAX_DELAY if COMMAND_DELAY in varied else None
 
     def _bound(self, divides: bool) -> Bound:
-        """What a tick computes after the law: limits, score, and steps of the plant; with divided steps or others."""
+        """The compiled part of a tick after the law: limits, score and steps of the plant, divided or not."""
         if divides in self._bounds:
             return self._bounds[divides]
         plant, world, follows = self._plant, self._plant.world, self._controller.follows
@@ -144,14 +145,13 @@ class InterpretedLoop:
             scenario: The task of the robot.
             parameters: Parameters of the controller, complete for the robot.
             values: Values of the varied quantities.
-            divides: Whether steps that are too long for the speed are divided, see `fast_motion`.
+            divides: Whether to divide steps that are too long for the speed, see `fast_motion`.
 
         Returns:
-            State and sums at the end, and the motion; NaN from the tick at which the motion or the efforts became
-            infinite.
+            Final state and sums, and the motion; NaN from the tick at which motion or efforts became infinite.
 
         Raises:
-            PluginError: The controller raised, or returned something else than efforts of shape (n,).
+            PluginError: The controller raised, or did not return efforts of shape (n,).
         """
         bound, begin = self._bound(divides), perf_counter()
         before = self._controller.parameters
@@ -178,14 +178,7 @@ class InterpretedLoop:
 
     def _run_ticks(self, bound: Bound, scenario: Scenario, motions: list[TickMotion], values: Mapping[str, Array]
                    ) -> None:
-        """Run ticks until the end, or until the motion or the efforts become infinite.
-
-        Args:
-            bound: The part after the law.
-            scenario: The task of the robot.
-            motions: Receives the motion of each tick.
-            values: Values of the varied quantities.
-        """
+        """Run ticks until the end, or until motion or efforts become infinite; ``motions`` receives each tick."""
         plant, engine, follows = self._plant, self._engine, self._controller.follows
         bound["state"], bound["solution.contact_force"] = varied_state(plant, scenario.q, scenario.v, values), np.zeros(
             (plant.surroundings.pairs, 3))
@@ -233,7 +226,7 @@ class InterpretedLoop:
                 return
 
     def _advance(self, engine: SimulatedRobot, effort: Array) -> None:
-        """Let the engine take the steps of a control period; a state that diverges becomes NaN."""
+        """Step the engine through a control period; a diverging state becomes NaN."""
         none, state = np.zeros(len(effort)), self._bounds[False]["state"]
         try:
             engine.advance(Drive(effort, none, none), self._steps)
@@ -248,7 +241,7 @@ class InterpretedLoop:
         return as_efforts(answer(self._controller, state, reference), self._plant.n)
 
     def _call(self, time: float | None, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call the controller, at a time [s] if there is one; an exception that it raises becomes a `PluginError`."""
+        """Call the controller; its exceptions become a `PluginError` that names the time [s], if given."""
         try:
             return function(*arguments)
         except FAULTS as error:

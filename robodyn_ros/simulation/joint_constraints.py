@@ -9,8 +9,8 @@
 """Dry friction, stops and drive limits: one problem per time step, solved exactly.
 
 Over one step, friction and stops exert an impulse on joint i that depends only on the velocity of the joint after the
-step. The impulse falls with the velocity in five contact modes (f: friction times step; slowest <= 0 <= fastest: the
-velocities with which the joint reaches a stop at the end of the step):
+step. The impulse falls with the velocity in five contact modes (f: friction times step; slowest <= 0 <= fastest:
+velocities at which the joint reaches a stop at the end of the step):
 
     impulse    contact mode   velocity
     >= f       LOWER          slowest            pressed against the lower stop
@@ -23,11 +23,11 @@ The impulse of a motor falls linearly with the velocity up to the current limits
 The impulses determine the velocities after the step through the inertia matrix. This matrix is positive definite, hence
 exactly one choice of modes is consistent [Stewart]. Pivoting finds it: solve for a choice, move each joint that
 contradicts its mode to the neighbouring mode, repeat. After a few pivot steps only one joint moves at a time, which
-cannot cycle [CottlePangStone]. The choice of the previous time step is nearly always right and costs one solve.
+cannot cycle [CottlePangStone]. The choice of the previous time step is nearly always right; then one solve suffices.
 
-A motor that drives several joints acts along its row of B, the velocity of its gear's output. Dry friction of its shaft
-and gear does so, too, besides that of the joints. It is steep viscous friction up to its limit there, so that a motor
-that sticks creeps by at most `CREEP`: three more modes for each such motor.
+A motor that drives several joints acts along its row of B, which gives the velocity of its gear's output. So does the
+dry friction of its shaft and gear, in addition to that of the joints. This friction is modelled as steep viscous
+friction up to a limit, so that a sticking motor creeps by at most `CREEP`: three more modes for each such motor.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ BLOCK_STEPS = 10
 """Pivot steps in which all joints move at once."""
 
 CREEP = 1e-9
-"""Speed of a coupled motor's output at which its dry friction reaches its limit [rad/s or m/s]; see `_COMPLIANCE`."""
+"""Speed at which the dry friction of a coupled motor's output reaches its limit [rad/s or m/s]; see `_COMPLIANCE`."""
 
 _COMPLIANCE = 1e-10
-"""Share of the speed that this friction would stop in a step, which is added: two motors may stick on one joint."""
+"""Added to `CREEP`, as a share of the speed that this friction stops in a step: two motors may stick on one joint."""
 
 _VELOCITY_TOLERANCE = 1e-12  # [rad/s or m/s]
 _STOP_TOLERANCE = 1e-10  # likewise; of the velocity that reaches a stop
@@ -62,14 +62,14 @@ class Problem(NamedTuple):
     """matrix v' = momentum + impulses of friction and stops + impulse of the motors.
 
     Attributes:
-        matrix: Inertia, and damping times step where it is taken implicitly, shape (n, n). Behind the joints stand the
-            motors of elastic joints, which are further joints here and have no stops.
+        matrix: Inertia, plus damping times step where damping is implicit, shape (n, n). Motors of elastic joints
+            follow the joints; they count as joints without stops here.
         momentum: Shape (n,) [N m s or N s].
         friction: Greatest impulse of dry friction, infinite for a brake that always holds, shape (n,) [N m s or N s].
-        slowest: Velocity of a joint that has reached its lower stop, -infinite where it cannot, shape (n,).
-        fastest: Likewise for the upper stop, infinite where it cannot.
-        drive: The motors' impulse on their gears' outputs at velocity 0, shape (n,) [N m s or N s].
-        drive_damping: By how much it falls per velocity of the output, shape (n,) [N m s^2/rad or N s^2/m].
+        slowest: Velocity at which a joint reaches its lower stop, -infinite if it cannot, shape (n,).
+        fastest: Velocity at which it reaches the upper stop, infinite if it cannot, shape (n,).
+        drive: Impulse of the motors at their gears' outputs at velocity 0, shape (n,) [N m s or N s].
+        drive_damping: Decrease of this impulse per velocity of the output, shape (n,) [N m s^2/rad or N s^2/m].
         motor_friction: Greatest impulse of dry friction of coupled motors, shape (coupled,) [N m s or N s].
     """
 
@@ -87,13 +87,13 @@ class PivotStep(NamedTuple):
     """The result of one pivot step.
 
     Attributes:
-        velocity: Solution for the choice that the step began with, shape (n,) [rad/s or m/s].
-        impulse: Of friction and stops, shape (n,) [N m s or N s].
-        contact_mode: Next choice, shape (n,).
-        saturation: Next choice: 1 or -1 where the motor's impulse is at its limit of that sign, else 0, shape (n,).
-        motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
-        motor_mode: Next choice: 1 or -1 where such a motor slides that way, 0 where it sticks, shape (coupled,).
-        moved: Positive if the next choice is another one, 0 if the solution is consistent.
+        velocity: Solution for the modes before the step, shape (n,) [rad/s or m/s].
+        impulse: Impulse of friction and stops, shape (n,) [N m s or N s].
+        contact_mode: Next modes of friction and stops, shape (n,).
+        saturation: Next modes of the motors: 1 or -1 at the limit of that sign, else 0, shape (n,).
+        motor_impulse: Impulse of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
+        motor_mode: Next modes of this friction: 1 or -1 where it slides that way, 0 where it sticks, shape (coupled,).
+        moved: Positive if the next modes differ, 0 if the solution is consistent.
     """
 
     velocity: NDArray[Any]
@@ -106,15 +106,15 @@ class PivotStep(NamedTuple):
 
 
 class ConstraintSolution(NamedTuple):
-    """The solution of a problem, as integrators use it; each array has shape (n,), the last one (coupled,).
+    """Solution of a problem, for the integrators; each array has shape (n,), the last one (coupled,).
 
     Attributes:
-        velocity: After the step [rad/s or m/s].
-        impulse: Of friction and stops [N m s or N s].
+        velocity: Velocity after the step [rad/s or m/s].
+        impulse: Impulse of friction and stops [N m s or N s].
         friction: Greatest impulse of dry friction [N m s or N s].
         contact_mode: Mode of friction and stops.
         saturation: Mode of the motors.
-        motor_impulse: Of the dry friction of coupled motors [N m s or N s].
+        motor_impulse: Impulse of the dry friction of coupled motors [N m s or N s].
     """
 
     velocity: NDArray[Any]
@@ -126,7 +126,7 @@ class ConstraintSolution(NamedTuple):
 
     @property
     def friction_part(self) -> NDArray[Any]:
-        """The part of the impulses that friction exerts; stops exert the rest, shape (n,) [N m s or N s]."""
+        """Impulses of friction, shape (n,) [N m s or N s]; the rest of `impulse` is that of the stops."""
         return clip(self.impulse, -self.friction, self.friction)
 
 
@@ -135,10 +135,10 @@ class ConstraintLimits(NamedTuple):
 
     Attributes:
         lower: Positions of the lower stops, -infinite where there is none, shape (n,) [rad or m].
-        upper: Likewise.
-        drive: Greatest impulse of the motors, infinite where there is no limit, shape (n,) [N m s or N s].
-        coupling: B, velocities of the gears' outputs per joint velocity, shape (n, n + m); None for the unit matrix.
-        sliding: Its rows of the motors that drive several joints and have dry friction, shape (coupled, n).
+        upper: Positions of the upper stops, infinite where there is none, shape (n,) [rad or m].
+        drive: Greatest impulse of the motors, infinite without a limit, shape (n,) [N m s or N s].
+        coupling: B, velocities of the gears' outputs per joint velocity, shape (n, n + m); None: the unit matrix.
+        sliding: Rows of B of the coupled motors with dry friction, shape (coupled, n).
     """
 
     lower: Array
@@ -148,11 +148,11 @@ class ConstraintLimits(NamedTuple):
     sliding: Array
 
     def reach(self, q: NDArray[Any], time: float) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Velocities that lead from positions to the lower and the upper stops, infinite where there is none.
+        """Velocities that reach the lower and the upper stops in a given time, infinite where there is no stop.
 
         Args:
             q: Positions of links and motors, shape (n + m,), may be traced [rad or m].
-            time: How long it takes [s].
+            time: The time [s].
 
         Returns:
             Shape (n + m,) each [rad/s or m/s].
@@ -161,7 +161,7 @@ class ConstraintLimits(NamedTuple):
                 np.where(np.isfinite(self.upper), (self.upper - q) / time, np.inf))
 
     def motor_modes(self, v: NDArray[Any]) -> NDArray[Any]:
-        """Modes of the dry friction of coupled motors to start from, by the joint velocities, shape (coupled,)."""
+        """First guess for the modes of the dry friction of coupled motors, from joint velocities, shape (coupled,)."""
         speed = self.sliding @ v
         return where(greater(abs(speed), 2.0 * CREEP), sign(speed), 0.0)
 
@@ -170,30 +170,30 @@ class ConstraintLimits(NamedTuple):
         return v if self.coupling is None else self.coupling @ v
 
     def on_joints(self, drive: NDArray[Any]) -> NDArray[Any]:
-        """B^T u: impulses on the joints of impulses at the gears' outputs, shape (n,)."""
+        """B^T u: impulses u at the gears' outputs as impulses on the joints, shape (n,)."""
         return drive if self.coupling is None else self.coupling.T @ drive
 
 
 def max_pivot_steps(n: int) -> int:
-    """Return more pivot steps than n joints and coupled motors can need; the bound only guards against rounding."""
+    """Return a bound of the pivot steps for n joints and coupled motors; only rounding errors could reach it."""
     return BLOCK_STEPS + 60 * n
 
 
 def admissible(contact_mode: NDArray[Any], friction: NDArray[Any]) -> NDArray[Any]:
-    """Modes to start from: without friction a joint has one sliding mode, with infinite friction it only sticks."""
+    """Correct a first guess: a joint without friction has one sliding mode, with infinite friction it only sticks."""
     sliding = where(equal(contact_mode, STICKING) + equal(contact_mode, POSITIVE), NEGATIVE, contact_mode)
     return where(equal(friction, 0.0), sliding, where(equal(friction, np.inf), STICKING, contact_mode))
 
 
 def within_reach(contact_mode: NDArray[Any], problem: Problem) -> NDArray[Any]:
-    """Modes to start from: sliding instead of a stop that the joint cannot reach in this step."""
+    """Correct a first guess: a joint that cannot reach its stop in this step slides."""
     contact_mode = where(equal(contact_mode, LOWER) * equal(problem.slowest, -np.inf), NEGATIVE, contact_mode)
     return where(equal(contact_mode, UPPER) * equal(problem.fastest, np.inf), POSITIVE, contact_mode)
 
 
 def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray[Any], saturation: NDArray[Any],
                motor_mode: NDArray[Any], number: Any) -> PivotStep:
-    """Solve for a choice of modes, and choose again.
+    """Solve for one choice of modes, and choose the next.
 
     Args:
         limits: Stops and motor limits of the robot.
@@ -201,7 +201,7 @@ def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray
         contact_mode: Mode of friction and stops of each joint, shape (n,).
         saturation: Mode of the motor of each joint: -1, 0 or 1, shape (n,).
         motor_mode: Mode of the dry friction of coupled motors: -1, 0 or 1, shape (coupled,).
-        number: Pivot steps before this one.
+        number: Number of pivot steps before this one.
 
     Returns:
         The solution for this choice, and the next choice.
@@ -250,10 +250,10 @@ def _motor_impulses(friction: NDArray[Any], slowest: NDArray[Any], mode: NDArray
     """Return the impulses of the dry friction of coupled motors, shape (coupled,).
 
     Args:
-        friction: The greatest ones.
-        slowest: Speed of an output at which they are reached.
+        friction: Greatest impulses.
+        slowest: Speed of an output at which its friction reaches the greatest impulse.
         mode: 1 or -1 where a motor slides that way, 0 where it sticks.
-        response: Velocity of each output by an impulse on each one, shape (coupled, coupled).
+        response: Velocity of each output per impulse on each other, shape (coupled, coupled).
         speed: Velocity of the outputs without these impulses.
     """
     sticks = where(mode, 0.0, greater(friction, 0.0))
@@ -270,16 +270,16 @@ _UNSOLVABLE = "the friction of coupled motor {}, counted from 0, cannot be solve
 
 
 def without_constraints(limits: ConstraintLimits, problem: Problem) -> PivotStep:
-    """Solve a problem without dry friction under the assumption that no joint is at a stop and no motor at its limit.
+    """Solve a problem without dry friction, assuming that no joint is at a stop and no motor at its limit.
 
-    This costs less than half of a pivot step. Since there is only one solution, a consistent result is the right one.
+    This costs less than half of a pivot step. The solution is unique, so a consistent result is the right one.
 
     Args:
         limits: Stops and motor limits of the robot.
         problem: The problem of this time step; its friction is ignored.
 
     Returns:
-        The solution and its modes; ``moved`` is positive where the assumption does not hold.
+        The solution and its modes; ``moved`` is positive if the assumption does not hold.
     """
     limited = is_limit(limits.drive)
     velocity = solve_mass(problem.matrix + joint_matrix(limits.coupling, problem.drive_damping),
@@ -297,7 +297,7 @@ def without_constraints(limits: ConstraintLimits, problem: Problem) -> PivotStep
 
 
 class _ContactModes(NamedTuple):
-    """1 where a joint is in the mode, else 0, shape (n,) each; a sticking joint is in none."""
+    """1 where a joint is in the mode, else 0, shape (n,) each; all are 0 for a sticking joint."""
 
     lower: NDArray[Any]
     negative: NDArray[Any]
@@ -312,10 +312,10 @@ class _ContactModes(NamedTuple):
 
 def _next_contact_mode(problem: Problem, contact_mode: NDArray[Any], now: _ContactModes, velocity: NDArray[Any],
                        impulse: NDArray[Any]) -> NDArray[Any]:
-    """The mode itself where the solution fits it, else the neighbour on the side where it does not.
+    """Keep each mode that fits the solution, else move to the neighbouring mode on the violated side.
 
     A mode is a range of velocities or of impulses. Impulses fall from mode to mode, so their negatives rise. Without
-    friction NEGATIVE slides either way, and UPPER is next to it.
+    friction, NEGATIVE slides either way, and UPPER is its neighbour.
     """
     friction = problem.friction
     tight, loose = (1.0 - _IMPULSE_TOLERANCE) * friction, (1.0 + _IMPULSE_TOLERANCE) * friction
@@ -335,8 +335,8 @@ class ModeChange(NamedTuple):
     """The next choice of modes.
 
     Attributes:
-        choice: Shape (k,).
-        moved: 1 where it is another one than before, else 0.
+        choice: The modes, shape (k,).
+        moved: 1 if any mode changed, else 0.
     """
 
     choice: NDArray[Any]
@@ -344,13 +344,13 @@ class ModeChange(NamedTuple):
 
 
 def changed_modes(before: NDArray[Any], after: NDArray[Any], number: Any, moved: Any = 0.0) -> ModeChange:
-    """Apply all changes of modes in the first pivot steps, later only the first change; say whether there is any.
+    """Apply all changes of modes in the first pivot steps, later only the first change; report whether there is any.
 
     Args:
         before: Modes, shape (k,).
-        after: Those that fit the solution, shape (k,).
-        number: Pivot steps before this one.
-        moved: 1 where other modes change, before these in order, else 0.
+        after: Modes that fit the solution, shape (k,).
+        number: Number of pivot steps before this one.
+        moved: 1 if modes that come earlier in the order change, else 0.
     """
     count = float(len(before))
     places = where(equal(before, after), count, np.arange(count))
@@ -360,7 +360,7 @@ def changed_modes(before: NDArray[Any], after: NDArray[Any], number: Any, moved:
 
 
 def _least(values: list[Any]) -> Any:
-    """The least of numbers, by pairs: one after the other, each would wait for the one before."""
+    """Minimum of numbers, pairwise: a chain of comparisons would wait for each result."""
     while len(values) > 1:
         pairs = [where(less(a, b), a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + values[2 * len(pairs):]

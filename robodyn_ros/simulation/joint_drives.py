@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Efforts of drives and friction in one step, before they meet the rigid bodies; the same for every engine."""
+"""Efforts of drives and friction in one step, before the equation of motion; the same for every engine."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantSt
 
 
 class JointDrives(NamedTuple):
-    """Efforts in one step, as far as they do not depend on the rigid bodies.
+    """Efforts in one step that do not depend on the rigid bodies.
 
-    Those of motors, voltages and the last two have shapes as told here or (n,); the others are of links, then of the
-    motors of elastic joints, shape (n + m,).
+    Arrays of links, then of the motors of elastic joints, have shape (n + m,).
 
     Attributes:
-        effort: Of ideal sources, and cogging of motors, on the joints [N m or N].
-        motor_effort: Of motors on their gears' outputs at velocity 0, before the limit of their current [N m or N].
-        motor_damping: Decrease of the motors' efforts per velocity of the output [N m s/rad or N s/m].
-        viscous: Viscous friction of joints, shafts of uncoupled motors and passive drives [N m s/rad or N s/m].
-        friction: Greatest dry friction of joints, uncoupled motors and gears, and brakes [N m or N].
-        voltage: Of the motors [V].
+        effort: Effort of ideal sources and cogging on the joints, shape (n + m,) [N m or N].
+        motor_effort: Effort of motors at their gears' outputs at velocity 0, before the current limit, shape (n,) [N m
+            or N].
+        motor_damping: Decrease of this effort per velocity of the output, shape (n,) [N m s/rad or N s/m].
+        viscous: Viscous friction of joints, shafts of uncoupled motors and damping drives, shape (n + m,) [N m s/rad or
+            N s/m].
+        friction: Greatest dry friction of joints, uncoupled motors and gears, and brakes, shape (n + m,) [N m or N].
+        voltage: Motor voltages, shape (n,) [V].
         motor_friction: Greatest dry friction of coupled motors and their gears, at the outputs, shape (coupled,) [N m
             or N].
         bristle_friction: Greatest dry friction that bends bristles, not part of ``friction``, shape (m,) of

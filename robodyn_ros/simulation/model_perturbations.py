@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Changes of the simulated robot that its controllers may not know: a payload, other masses, another gravity."""
+"""Changes of the simulated robot that its controllers may not know: payload, masses, gravity."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0
 
 def with_body(model: RobotModel, mass: Any, com: NDArray[Any], rotational: Array | None = None, link: str | None = None
               ) -> RobotModel:
-    """As :func:`with_payload`, without checks; mass and centre of mass may be traced."""
+    """Like :func:`with_payload`, without checks; mass and centre of mass may be traced."""
     frame = model.frame(model.tip_link if link is None else link)
     body = Inertia(mass, com, np.zeros((3, 3)) if rotational is None else rotational)
     return _with_inertias(model, {frame.joint: model.joints[frame.joint].inertia
@@ -62,7 +62,7 @@ def with_body(model: RobotModel, mass: Any, com: NDArray[Any], rotational: Array
 def with_link_changes(model: RobotModel, mass_scale: NDArray[Any] | None = None,
                       inertia_scale: NDArray[Any] | None = None, center_offset: NDArray[Any] | None = None
                       ) -> RobotModel:
-    """Return the robot with other inertias of its moving links, without checks; the values may be traced.
+    """Return the robot with changed inertias of its moving links, without checks; the values may be traced.
 
     Args:
         model: The robot, with L moving links in the order of ``model.joints``.
@@ -84,11 +84,11 @@ def with_link_changes(model: RobotModel, mass_scale: NDArray[Any] | None = None,
 
 
 def with_mass_error(model: RobotModel, percent: float | Mapping[str, float]) -> RobotModel:
-    """Return the robot with other masses than its description says, and inertias in proportion.
+    """Return the robot with masses that deviate from its description, and inertias in proportion.
 
     Args:
         model: The robot.
-        percent: Excess mass of all links, or by name of the joint that moves the link [%].
+        percent: Excess mass of all links, or of each link by the name of the joint that moves it [%].
 
     Raises:
         InputError: No joint has that name, or an error is not above -100 %.
@@ -107,7 +107,7 @@ def with_mass_error(model: RobotModel, percent: float | Mapping[str, float]) -> 
 
 
 def with_gravity(model: RobotModel, gravity: Sequence[float] | ArrayLike) -> RobotModel:
-    """Return the robot under another gravity: in another place, or in another mounting position.
+    """Return the robot under another gravity, for example of another mounting position.
 
     Args:
         model: The robot.
@@ -122,4 +122,4 @@ def with_gravity(model: RobotModel, gravity: Sequence[float] | ArrayLike) -> Rob
 def _with_inertias(model: RobotModel, inertias: Mapping[int, Inertia]) -> RobotModel:
     joints = tuple(replace(joint, inertia=inertias.get(index, joint.inertia))
                    for index, joint in enumerate(model.joints))
-    return replace(model, joints=joints, description="")  # the URDF does not describe this robot any more
+    return replace(model, joints=joints, description="")  # the URDF no longer describes this robot

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The smooth motion of the robot, without dry friction and stops: the x' = f(x) that explicit methods integrate.
+"""The smooth motion x' = f(x) of the robot, without dry friction and stops, for explicit methods.
 
-x is a `SmoothState`. Besides positions, velocities and currents it holds energies, so that their balance is as exact as
-the motion.
+x is a `SmoothState`. It holds energies besides positions, velocities and currents, so that their balance is as accurate
+as the motion.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantSt
 
 
 class SmoothState(NamedTuple):
-    """x; each array has shape (n,), those of elastic joints' motors (m,), units as in `PlantState`."""
+    """x; each array has shape (n,), those of the motors of elastic joints (m,); units as in `PlantState`."""
 
     q: NDArray[Any]
     v: NDArray[Any]
@@ -43,7 +43,7 @@ class SmoothState(NamedTuple):
 
     @classmethod
     def from_state(cls, state: PlantState) -> Self:
-        """The part of the plant's state that moves smoothly."""
+        """The smooth part of the plant's state."""
         return cls(state.q, state.v, state.current, *state.energies[:4], *state.motor_side)
 
     def moved(self, rate: SmoothState, time: float) -> SmoothState:
@@ -55,8 +55,8 @@ class Demand(NamedTuple):
     """Demands on the actuators in a step, within their limits.
 
     Attributes:
-        effort: Of ideal sources; 0 for motors, shape (n,) [N m or N].
-        voltage: Of motors; 0 for ideal sources, shape (n,) [V].
+        effort: Effort of ideal sources; 0 for motors, shape (n,) [N m or N].
+        voltage: Voltage of motors; 0 for ideal sources, shape (n,) [V].
     """
 
     effort: NDArray[Any]
@@ -69,7 +69,7 @@ def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
     Args:
         plant: The simulated model.
         command: The commands.
-        v: Joint velocities when the step begins, as the motors see them, shape (n,) [rad/s or m/s].
+        v: Velocities at the motors at the beginning of the step, shape (n,) [rad/s or m/s].
     """
     actuators = plant.actuators
     effort = within(command.effort, plant.model.effort_limit)
@@ -78,7 +78,7 @@ def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
 
 
 def loop_demand(plant: PlantModel, state: PlantState, command: PlantCommand) -> CurrentLoopDemand:
-    """Return what current loops are to do in a step that begins in a state."""
+    """Return the demands on the current loops in a step that begins in a state."""
     joints = plant.actuators.current_loops.joints
     return CurrentLoopDemand(
         plant.actuators.wanted_current(within(command.effort, plant.model.effort_limit)), command.by_voltage[joints],
@@ -91,15 +91,15 @@ def ideal_effort(plant: PlantModel, command: PlantCommand) -> NDArray[Any]:
 
 
 def viscous(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
-    """D of joints, shafts of uncoupled motors and passive drives, without back-EMF [N m s/rad or N s/m].
+    """Viscous friction D of joints, shafts of uncoupled motors and damping drives, without back-EMF [N m s/rad, N s/m].
 
     Args:
         plant: The simulated model.
         command: The commands.
-        v: Joint velocities, as the motors see them, shape (n,) [rad/s or m/s].
+        v: Velocities at the motors, shape (n,) [rad/s or m/s].
 
     Returns:
-        Of links, then of the motors of elastic joints, shape (n + m,).
+        Values of links, then of the motors of elastic joints, shape (n + m,).
     """
     shafts = np.where(plant.actuators.is_coupled, 0.0, plant.actuators.reflected_damping)
     return plant.split(plant.friction.viscous, shafts, drive_damping(plant, command, v))
@@ -112,7 +112,7 @@ def shaft_damping(plant: PlantModel) -> NDArray[Any] | float:
 
 
 def shaft_friction(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any] | float:
-    """Return the efforts of the viscous friction of coupled motors' shafts on the joints, shape (n,); 0 without them.
+    """Return the viscous friction of coupled motors' shafts as efforts on the joints, shape (n,); 0 without them.
 
     Args:
         plant: The simulated model.
@@ -122,12 +122,12 @@ def shaft_friction(plant: PlantModel, v: NDArray[Any]) -> NDArray[Any] | float:
 
 
 def shaft_losses(plant: PlantModel, v: NDArray[Any], other: NDArray[Any]) -> NDArray[Any] | float:
-    """Return the power that viscous friction of coupled motors' shafts takes, shape (n,) [W]; 0 without them.
+    """Return the power that viscous friction of coupled motors' shafts dissipates, shape (n,) [W]; 0 without them.
 
     Args:
         plant: The simulated model.
-        v: Joint velocities that the friction belongs to, shape (n,) [rad/s or m/s].
-        other: Joint velocities during which it acts, shape (n,) [rad/s or m/s].
+        v: Joint velocities that determine the friction, shape (n,) [rad/s or m/s].
+        other: Joint velocities on which it does work, shape (n,) [rad/s or m/s].
     """
     gear = plant.actuators.motors.gear
     if gear.coupling is None:
@@ -136,11 +136,11 @@ def shaft_losses(plant: PlantModel, v: NDArray[Any], other: NDArray[Any]) -> NDA
 
 
 def drive_damping(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
-    """Damping by the drives, less where its effort would exceed the effort limit; arguments as for :func:`viscous`."""
+    """Damping by the drives, reduced to keep to the effort limits; arguments as for :func:`viscous`."""
     requested, limit = command.damping, plant.model.effort_limit
     limited = np.isfinite(limit) & (limit > 0.0)
     bound = np.where(limited, limit, 1.0)
-    beyond = where(requested, greater(requested * abs(v), bound), 0.0)  # costs nothing where no damping is in scope
+    beyond = where(requested, greater(requested * abs(v), bound), 0.0)  # folds away if no damping is commanded
     return np.where(limited, where(beyond, bound / where(beyond, abs(v), 1.0), requested), requested)
 
 
@@ -152,7 +152,7 @@ def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
 
 def with_motor_diagonal(plant: PlantModel, of_links: NDArray[Any] | float, of_motors: NDArray[Any]
                         ) -> NDArray[Any] | float:
-    """Return a matrix of the links, shape (n, n), with the motors of elastic joints behind it on its diagonal, (m,)."""
+    """Extend a matrix of the links, shape (n, n), by diagonal entries of the motors of elastic joints, shape (m,)."""
     n, size = plant.n, plant.n + len(of_motors)
     if size == n or isinstance(of_links, float):
         return of_links

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The simulated robot on MuJoCo: its bodies, contacts and constraints; motors and levels of friction are ours."""
+"""The simulated robot on MuJoCo, which provides bodies, contacts and constraints; motors and friction are ours."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.readings import Energy, report, summed_energy
 
-_GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
-_MAX_ATTEMPTS = 20  # to find the motors at their limits; two or three are the rule
+_GREATEST = 1e10  # velocity or acceleration beyond which MuJoCo, too, considers the motion divergent
+_MAX_ATTEMPTS = 20  # to find the motors at their limits; two or three usually suffice
 _TRIAL_SECONDS = 0.05
-_STABLE_ANGLE = 1.0  # h omega in positions 0: half of the limit of stability, as omega depends on them
+_STABLE_ANGLE = 1.0  # h omega at positions 0: half of the stability limit, since omega depends on the positions
 
 
 class MujocoPlant(SimulatedRobot):
     """A robot on MuJoCo, alone or in a scene.
 
-    In each step, the actuators give MuJoCo an effort and a damping for each joint, which MuJoCo takes implicitly, and a
-    level of dry friction. Stops, sticking, brakes and contacts are MuJoCo's constraints, which are soft: a joint may
-    pass its stop a little, and creeps at rest under load (1e-5 rad/s), except under a brake that always holds.
+    In each step, MuJoCo gets for each joint an effort, a damping (taken implicitly) and a level of dry friction. Stops,
+    sticking, brakes and contacts are constraints of MuJoCo, which are soft: a joint may pass its stop a little, and a
+    resting joint creeps under load (1e-5 rad/s), except under a brake that always holds.
 
     Args:
-        robot: The robot. In a scene with joints of its own, the masses are those of the scene.
+        robot: The robot. If the scene has its joints, the masses are those of the scene.
         step: Time step [s].
         position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m]; None: as for `Plant`.
         scene: MJCF file; empty: the robot alone, without contacts.
         actuators: One for each joint; None: ideal sources of effort.
-        friction: Of the joints; None: that of the robot, or else of its description.
+        friction: Friction of the joints; None: that of the robot, or else of its description.
         integrator: ``semi_implicit_euler`` or ``runge_kutta``: MuJoCo's methods Euler and RK4.
 
     Attributes:
-        has_own_masses: Whether the robot's bodies are those of the scene, not those of its description.
+        has_own_masses: Whether the scene, not the description, defines the robot's bodies.
 
     Raises:
         InputError: MuJoCo is not installed, the scene cannot be read or does not fit the robot, the simulation
@@ -98,7 +98,7 @@ class MujocoPlant(SimulatedRobot):
         self._before = np.zeros(self._mujoco.mj_stateSize(self._engine, self._everything))
         self._external = np.zeros(self._engine.nv)
         self._wrenches: dict[str, Array] = {}
-        self._places: dict[str, tuple[int, Array]] = {}  # by link: body that carries it, and its origin there [m]
+        self._places: dict[str, tuple[int, Array]] = {}  # by link: its body, and its origin in the body's frame [m]
         self._lower = np.where(self._engine.jnt_limited[self._scene.joints],
                                self._engine.jnt_range[self._scene.joints, 0], -np.inf)
         self._upper = np.where(self._engine.jnt_limited[self._scene.joints],
@@ -137,11 +137,7 @@ class MujocoPlant(SimulatedRobot):
         self._check_start()
 
     def _check_springs(self) -> None:
-        """Refuse springs that swing too fast for MuJoCo's step, which takes their stiffness explicitly.
-
-        Raises:
-            InputError: One does.
-        """
+        """Refuse springs that are too fast for the step: MuJoCo takes their stiffness explicitly."""
         model = self.model
         if not len(model.elastic) or model.integrator is not Integrator.SEMI_IMPLICIT_EULER:  # else it is checked
             return
@@ -161,8 +157,8 @@ class MujocoPlant(SimulatedRobot):
     def energy(self) -> Energy:
         """Stored energy of the whole scene, and work and losses since the last reset or new state.
 
-        Contacts and loops of the scene count as external work. Potential energy is 0 where the centre of mass is as
-        high as the world's origin.
+        Contacts and loops of the scene count as external work. The potential energy is 0 with the centre of mass at the
+        height of the world's origin.
         """
         mujoco, probe = self._mujoco, self._probe
         probe.qpos[:], probe.qvel[:] = self._snapshot
@@ -172,14 +168,14 @@ class MujocoPlant(SimulatedRobot):
         potential, kinetic = probe.energy.tolist()
         half, stretched = 0.5 * self.model.actuators.backlash[self.model.elastic], probe.ten_length[self._scene.springs]
         bent = np.maximum(np.abs(stretched) - half, 0.0)
-        potential -= float(0.5 * self._engine.tendon_stiffness[self._scene.springs] @ bent**2)  # which the state has
+        potential -= float(0.5 * self._engine.tendon_stiffness[self._scene.springs] @ bent**2)  # counted in the state
         return summed_energy(self.model, self._state, kinetic, potential)
 
     def prepare(self) -> None:
-        """Do nothing: all code was compiled for the trial at the start."""
+        """Do nothing: the trial at the start compiled all code."""
 
     def prepare_further(self) -> bool:
-        """Return False: nothing is left."""
+        """Return False: no program is left to compile."""
         return False
 
     def joint_inertia(self) -> Array:
@@ -190,12 +186,12 @@ class MujocoPlant(SimulatedRobot):
         return matrix.diagonal()[self._scene.dofs] + own
 
     def reset(self) -> None:
-        """Return to the initial position at rest, and all else to the scene's initial state; time continues."""
+        """Return robot and scene to the initial state at rest; time continues."""
         self._mujoco.mj_resetData(self._engine, self._data)
         self._begin(self.model.state(self.initial_position, np.zeros(self.robot.n)))
 
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
-        """Set the state of the robot's joints; as for `Plant`, and all else in the scene stays as it is."""
+        """Set the state of the robot's joints, as for `Plant`; the rest of the scene keeps its state."""
         position = self.q if q is None else start_position(self.robot, q)
         velocity = np.zeros(len(position)) if v is None else as_floats(v, (self.robot.n,), "velocities")
         self._begin(self.model.state(position, velocity)._replace(temperature=self._state.temperature))
@@ -213,14 +209,14 @@ class MujocoPlant(SimulatedRobot):
         """Check that wrenches can act on a link.
 
         Raises:
-            InputError: Robot or scene have no such link.
+            InputError: Neither the robot nor the scene has such a link.
         """
         if link not in self._places:
             self.robot.model.frame(link)
             self._places[link] = self._scene.place(link) or self._place_by_kinematics(link)
 
     def set_wrench(self, link: str, wrench: ArrayLike) -> None:
-        """Apply an external wrench to a link from now on; as for `Plant`."""
+        """Apply an external wrench to a link until it is replaced, as for `Plant`."""
         self.check_link(link)
         array = as_floats(wrench, (6,), f"wrench on '{link}'").copy()
         if array.any():
@@ -236,7 +232,7 @@ class MujocoPlant(SimulatedRobot):
         mujoco.mj_rnePostConstraint(engine, data)
         carried = self._scene.carried(body)
         torques, forces = data.cfrc_ext[carried, :3], data.cfrc_ext[carried, 3:]
-        centers = data.subtree_com[engine.body_rootid[carried]]  # of each tree: the torques are about them
+        centers = data.subtree_com[engine.body_rootid[carried]]  # reference points of the torques
         force, torque = forces.sum(axis=0), (torques + np.cross(centers - origin, forces)).sum(axis=0)
         for pushed_link, wrench in self._wrenches.items():
             other, point = self._find_link(pushed_link)
@@ -252,11 +248,7 @@ class MujocoPlant(SimulatedRobot):
         return body, self._data.xpos[body] + self._data.xmat[body].reshape(3, 3) @ offset
 
     def _place_by_kinematics(self, link: str) -> tuple[int, Array]:
-        """Place of a link that the scene does not name: on the body that its joint moves, as by the description.
-
-        Raises:
-            InputError: The scene has no such joint.
-        """
+        """Place of a link that the scene does not name: on the body that its joint moves, by the description."""
         model, engine, probe, scene = self.robot.model, self._engine, self._probe, self._scene
         carrier, body = model.frame(link).joint, scene.base
         if carrier >= 0:
@@ -298,7 +290,7 @@ class MujocoPlant(SimulatedRobot):
         data.eq_active[brakes] = locked
 
     def _step(self) -> None:
-        """Take a step; repeat it with other modes of the motors while it contradicts the limits of their currents."""
+        """Take a step; repeat it with other motor modes while the currents contradict their limits."""
         mujoco, engine, data, dofs = self._mujoco, self._engine, self._data, self._dofs
         model, springs, n, none = self.model, self._scene.springs, self.robot.n, np.zeros(self.robot.n)
         state, command = self._state, self._command
@@ -322,7 +314,7 @@ class MujocoPlant(SimulatedRobot):
             data.qfrc_applied[dofs] += drives.effort + limits.on_joints(motors)
             try:
                 mujoco.mj_step(engine, data)
-            except mujoco.FatalError as error:  # of numbers that overflow
+            except mujoco.FatalError as error:  # when numbers overflow
                 self._diverged(one_line(error))
             if not (np.abs(data.qacc).max() < _GREATEST and np.abs(data.qvel).max() < _GREATEST):
                 self._diverged()
@@ -357,10 +349,10 @@ class MujocoPlant(SimulatedRobot):
         return external
 
     def _constraint_efforts(self) -> tuple[Array, Array, Array]:
-        """Efforts in the last step [N m or N].
+        """Efforts of the constraints in the last step [N m or N].
 
-        Of friction and brakes, and of stops, on the joints and the motors of elastic ones, shape (n + m,) each; and of
-        the friction of coupled motors on their gears' outputs, shape (n,).
+        Friction and brakes, shape (n + m,); stops, shape (n + m,); friction of coupled motors at their gears' outputs,
+        shape (n,).
         """
         n, of_motors = self.robot.n, np.zeros(self.robot.n)
         friction, stops = np.zeros((2, len(self._dofs)))
@@ -411,11 +403,7 @@ class MujocoPlant(SimulatedRobot):
         self._report = self.model.report_at_rest()
 
     def _check_start(self) -> None:
-        """Simulate a moment with brakes, and return to the start.
-
-        Raises:
-            InputError: The simulation diverges.
-        """
+        """Simulate a moment with brakes, and return to the start; refuse a scene that diverges."""
         none = np.zeros(self.robot.n)
         try:
             self.advance(Drive(none, none, np.full(self.robot.n, np.inf)), max(1, round(_TRIAL_SECONDS / self.step)))
@@ -435,14 +423,14 @@ class _StepEnd(NamedTuple):
 
 def _step_end(plant: PlantModel, state: PlantState, command: PlantCommand, drives: JointDrives, q: NDArray[Any],
               solution: ConstraintSolution) -> _StepEnd:
-    """The state after a step of MuJoCo, and the report.
+    """State and report after a step of MuJoCo.
 
     Args:
         plant: The simulated model.
-        state: Before the step.
-        command: The commands, with the efforts of contacts among the external ones.
+        state: State before the step.
+        command: The commands; their external efforts include the contacts.
         drives: Efforts of the drives in the step.
-        q: Positions after the step, of links and motors of elastic joints, shape (n + m,).
+        q: Positions of links and motors of elastic joints after the step, shape (n + m,).
         solution: Velocities after the step, and impulses of friction and stops.
     """
     after = semi_implicit_euler.integrate(plant, state, command, drives.voltage, solution)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Models of MuJoCo: the robot alone, built from its description, or a scene that contains it."""
+"""Models for MuJoCo: the robot alone, built from its description, or a scene that contains it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from robodyn_ros.description.mjcf.model_file import one_line
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
-_HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows
+_HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint of MuJoCo
 _FAST = (1e-9, 1.0)  # solref: MuJoCo raises the time constant to two steps
-_MIN_INERTIA = 1e-12  # [kg m^2] and [kg]; MuJoCo takes no body without mass or inertia
+_MIN_INERTIA = 1e-12  # [kg m^2] and [kg]; MuJoCo refuses moving bodies without mass or inertia
 _REQUIRED_FLAGS = {"constraint": "brakes and friction need", "equality": "brakes need",
                    "frictionloss": "friction needs", "eulerdamp": "motors need"}
-"""Flags of MuJoCo that have to be enabled, and why."""
+"""Flags of MuJoCo that must be enabled, with the reason for messages."""
 
 _FLAGS_FOR_SPRINGS = {"spring": "elastic joints need", "damper": "elastic joints need"}
 
-_ANGLE, _DISTANCE = 0.02, 0.005  # [rad, m]; greatest difference of a joint's axis in scene and description
+_ANGLE, _DISTANCE = 0.02, 0.005  # [rad, m]; greatest difference between a joint's axes in scene and description
 
 
 def import_mujoco() -> Any:
-    """Import MuJoCo, which is needed by few.
+    """Import MuJoCo, an optional package.
 
     Raises:
         InputError: It cannot be imported.
@@ -48,17 +48,17 @@ def import_mujoco() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class MujocoScene:
-    """A compiled model of MuJoCo, and where the robot is in it.
+    """A compiled model of MuJoCo, and the places of the robot in it.
 
     Attributes:
         model: MuJoCo's model.
-        name: The scene in messages.
+        name: Name of the scene in messages.
         joints: MuJoCo's number of each joint, shape (n,).
         positions: Index of each joint into qpos, shape (n,).
         dofs: Index of each joint into qvel, shape (n,).
         has_own_masses: Whether the robot's bodies are the scene's, not those of the description.
         brakes: Number of the equality that locks each joint, shape (n,).
-        motors: Number of the tendon of each motor that turns with several joints, shape (coupled,).
+        motors: Number of the tendon of each motor that drives several joints, shape (coupled,).
         rotors: MuJoCo's number of the joint of each motor behind a spring, shape (m,).
         springs: Number of the tendon of each spring, whose length is its deflection, shape (m,).
         mimics: (index into qpos, joint, multiplier, offset) of each mimic joint.
@@ -97,7 +97,7 @@ class MujocoScene:
         return None
 
     def carried(self, body: int) -> NDArray[np.bool_]:
-        """Return which bodies are a body or hang on it, shape (nbody,)."""
+        """Return which bodies a body carries, itself included, shape (nbody,)."""
         found = np.zeros(self.model.nbody, dtype=bool)
         found[body] = True
         for each, parent in enumerate(self.model.body_parentid):  # parents come first
@@ -108,8 +108,8 @@ class MujocoScene:
 def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     """Load a scene, or make one of the robot alone, without contacts.
 
-    The joints of the robot have the armature, damping and friction of the plant, not of the scene. MuJoCo's actuators
-    are switched off, and its compensation of the weight of the robot's bodies.
+    The joints of the robot get the armature, damping and friction of the plant, not of the scene. Actuators of the
+    scene and its gravity compensation of the robot's bodies are switched off.
 
     Args:
         plant: The simulated robot; its integrator and step are MuJoCo's.
@@ -129,7 +129,7 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
         _drive(mujoco, spec, plant)
     except InputError:
         raise
-    except ValueError as error:  # a name of the robot that the scene has, too
+    except ValueError as error:  # the scene already has a name of the robot
         raise InputError(f"{name}: MuJoCo cannot add '{robot.name}': {one_line(error)}; give it another name there"
                          ) from None
     for flag, needed in _REQUIRED_FLAGS.items():
@@ -143,7 +143,7 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     model.opt.integrator = {Integrator.SEMI_IMPLICIT_EULER: mujoco.mjtIntegrator.mjINT_EULER,
                             Integrator.RUNGE_KUTTA: mujoco.mjtIntegrator.mjINT_RK4}[plant.integrator]
     if plant.actuators.is_coupled.any() and plant.integrator is Integrator.SEMI_IMPLICIT_EULER:
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # Euler takes damping of tendons explicitly
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # Euler: tendon damping explicit
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     joints = np.array([model.joint(joint).id for joint in robot.joint_names], dtype=np.int64)
     elastic = [robot.joint_names[joint] for joint in plant.elastic]
@@ -175,9 +175,9 @@ def check_axes(scene: MujocoScene, robot: RobotModel, axes: Array, anchors: Arra
     Args:
         scene: The scene.
         robot: The description.
-        axes: Of the joints by the description, in base axes, shape (n, 3).
-        anchors: Points on them, shape (n, 3) [m].
-        data: MuJoCo's data in the same joint positions, with kinematics.
+        axes: Joint axes of the description, in base axes, shape (n, 3).
+        anchors: Points on these axes, shape (n, 3) [m].
+        data: MuJoCo's data at the same joint positions, with kinematics computed.
 
     Raises:
         InputError: An axis differs.
@@ -210,7 +210,7 @@ def _mounting(spec: Any, robot: RobotModel, name: str) -> tuple[Any, dict[str, A
     """The body that carries the described robot, and the pose of its base there; None: the scene has its joints.
 
     Raises:
-        InputError: It has some of them but not all, of another kind, or neither the joints nor a place for the robot.
+        InputError: The scene has some but not all joints, joints of another kind, or no place for the robot.
     """
     there = [joint.name for joint in spec.joints]
     missing = [joint for joint in robot.joint_names if joint not in there]
@@ -243,9 +243,9 @@ def add_robot(mujoco: Any, spec: Any, parent: Any, robot: RobotModel, **pose: An
     Args:
         mujoco: The module.
         spec: MuJoCo's ``MjSpec``.
-        parent: Its body that carries the base of the robot.
+        parent: Body of ``spec`` that carries the base of the robot.
         robot: The description.
-        **pose: ``pos`` and ``quat`` of the base in its parent; the identity without.
+        **pose: ``pos`` and ``quat`` of the base in its parent; default: the identity.
     """
     base = parent.add_body(name=_body(robot.base_link), **pose)
     for bound in ("boundmass", "boundinertia"):
@@ -271,10 +271,10 @@ def add_robot(mujoco: Any, spec: Any, parent: Any, robot: RobotModel, **pose: An
 
 
 def _drive(mujoco: Any, spec: Any, plant: PlantModel) -> None:
-    """Give the joints the plant's rotors, and equalities for their brakes; damping and friction follow in each step.
+    """Add the plant's rotors, and equalities for the brakes; each step sets damping and friction.
 
-    A rotor that several joints turn is that of a fixed tendon. One behind a spring is the armature of a joint of its
-    own, between the world and a body without mass; a fixed tendon between both joints is the spring.
+    A rotor that several joints turn is the armature of a fixed tendon. A rotor behind a spring is the armature of an
+    extra joint between the world and a body without mass; a fixed tendon between both joints is the spring.
     """
     actuators, rows = plant.actuators, plant.actuators.motors.gear.joint_rows
     rotors = plant.model.armature + np.where(actuators.is_coupled, 0.0, actuators.rigid_inertia)
@@ -308,7 +308,7 @@ def _couple(mujoco: Any, spec: Any, name: str, polynomial: list[float], joint: s
 
 
 def _body(link: str) -> str:
-    """The body of a link: MuJoCo's root is the only body called world."""
+    """Name of a link's body; the name world is reserved for MuJoCo's root."""
     return "link world" if link == "world" else link
 
 
@@ -329,7 +329,7 @@ def _pose(pose: Array) -> dict[str, Array]:
 
 
 def _inertial(inertia: Inertia) -> dict[str, Any]:
-    """Mass and principal moments, which need not be positive, unlike MuJoCo's full inertia."""
+    """Mass and principal moments; unlike MuJoCo's full inertia, these need not be positive."""
     moments, axes = np.linalg.eigh(inertia.rotational)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
@@ -344,12 +344,9 @@ def _scalar_first(rotation: Array) -> Array:
 
 
 def _base(mujoco: Any, model: Any, robot: RobotModel, name: str, is_in_scene: bool) -> tuple[int, Array, Array]:
-    """Number and pose of the base: of the body of its name, or of the world.
+    """Number and pose of the base: the body with its name, or else the world.
 
-    The scene may have the robot's bodies, base included (``is_in_scene``); else `add_robot` has named the base.
-
-    Raises:
-        InputError: The body moves.
+    If the scene has the robot's bodies (``is_in_scene``), it may name the base; else `add_robot` did.
     """
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The simulated robot: its state, and one fixed time step after another."""
+"""The simulated robot: its state, advanced by fixed time steps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from robodyn_ros.simulation.readings import Energy, energy
 
 
 class _Kind(NamedTuple):
-    """Kind of a program: whether it takes efforts alone, and whether it divides steps."""
+    """Kind of a program: whether it takes efforts only, and whether it divides steps."""
 
     under_efforts: bool
     divides: bool
@@ -69,11 +69,11 @@ class Plant(SimulatedRobot):
             :func:`default_position`.
         compiled: Whether to compile the step for this robot; False: interpret it, as the reference for tests.
         actuators: One for each joint; None: ideal sources of effort.
-        friction: Of the joints; None: that of the robot, or else of its description.
+        friction: Friction of the joints; None: that of the robot, or else of its description.
         integrator: Method of integration, one of ``Integrator``.
-        tolerance: Relative and absolute, of ``Integrator.ADAPTIVE``.
+        tolerance: Relative and absolute tolerance of ``Integrator.ADAPTIVE``.
         world: Surfaces that the robot can touch; None: there are none.
-        driver: Kept in the model for those who command the robot; steps know nothing of it.
+        driver: Driver, kept in the model for the control loop; steps do not use it.
 
     Attributes:
         model: The simulated model.
@@ -82,8 +82,8 @@ class Plant(SimulatedRobot):
         steps: Steps taken since the start.
 
     Raises:
-        InputError: The position is not one of the robot or inside a surface, the step is not positive, actuators or
-            friction are those of another number of joints, or no integrator is called so, or it has no contacts.
+        InputError: The position is beyond limits or inside a surface, the step is not positive, actuators or friction
+            have another number of joints, or the integrator is unknown or has no contacts.
     """
 
     def __init__(self, robot: Robot, step: float = DEFAULT_STEP, position: ArrayLike | None = None,
@@ -121,13 +121,13 @@ class Plant(SimulatedRobot):
         self.reset()
 
     @property
-    def _state(self) -> PlantState:  # type: ignore[override]  # built when it is asked for
+    def _state(self) -> PlantState:  # type: ignore[override]  # built on request
         state: PlantState = from_numbers(self._form, self._numbers)
         return state
 
     @property
     def has_surroundings(self) -> bool:
-        """Whether there is a surface that the robot could touch."""
+        """Whether there is a surface that the robot can touch."""
         return self.model.world is not None
 
     @property
@@ -164,7 +164,7 @@ class Plant(SimulatedRobot):
         self._dynamics.jacobian(self.initial_position, link)
 
     def set_wrench(self, link: str, wrench: ArrayLike) -> None:
-        """Apply an external wrench to a link from now on.
+        """Apply an external wrench to a link until it is replaced.
 
         Args:
             link: Name of any link.
@@ -182,14 +182,14 @@ class Plant(SimulatedRobot):
         self._choose_program()
 
     def environment_wrench(self, link: str) -> Array:
-        """Return the wrench of surfaces and external wrenches on a link and on all links that it carries.
+        """Return the wrench of surfaces and external wrenches on a link and all links that it carries.
 
         Args:
             link: Name of any link.
 
         Returns:
-            (force, torque) about the link's origin in base axes, shape (6,) [N, N m]: the mean over the last step for
-            surfaces, and the present value for external wrenches.
+            (force, torque) about the link's origin in base axes, shape (6,) [N, N m]: the mean over the last step of
+            the surfaces, plus the present external wrenches.
 
         Raises:
             InputError: No link has that name.
@@ -219,7 +219,7 @@ class Plant(SimulatedRobot):
         self.set_wrench(self.robot.tip_link, wrench)
 
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
-        """Set the state of the robot, without currents and with its present temperatures.
+        """Set the state of the robot; currents become 0, temperatures stay.
 
         Args:
             q: Joint positions, shape (n,) [rad or m]; None: kept.
@@ -244,7 +244,7 @@ class Plant(SimulatedRobot):
         self._begin_with(numbers)
 
     def continue_from(self, other: Plant) -> None:
-        """Take over the time and state of a plant with the same joints and motors but another payload.
+        """Take over time and state of a plant with the same joints and motors and another payload.
 
         Energies start from zero; wrenches are not taken over.
 
@@ -262,7 +262,7 @@ class Plant(SimulatedRobot):
             steps: Number of steps.
 
         Raises:
-            InputError: A voltage is asked of a joint without a motor, or the number of efforts is wrong.
+            InputError: A voltage is commanded for a joint without a motor, or the number of efforts is wrong.
             SimulationError: The state is no longer finite, or the joints are faster than `fast_motion.max_speed`;
                 the last good state is kept.
         """
@@ -284,12 +284,12 @@ class Plant(SimulatedRobot):
             self._run(steps)
 
     def prepare(self) -> None:
-        """Compile for every kind of command now; else each is compiled when the first command of its kind comes."""
+        """Compile for every kind of command now, instead of at the first command of its kind."""
         for under_efforts in (True, False):
             self._program(_Kind(under_efforts, divides=False))
 
     def prepare_further(self) -> bool:
-        """Compile one program for fast motions; return whether there was one left to compile."""
+        """Compile one program for fast motions; return whether one was left."""
         if not math.isfinite(self._resolved):
             return False
         for under_efforts in (True, False):
@@ -300,7 +300,7 @@ class Plant(SimulatedRobot):
         return False
 
     def _program(self, kind: _Kind) -> tuple[Procedure, Bound | None]:
-        """The program for a kind of steps, made when first needed, and its memory if compiled."""
+        """The program for a kind of steps, made on first use, and its memory if compiled."""
         if kind not in self._programs:
             make, model = ((divided_step_program, with_divided_steps(self.model)) if kind.divides
                            else (step_program, self.model))
@@ -312,11 +312,11 @@ class Plant(SimulatedRobot):
                 variables, [start, Repeat("steps", step.statements), report_statement(model), end], step.inputs,
                 ["state", "report", "health", "turning", "solution.contact_force"], name="plant")
             program = procedure, procedure.bind() if self._compiled else None
-            self._programs.setdefault(kind, program)  # another thread may have been quicker
+            self._programs.setdefault(kind, program)  # another thread may have stored it first
         return self._programs[kind]
 
     def _choose_program(self) -> None:
-        """Run the program for efforts alone wherever it does: it takes less time, and is what rollouts run.
+        """Choose the program for efforts only where it suffices: it is faster, and the one that rollouts run.
 
         Steps that are too long for the speed are divided.
         """
@@ -337,7 +337,7 @@ class Plant(SimulatedRobot):
         self._bound = bound
 
     def _prepare_step(self) -> dict[str, Any]:
-        """Compute the parts outside of the compiled step: efforts of wrenches, and the adaptive motion."""
+        """Compute what the compiled step takes as inputs: efforts of wrenches, and the adaptive motion."""
         command = self._command
         command.external[:] = 0.0
         for link, wrench in self._wrenches.items():
@@ -347,7 +347,7 @@ class Plant(SimulatedRobot):
     def _run(self, steps: int, **more: Any) -> None:
         """Take steps under constant external efforts, with further inputs of the program."""
         numbers, health, speed = self._take(steps, more)
-        if not speed <= self._resolved and self._turning <= self._resolved < math.inf:  # NaN is not below either
+        if not speed <= self._resolved and self._turning <= self._resolved < math.inf:  # false for NaN
             self._restore()  # to take the same steps again, divided
             self._turning = math.inf
             self._choose_program()
@@ -361,7 +361,7 @@ class Plant(SimulatedRobot):
             self._choose_program()
 
     def _take(self, steps: int, more: Mapping[str, Any]) -> tuple[Array, float, float]:
-        """Take steps: numbers of the state, a number that is finite if these are, and the sum of angular speeds."""
+        """Take steps; return the state's numbers, a number that is finite if they are, and `angular_speed_sum`."""
         if self._bound is None:
             return self._interpret(steps, **more)
         for name, value in more.items():
@@ -370,12 +370,12 @@ class Plant(SimulatedRobot):
         return self._bound_numbers.copy(), self._health.item(), self._bound_turning.item()
 
     def _interpret(self, steps: int, **more: Any) -> tuple[Array, float, float]:
-        """As :meth:`_take`, on floats."""
+        """Like :meth:`_take`, on floats."""
         under_efforts = self._kind is not None and self._kind.under_efforts
         command = {"command.effort": self._command.effort} if under_efforts else {"command": self._command}
         try:
             result = self._procedure.interpret(state=self._state, steps=steps, **command, **more)
-        except InputError:  # the book's motors take finite numbers only
+        except InputError:  # the motor formulas accept finite numbers only
             return np.full_like(self._numbers, np.nan), np.nan, np.nan
         self._report, self._forces = result["report"], result["solution.contact_force"]
         return (to_numbers(self._form, result["state"], "state"), float(result["health"]),
@@ -418,7 +418,7 @@ class Plant(SimulatedRobot):
         self._numbers, self.q, self.v = numbers, numbers[:n], numbers[n : 2 * n]
 
     def _take_over(self, drive: Drive) -> None:
-        """Write what stays the same as long as damping, brakes and the kind of the commands do."""
+        """Write damping, brakes and voltages into the program, and choose the program for this kind of command."""
         by_voltage = np.zeros(self.robot.n) if drive.by_voltage is None else drive.by_voltage
         self.model.check_voltages(by_voltage)
         self._drive, command = drive, self._command

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The simulated model as data: bodies, actuators, friction, step and method; its state, commands and report."""
+"""The simulated model as data: bodies, actuators, friction, step, method; and its state, commands and report."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.simulation.presliding import Presliding, at_rest
 
 _BENT = 1e-9
-"""Deflection by the load from which a spring with backlash is on a face at rest [rad or m]."""
+"""A spring with backlash rests on a face if the load deflects it by more than this [rad or m]."""
 
 _STABLE_ANGLE = 2.785
-"""h omega up to which the Runge-Kutta method is stable for a swing, [HairerLubichWanner]."""
+"""Greatest h omega for which the Runge-Kutta method is stable for an oscillation [HairerLubichWanner]."""
 
 FREQUENCY_ERROR = 0.02
-"""By which share a step may have the frequency of a spring too low before somebody is warned."""
+"""Relative error of a spring's frequency above which the simulation warns."""
 
 
 def resolving_step(rate: float) -> float:
-    """Return the step whose frequency (2 / h) atan(h omega / 2) = omega (1 - (h omega)^2 / 12 + ...) is 1 % low [s].
+    """Return the step that simulates an oscillation at (2 / h) atan(h omega / 2), with 1 % less than omega [s].
 
     Args:
         rate: omega [rad/s].
@@ -69,7 +69,7 @@ class Integrator(StrEnum):
 
 
 class EnergySums(NamedTuple):
-    """Work and losses since the start, each of shape (n,) [J]; see `readings.Energy`."""
+    """Work and losses since the start, shape (n,) each [J]; see `readings.Energy`."""
 
     drive_work: NDArray[Any]
     external_work: NDArray[Any]
@@ -83,7 +83,7 @@ class MotorSide(NamedTuple):
     """Motors of elastic joints at the outputs of their gears, shape (m,) each, in the order of `PlantModel.elastic`.
 
     Attributes:
-        q: Positions, joint positions where the spring is relaxed [rad or m].
+        q: Positions; equal to the joint position while the spring is relaxed [rad or m].
         v: Velocities [rad/s or m/s].
     """
 
@@ -94,21 +94,21 @@ class MotorSide(NamedTuple):
 class PlantState(NamedTuple):
     """State of the simulated robot; each array has shape (n,), and may be traced.
 
-    Plants hold it as one array of numbers, see `compile.records`. A further field is an array or a record of any
-    shape, empty where a robot has no such part; q and v stay first. :meth:`PlantModel.state` makes it.
+    Plants store it as one array of numbers, see `compile.records`. A new field may be an array or a record of any
+    shape, empty for robots without such a part; q and v stay first. :meth:`PlantModel.state` creates it.
 
     Attributes:
         q: Joint positions [rad or m].
         v: Joint velocities [rad/s or m/s].
-        current: Of the motors' armatures [A].
-        temperature: Of their windings [degrees Celsius].
-        contact_mode: Mode of friction and stops that the next step tries first, see `joint_constraints`; of the joints,
-            then of the motors of elastic ones, shape (n + m,).
-        saturation: Likewise of the motors: 1 or -1 at the limit of their current, else 0.
-        energies: Sums since the start.
+        current: Armature currents of the motors [A].
+        temperature: Temperatures of their windings [degrees Celsius].
+        contact_mode: Modes of friction and stops that the next step tries first, see `joint_constraints`; joints, then
+            motors of elastic joints, shape (n + m,).
+        saturation: Modes of the motors that it tries first: 1 or -1 at the limit of their current, else 0.
+        energies: Work and losses since the start.
         presliding: Bristles of the dry friction.
         loops: Current loops of the drives.
-        motor_side: Of elastic joints.
+        motor_side: Motors of elastic joints.
     """
 
     q: NDArray[Any]
@@ -123,7 +123,7 @@ class PlantState(NamedTuple):
     motor_side: MotorSide
 
     def without_energies(self) -> Self:
-        """The state with energies that start from zero."""
+        """The state with work and losses reset to 0."""
         return self._replace(energies=EnergySums(*np.zeros((6, len(self.q)))))
 
 
@@ -134,8 +134,8 @@ class PlantCommand(NamedTuple):
         effort: Commanded effort [N m or N].
         voltage: Commanded voltage [V].
         by_voltage: 1: the voltage is the command; 0: the effort.
-        damping: Passive, by the drive [N m s/rad or N s/m].
-        brake: Dry friction of the brake, infinite for one that always holds [N m or N].
+        damping: Damping by the drive [N m s/rad or N s/m].
+        brake: Dry friction of the brake, infinite for a brake that always holds [N m or N].
         external: Effort of external wrenches [N m or N].
     """
 
@@ -148,24 +148,24 @@ class PlantCommand(NamedTuple):
 
     @classmethod
     def from_effort(cls, effort: NDArray[Any]) -> Self:
-        """Efforts alone: no voltages, dampers, brakes and wrenches."""
+        """Efforts only: no voltages, damping, brakes and wrenches."""
         return cls(effort, *np.zeros((5, len(effort))))
 
 
 class PlantReport(NamedTuple):
-    """What acts at the end of a step; each array has shape (n,), and may be traced.
+    """Voltages, currents and efforts at the end of a step; each array has shape (n,), and may be traced.
 
-    A further field is an array or a record of any shape; :meth:`PlantModel.report_at_rest` makes it.
+    A new field may be an array or a record of any shape; :meth:`PlantModel.report_at_rest` creates it.
 
     Attributes:
-        voltage: At the motors' terminals [V].
-        current: Of the armature [A].
-        effort: Of the drive on the joint: gamma tau_0 of a motor, and its passive damping [N m or N].
-        friction: Viscous and dry, of joint, gear and brake, on the joint [N m or N].
-        stop: Of the stops on the joint [N m or N].
+        voltage: Voltage at the motor's terminals [V].
+        current: Armature current [A].
+        effort: Effort of the drive on the joint: gamma tau_0 of a motor, and the damping by the drive [N m or N].
+        friction: Viscous and dry friction of joint, gear and brake on the joint [N m or N].
+        stop: Effort of the stops on the joint [N m or N].
         voltage_saturated: 1 where the voltage limit of the amplifier is active, else 0.
-        current_saturated: Likewise for the limit of current or torque.
-        effort_saturated: Likewise for the effort limit of the joint.
+        current_saturated: 1 where the limit of current or torque is active, else 0.
+        effort_saturated: 1 where the effort limit of the joint is active, else 0.
     """
 
     voltage: NDArray[Any]
@@ -183,19 +183,19 @@ class PlantModel:
     """A robot with its actuators and friction, and the method of simulation.
 
     Attributes:
-        model: The rigid bodies, limits, and the rotors of the joints without motors; its friction is ignored. Its
-            couplings count for these rotors alone: those of motors are in ``actuators``.
+        model: The rigid bodies, limits, and the rotors of joints without motors; its friction is ignored. Its couplings
+            apply to these rotors only; ``actuators`` has those of motors.
         actuators: One for each joint.
-        friction: Of the joints.
+        friction: Friction of the joints.
         step: h [s].
-        integrator: The method.
+        integrator: The method of integration.
         world: Surfaces that the robot can touch; None: there are none.
-        driver: What becomes of commands before the drives get them, once per control period, so that a step knows
-            nothing of it; None: the drives get the commands.
+        driver: Driver between commands and drives. It acts once per control period, outside of the step. None: the
+            drives get the commands unchanged.
 
     Raises:
-        InputError: Actuators or friction are of another type, the numbers of joints differ, the step is not positive,
-            a motor is too fast for an explicit method, the world names an unknown link, or the method has no contacts.
+        InputError: Actuators or friction have a wrong type or number of joints, the step is not positive, a motor is
+            too fast for an explicit method, the world names an unknown link, or the method has no contacts.
         DescriptionError: The robot has no inertia, or efforts do not determine its accelerations.
     """
 
@@ -214,7 +214,7 @@ class PlantModel:
             if not isinstance(given, kind):
                 raise InputError(f"plant: expected {kind.__name__}, received {type(given).__name__} {given!r}; "
                                  "HardwareSettings of robodyn_ros.actuation.configuration reads both from YAML")
-        object.__setattr__(self, "model", self.model.described)  # the actuators of the plant are its own
+        object.__setattr__(self, "model", self.model.described)  # the plant has actuators of its own
         self.actuators.check(self.model)
         apart = self.actuators.is_motor | self.actuators.is_elastic
         if (self.model.armature[apart] != 0.0).any():  # these have rotors of their own
@@ -264,11 +264,11 @@ class PlantModel:
             model: The robot.
             step: h [s].
             actuators: One for each joint; None: ideal sources of effort.
-            friction: Of the joints; None: that of the description.
+            friction: Friction of the joints; None: that of the description.
             integrator: The method, or its name.
             world: Surfaces that the robot can touch; None: there are none.
-            driver: What becomes of commands before the drives get them; or the name or file of a driver that knows the
-                robot and its friction as they are here; None: the drives get the commands.
+            driver: Driver between commands and drives; or the name or file of one, which then knows this robot and
+                friction; None: the drives get the commands unchanged.
 
         Raises:
             InputError: As in the class.
@@ -283,13 +283,13 @@ class PlantModel:
     @classmethod
     def from_robot(cls, robot: Robot, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
                    friction: FrictionModel | None = None, **options: Any) -> Self:
-        """Make a model of a robot with its actuators and friction, also if its laws ignore them.
+        """Make a model of a robot with its actuators and friction, even those that its laws ignore.
 
         Args:
             robot: The robot.
             step: h [s].
             actuators: One for each joint; None: those of the robot, or else ideal sources of effort.
-            friction: Of the joints; None: that of the robot, or else of its description.
+            friction: Friction of the joints; None: that of the robot, or else of its description.
             **options: As for `from_description`.
 
         Raises:
@@ -299,21 +299,21 @@ class PlantModel:
                                     robot.friction if friction is None else friction, **options)
 
     def known_to(self, robot: Robot) -> Robot:
-        """Return a robot that knows the actuators and the friction of this plant, unless it has actuators itself.
+        """Return a robot with the actuators and friction of this plant, unless it has actuators itself.
 
         Args:
-            robot: The robot as laws know it; what it ignores, see `Robot.ignoring`, stays ignored.
+            robot: The robot as laws know it; it still ignores the same parts, see `Robot.ignoring`.
         """
         return robot.with_actuators(self.actuators, self.friction) if robot.actuators is None else robot
 
     def _check_implicit(self, there: bool, expected: str, remedy: str = "leave it out") -> None:
-        """Refuse what only the semi-implicit method has, if it is there."""
+        """Refuse a part that needs the semi-implicit method, if another integrator is chosen."""
         if there and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
             raise InputError(f"integrator {self.integrator}: expected {expected}; use "
                              f"{Integrator.SEMI_IMPLICIT_EULER}, or {remedy}")
 
     def _check_cogging(self) -> None:
-        """Check that the step resolves the fastest oscillation of a rotor in its cogging."""
+        """Check that the step resolves the fastest oscillation of a rotor in its cogging torque."""
         cogging, inertia = self.actuators.cogging, self.actuators.motors.motor.rotor_inertia
         if not self.actuators.has_cogging:
             return
@@ -338,7 +338,7 @@ class PlantModel:
                     f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
 
     def _check_springs(self) -> None:
-        """Refuse springs that are too fast for an explicit method; those of varied plants are checked before."""
+        """Refuse springs that are too fast for an explicit method; `varied_state` checks those of varied plants."""
         actuators, joints = self.actuators, self.elastic
         if (self.integrator not in (Integrator.EXPLICIT_EULER, Integrator.RUNGE_KUTTA) or not len(joints)
                 or is_traced(actuators.stiffness, actuators.reflected_inertia)):
@@ -356,12 +356,12 @@ class PlantModel:
                              f"received {self.step:g} s; use {Integrator.SEMI_IMPLICIT_EULER}, or smaller steps")
 
     def spring_modes(self) -> tuple[Array, Array]:
-        """Return angular frequencies of free swings about positions 0, rising, and the springs' shares in each.
+        """Return the angular frequencies of free oscillations about positions 0, rising, and their modes.
 
         Without damping and backlash: K (B M^-1 B^T) x = omega^2 x for the deflections x.
 
         Returns:
-            Shape (m,) [rad/s]; and modes in the columns of shape (m, m).
+            Frequencies, shape (m,) [rad/s]; and modes in the columns of a matrix, shape (m, m).
         """
         actuators, joints = self.actuators, self.elastic
         of_links = np.linalg.inv(mass_matrix(self.model, np.zeros(self.n)) + actuators.rotor_inertia)
@@ -371,10 +371,11 @@ class PlantModel:
         return np.sqrt(np.maximum(squares, 0.0)), modes
 
     def unresolved_spring(self) -> str:
-        """Return which spring swings too fast for the step, how fast, and the step that it needs; "" if none does.
+        """Return a sentence on a spring that is too fast for the step, with the step that it needs; "" if none is.
 
-        The step's frequency is (2 / h) atan(h omega / 2), see `elastic_joints`. From a difference of `FREQUENCY_ERROR`
-        on, laws of elastic joints may be stable in the simulation and unstable on the robot, or the other way round.
+        The step's frequency is (2 / h) atan(h omega / 2), see `elastic_joints`. If it is off by more than
+        `FREQUENCY_ERROR`, laws of elastic joints may be stable in the simulation and unstable on the robot, or vice
+        versa.
         """
         if (self.integrator is not Integrator.SEMI_IMPLICIT_EULER or not len(self.elastic)
                 or is_traced(self.actuators.stiffness, self.actuators.reflected_inertia)):
@@ -391,17 +392,17 @@ class PlantModel:
 
     @property
     def follows_state(self) -> bool:
-        """Whether the constants of motors depend on the temperature of their windings, or on their angles."""
+        """Whether motor constants depend on the temperature of the windings, or on the motor angles."""
         return self.actuators.follows_temperature or self.actuators.has_ripple
 
     def at_state(self, temperature: NDArray[Any], q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide) -> Self:
-        """Return the plant with the constants of its motors in a state.
+        """Return the plant with the motor constants of a state; all arguments may be traced.
 
         Args:
-            temperature: Of the windings, shape (n,), may be traced [degrees Celsius].
-            q: Joint positions, likewise [rad or m].
-            v: Joint velocities, likewise [rad/s or m/s].
-            motor_side: Of elastic joints.
+            temperature: Temperatures of the windings, shape (n,) [degrees Celsius].
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            motor_side: Motors of elastic joints.
         """
         actuators = self.actuators
         if actuators.follows_temperature:
@@ -412,7 +413,7 @@ class PlantModel:
         return self if actuators is self.actuators else replace(self, actuators=actuators)
 
     def check_voltages(self, by_voltage: Array) -> None:
-        """Check that only joints with motors are driven by voltage.
+        """Check that only joints with motors are commanded by voltage.
 
         Args:
             by_voltage: Not 0 where a voltage is the command, shape (n,).
@@ -438,7 +439,7 @@ class PlantModel:
 
     @property
     def drift(self) -> float:
-        """Time for which positions move with the velocities after a step [s]."""
+        """Time in a step for which positions move with the new velocities [s]."""
         return 0.5 * self.step if self.drifts_first else self.step
 
     @cached_property
@@ -453,7 +454,7 @@ class PlantModel:
 
     @cached_property
     def limits(self) -> ConstraintLimits:
-        """Stops, the greatest impulse of the motors in a step, and the joints or motor sides that they drive."""
+        """Stops, greatest impulse of the motors in a step, and their coupling to joints or motor sides."""
         drive, gear, m = self.step * self.actuators.effort_limit, self.actuators.motors.gear, len(self.elastic)
         coupling, nowhere = gear.coupling, np.full(m, np.inf)
         if m:
@@ -466,22 +467,22 @@ class PlantModel:
 
     @cached_property
     def elastic(self) -> NDArray[np.intp]:
-        """The m joints with a spring between motor and link, shape (m,)."""
+        """Indices of the m joints with a spring between motor and link, shape (m,)."""
         return np.flatnonzero(self.actuators.is_elastic)
 
     @cached_property
     def measured_at_motors(self) -> NDArray[np.bool_] | None:
-        """Which joints are measured on the motor's side of a spring, shape (n,); None: none of them."""
+        """Which joints are measured on the motor's side of a spring, shape (n,); None: none."""
         at_motors: NDArray[np.bool_] = self.actuators.motor_encoder & self.actuators.is_elastic
         return at_motors if at_motors.any() else None
 
     @cached_property
     def slack_springs(self) -> NDArray[np.intp]:
-        """Places in `elastic` of the springs with backlash, shape (slack,)."""
+        """Indices into `elastic` of the springs with backlash, shape (slack,)."""
         return np.flatnonzero(self.actuators.has_backlash[self.elastic])
 
     def joined(self, of_joints: NDArray[Any], of_motors: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the joints' links, then of the motors of elastic joints, shape (n + m,).
+        """Concatenate values of links and of motors of elastic joints, shape (n + m,).
 
         Args:
             of_joints: Shape (n,).
@@ -490,7 +491,7 @@ class PlantModel:
         return np.concatenate([of_joints, of_motors]) if len(self.elastic) else of_joints
 
     def split(self, of_link: NDArray[Any], *of_motor: NDArray[Any]) -> NDArray[Any]:
-        """Return values that add up in rigid joints, and in elastic ones belong to link and motor, shape (n + m,).
+        """Add values of link and motor for rigid joints, and keep them apart for elastic joints, shape (n + m,).
 
         Args:
             of_link: Shape (n,).
@@ -504,7 +505,7 @@ class PlantModel:
         return np.concatenate([np.where(self.actuators.is_elastic, of_link, whole), motor[self.elastic]])
 
     def reflected_to_motors(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the side at which a joint's motor is: of links and motors to one for each joint.
+        """Return values at the motors: those of links, and for elastic joints those of motors, shape (n,).
 
         Args:
             values: Shape (n + m,).
@@ -516,7 +517,7 @@ class PlantModel:
         return seen
 
     def per_joint(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums of link and motor, shape (n,); argument as for :meth:`reflected_to_motors`."""
+        """Add values of link and motor for each joint, shape (n,); argument as for :meth:`reflected_to_motors`."""
         if not len(self.elastic):
             return values
         sums = values[:self.n].copy()
@@ -524,7 +525,7 @@ class PlantModel:
         return sums
 
     def at_elastic(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of elastic joints, shape (m,), as values of all joints, 0 for rigid ones, shape (n,)."""
+        """Expand values of elastic joints, shape (m,), to all joints, 0 for rigid ones, shape (n,)."""
         spread = np.zeros(self.n, dtype=values.dtype)
         spread[self.elastic] = values
         return spread
@@ -536,7 +537,7 @@ class PlantModel:
 
     @cached_property
     def coupled_damping(self) -> Array:
-        """Viscous friction of the shafts of coupled motors at their gears' outputs, 0 for others, shape (n,)."""
+        """Viscous friction of the shafts of coupled motors at their gears' outputs, else 0, shape (n,)."""
         return np.where(self.actuators.is_coupled, self.actuators.reflected_damping, 0.0)
 
     def friction_work(self, motor_impulse: NDArray[Any], v: NDArray[Any]) -> NDArray[Any] | float:
@@ -544,7 +545,7 @@ class PlantModel:
 
         Args:
             motor_impulse: Shape (coupled,) [N m s or N s].
-            v: Velocities of links and motors meanwhile, shape (n + m,) [rad/s or m/s].
+            v: Mean velocities of links and motors in the step, shape (n + m,) [rad/s or m/s].
         """
         if not len(self.sliding_motors):
             return 0.0
@@ -564,27 +565,27 @@ class PlantModel:
 
     @cached_property
     def speed_weights(self) -> Array:
-        """Roots of the joints' shares in the inertia, at positions 0; 0 for prismatic joints, shape (n,)."""
+        """Square roots of the joints' shares in the inertia at positions 0; 0 for prismatic joints, shape (n,)."""
         inertias = np.diag(mass_matrix(self.model, np.zeros(self.n))) + self.rotor_shares
         turns = np.array([joint.kind != "prismatic" for joint in self.model.leaders])
         return np.sqrt(np.where(turns, inertias, 0.0) / max(np.max(inertias, where=turns, initial=0.0), 1e-300))
 
     @property
     def rotor_shares(self) -> Array:
-        """Inertia that the motors add to a joint which moves alone and slowly, shape (n,) [kg m^2 or kg]."""
+        """Inertia that the motors add to a joint moving alone and slowly, shape (n,) [kg m^2 or kg]."""
         own = np.where(self.actuators.is_elastic, self.actuators.reflected_inertia, 0.0)
         shares: Array = np.diag(self.actuators.rotor_inertia) + own
         return shares
 
     @property
     def surroundings(self) -> World:
-        """The world, or one in which there is nothing."""
+        """The world, or an empty one."""
         return World((), ()) if self.world is None else self.world
 
     def state(self, q: Array, v: Array) -> PlantState:
-        """Return the state with given positions and velocities, no current, ambient temperature and energies 0.
+        """Return a state with given positions and velocities, no current, ambient temperature and energies 0.
 
-        Motors of elastic joints begin where their springs bear the links' weights, with the links' velocities.
+        Motors of elastic joints start where their springs bear the links' weights, with the velocities of the links.
 
         Args:
             q: Shape (n,) [rad or m].
@@ -597,21 +598,21 @@ class PlantModel:
                           self.actuators.current_loops.at_rest(), self.motors_at(q, v))
 
     def motors_at(self, q: Array, v: Array) -> MotorSide:
-        """Return motors of elastic joints whose springs bear the links' weights, arguments as for :meth:`state`."""
+        """Return motors of elastic joints whose springs bear the links' weights; arguments as for :meth:`state`."""
         motor_q = self.motors_at_rest(q, self._gravity(q)) if len(self.elastic) else np.zeros(0)
         return MotorSide(motor_q, v[self.elastic].copy())
 
     def motors_at_rest(self, q: NDArray[Any], gravity: NDArray[Any]) -> NDArray[Any]:
-        """Return the positions of elastic joints' motors whose springs bear the links' weights, shape (m,) [rad or m].
+        """Return the motor positions at which the springs bear the links' weights, shape (m,) [rad or m].
 
-        Without load, a motor stands in the middle of its backlash.
+        Without load, a motor is in the middle of its backlash.
 
         Args:
             q: Joint positions, shape (n,), may be traced [rad or m].
-            gravity: Efforts against gravity there, likewise [N m or N].
+            gravity: Efforts that hold the robot against gravity, shape (n,), may be traced [N m or N].
         """
         bent = gravity[self.elastic] / self.actuators.stiffness[self.elastic]
-        side = clip(bent / _BENT, -1.0, 1.0)  # 0, the middle of the play, without load: no sign of a rounding error
+        side = clip(bent / _BENT, -1.0, 1.0)  # 0 without load: no sign of a rounding error
         rest: NDArray[Any] = q[self.elastic] + bent + 0.5 * self.actuators.backlash[self.elastic] * side
         return rest
 
@@ -620,5 +621,5 @@ class PlantModel:
         return compile_function(lambda q: bias(self.model, q, np.zeros(self.n)), {"q": (self.n,)}, name="gravity").call
 
     def report_at_rest(self) -> PlantReport:
-        """Return the report of a robot on which nothing acts."""
+        """Return the report of a robot without any effort."""
         return PlantReport(*np.zeros((8, self.n)))

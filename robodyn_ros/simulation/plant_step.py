@@ -64,14 +64,14 @@ _NO_SPRINGS = SpringLine(np.zeros(0), np.zeros(0))
 
 
 class StepProblem(NamedTuple):
-    """What a step has to solve.
+    """The problem of a step.
 
     Attributes:
         problem: matrix v' = momentum + impulses of friction, stops and motors.
-        voltage: Of the motors, held during the step, shape (n,) [V].
-        contacts: Where the robot touches surfaces.
+        voltage: Motor voltages, held during the step, shape (n,) [V].
+        contacts: Geometry of the contacts with surfaces.
         bristles: Impulses of the dry friction that bends before joints slide.
-        deflection: Springs with backlash at the beginning of the step.
+        deflection: Deflection of the springs with backlash at the beginning of the step.
     """
 
     problem: Problem
@@ -82,15 +82,15 @@ class StepProblem(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What a round of the solution begins with.
+    """Modes and impulses that a round of the solution assumes.
 
     Attributes:
-        contact_mode: Mode of friction and stops of each joint and motor of an elastic one, shape (n + m,).
-        saturation: Mode of the motor of each joint, shape (n,).
-        motor_mode: Mode of the dry friction of coupled motors, shape (coupled,).
+        contact_mode: Modes of friction and stops of joints and motors of elastic joints, shape (n + m,).
+        saturation: Modes of the motors, shape (n,).
+        motor_mode: Modes of the dry friction of coupled motors, shape (coupled,).
         springs: Impulses of springs with backlash.
-        touching: Of the contacts.
-        bristle_mode: Of the bristles, shape (N, m) of `friction.Bristles`.
+        touching: Modes of the contacts.
+        bristle_mode: Modes of the bristles, shape (N, m) of `friction.Bristles`.
         rounds: Number of rounds before this one.
     """
 
@@ -107,13 +107,13 @@ class Solution(NamedTuple):
     """The solution for a guess.
 
     Attributes:
-        velocity: After the step, of links and motors of elastic joints, shape (n + m,) [rad/s or m/s].
-        impulse: Of friction and stops, shape (n + m,) [N m s or N s].
-        motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
+        velocity: Velocities of links and motors of elastic joints after the step, shape (n + m,) [rad/s or m/s].
+        impulse: Impulse of friction and stops, shape (n + m,) [N m s or N s].
+        motor_impulse: Impulse of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
         contact_force: Mean forces of surfaces on the robot in base axes, shape (pairs, 3) [N].
-        contact_effort: The efforts that they cause, shape (n,) [N m or N].
+        contact_effort: Joint efforts of these forces, shape (n,) [N m or N].
         bent: Bristles at the end of the step.
-        moved: Positive where the next guess is another one, 0 if the solution is consistent.
+        moved: Positive if the next guess differs, 0 if the solution is consistent.
     """
 
     velocity: NDArray[Any]
@@ -127,16 +127,16 @@ class Solution(NamedTuple):
 
 def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: SmoothState | None = None
          ) -> tuple[PlantState, PlantReport]:
-    """Take a step on floats, to read and to debug; :func:`step_program` is the same, to be compiled.
+    """Take a step on floats, for reading and debugging; :func:`step_program` compiles the same functions.
 
     Args:
         plant: The simulated model.
-        state: Before the step.
+        state: State before the step.
         command: The commands.
         smooth: End of the smooth motion; None unless the integrator is `Integrator.ADAPTIVE`.
 
     Returns:
-        The state after the step, and what acts at its end.
+        The state after the step, and the report at its end.
     """
     described = plant
     if plant.drifts_first and meets_stop(plant, state) > 0.0:
@@ -160,7 +160,7 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
 
 def set_up_problem(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState
                    ) -> tuple[StepProblem, Guess]:
-    """Drives, friction, contacts and inertia make the problem of the velocity after the step; and a first guess."""
+    """Set up the problem of the velocity after the step from drives, friction, contacts, inertia; guess its modes."""
     method: Any = split_step if smooth else semi_implicit_euler
     state = semi_implicit_euler.midway(plant, state)
     problem, voltage, bristles = method.problem(plant, state, command, *smooth)
@@ -176,7 +176,7 @@ def set_up_problem(plant: PlantModel, state: PlantState, command: PlantCommand, 
 
 
 def solve(plant: PlantModel, step_problem: StepProblem, guess: Guess) -> tuple[Solution, Guess]:
-    """Solve for a guess of the modes of friction, stops, motors, springs and contacts, and guess again."""
+    """Solve for one guess of the modes of friction, stops, motors, springs and contacts; return the next guess."""
     world, contacts, rounds, springs = plant.surroundings, step_problem.contacts, guess.rounds, guess.springs
     problem, unsolved = step_problem.problem, np.float64(0.0)
     if len(springs.slope):
@@ -200,7 +200,7 @@ def solve(plant: PlantModel, step_problem: StepProblem, guess: Guess) -> tuple[S
 
 def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, step_problem: StepProblem,
               solution: Solution, guess: Guess, *smooth: SmoothState) -> PlantState:
-    """Positions, currents, temperatures and energies that follow from the velocities after the step."""
+    """Compute positions, currents, temperatures and energies from the velocities after the step."""
     method: Any = split_step if smooth else semi_implicit_euler
     state = semi_implicit_euler.midway(plant, state)
     acting = command._replace(external=command.external + solution.contact_effort)
@@ -211,12 +211,12 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, step_
 
 
 def solve_unconstrained(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Any, ...]:
-    """The solution without friction, stops, limits of motors and contacts; ``moved`` is positive where one acts.
+    """Solve without friction, stops, motor limits and contacts; ``moved`` is positive if one of them acts.
 
-    Springs with backlash stay where they are, or it is positive too.
+    It is also positive if a spring with backlash leaves its face or its dead zone.
 
     Returns:
-        The motors' voltages, the greatest impulses of friction, the solution, and the guess for which it is one.
+        The motor voltages, the greatest impulses of friction, the solution, and the guess that it solves.
     """
     world = plant.surroundings
     met = meets_stop(plant, state) if plant.drifts_first else 0.0
@@ -250,7 +250,7 @@ def _max_impact_rounds(plant: PlantModel) -> int:
 
 
 def max_rounds(plant: PlantModel) -> int:
-    """Return more rounds than a step needs."""
+    """Return a bound of the rounds of a step."""
     modes = plant.n + len(plant.elastic) + len(plant.sliding_motors) + plant.bristles.share.size
     return (max_pivot_steps(modes) + (MAX_ROUNDS if plant.surroundings.pairs else 0)
             + (DEAD_ZONE_ROUNDS if len(plant.slack_springs) else 0))
@@ -260,10 +260,10 @@ class StepProgram(NamedTuple):
     """A step to be compiled.
 
     Attributes:
-        variables: Its variables: ``state`` and ``command``, a `PlantState` and a `PlantCommand`; varied quantities by
-            their names; with a split step ``smooth``; and those between its statements, such as ``solution``.
-        statements: They change ``state``.
-        inputs: Variables that the statements read first.
+        variables: Variables by name: ``state`` (`PlantState`), ``command`` (`PlantCommand`), varied quantities, for a
+            split step ``smooth``, and intermediate ones, such as ``solution``.
+        statements: Statements that advance ``state`` by a step.
+        inputs: Names of the variables that are inputs.
     """
 
     variables: dict[str, Any]
@@ -276,9 +276,9 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
 
     Args:
         plant: The simulated model. With `Integrator.ADAPTIVE`, the end of the smooth motion is an input, ``smooth``.
-        varied: Names of `QUANTITIES` whose values are inputs of the program, under these names, not built in.
+        varied: Names of `QUANTITIES` that are inputs of the program, under these names, not constants.
         under_efforts: Whether ``command.effort`` is the only input of ``command``, without voltages, brakes and
-            wrenches; the motion is the same, bit for bit, and costs less.
+            wrenches; the motion is the same, bit for bit, and faster to compute.
     """
     n, pairs = plant.n, plant.surroundings.pairs
     none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
@@ -330,7 +330,7 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
 
 
 def report_statement(plant: PlantModel) -> Statement:
-    """Return the statement for ``report``, a `PlantReport`, and ``health``, finite if the state is; both variables.
+    """Return the statement that computes ``report``, a `PlantReport`, and ``health``, finite if the state is.
 
     It follows the steps of a program.
     """
@@ -346,15 +346,15 @@ def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantRe
 
 
 def _splits(plant: PlantModel) -> bool:
-    """Whether friction and stops act after the smooth motion of a step."""
+    """Whether the method splits the step: smooth motion first, then friction and stops."""
     return plant.integrator is not Integrator.SEMI_IMPLICIT_EULER
 
 
 def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callable[..., Any], inputs: Sequence[str],
                       outputs: Sequence[str] | str) -> Compute:
-    """Return a computation whose function takes the plant first.
+    """Return a computation whose function takes the plant as first argument.
 
-    The varied values are further inputs, and so is the state of motors whose constants depend on it.
+    Further inputs are the varied values, and the state if motor constants depend on it.
     """
     followed = ("state.temperature", "state.q", "state.v", "state.motor_side") if plant.follows_state else ()
     if not varied and not followed:
@@ -372,7 +372,7 @@ def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callab
 
 
 def _all_slide_freely(plant: PlantModel, varied: Sequence[str]) -> bool:
-    """Whether no joint has dry friction, whatever the varied values are."""
+    """Whether no joint has dry friction, for any varied values."""
     found = []
 
     def look(*values: NDArray[Any]) -> float:

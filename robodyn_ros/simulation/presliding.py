@@ -6,15 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Dry friction that bends springs before a joint slides: its part in a step, see `friction.Bristles`.
+"""The step of dry friction that bends bristles before a joint slides, see `friction.Bristles`.
 
 Over a step h, spring i of a joint exerts an impulse that falls with the velocity v' of the joint after the step,
 
     h F_i = -h (k_i (z_i + h v') + c_i v'),    at most h G_i in magnitude,
 
-with G_i its share of the level. It holds, or slips one way: a mode, as for the motors in `joint_constraints`. Where it
-slips, its deflection stays at G_i / k_i. The impulse never raises the sum of kinetic energy and k_i z_i^2 / 2: the work
--h F_i v' is at least the rise of the latter, and the implicit step takes M (v' - v)^2 / 2 besides.
+with G_i its share of the level. It holds, or slips one way: a mode, like those of the motors in `joint_constraints`. A
+slipping bristle keeps the deflection G_i / k_i. The impulse never raises the sum of kinetic energy and k_i z_i^2 / 2:
+the work -h F_i v' is at least the rise of the latter, and the implicit step dissipates another M (v' - v)^2 / 2.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Presliding(NamedTuple):
 
     Attributes:
         deflection: z [rad or m].
-        mode: That the next step tries first: 0 where a bristle holds, 1 or -1 where it slips and pushes that way.
+        mode: Mode that the next step tries first: 0 for a bristle that holds, 1 or -1 for one that slips and pushes
+            that way.
     """
 
     deflection: NDArray[Any]
@@ -47,8 +48,8 @@ class BristleLines(NamedTuple):
     """Impulses of bristles, which fall with the velocity up to a limit; arrays may be traced.
 
     Attributes:
-        deflection: At the beginning of the step, shape (N, m) of `Bristles` [rad or m].
-        level: Of the dry friction of the joints, shape (m,) [N m or N].
+        deflection: Deflection at the beginning of the step, shape (N, m) of `Bristles` [rad or m].
+        level: Level of the dry friction of the joints, shape (m,) [N m or N].
     """
 
     deflection: NDArray[Any]
@@ -56,11 +57,11 @@ class BristleLines(NamedTuple):
 
 
 class BristleRound(NamedTuple):
-    """Bristles at the end of a step, for a choice of their modes; each array has shape (N, m).
+    """Bristles at the end of a step, for one choice of modes; each array has shape (N, m).
 
     Attributes:
-        impulse: On the joints [N m s or N s].
-        state: Their deflection, and the next choice.
+        impulse: Impulses on the joints [N m s or N s].
+        state: Deflections, and the next modes.
     """
 
     impulse: NDArray[Any]
@@ -68,7 +69,7 @@ class BristleRound(NamedTuple):
 
 
 def at_rest(bristles: Bristles) -> Presliding:
-    """Return bristles that are not bent."""
+    """Return relaxed bristles."""
     return Presliding(*np.zeros((2, *bristles.share.shape)))
 
 
@@ -76,16 +77,16 @@ def bristle_lines(bristles: Bristles, state: Presliding, level: NDArray[Any]) ->
     """Return the impulses of bristles in a step.
 
     Args:
-        bristles: Of the joints.
-        state: At the beginning.
-        level: Of the dry friction of these joints, shape (m,) [N m or N].
+        bristles: Bristles of the joints.
+        state: State at the beginning.
+        level: Level of the dry friction of these joints, shape (m,) [N m or N].
     """
     return BristleLines(_bounded(state.deflection, _reach(bristles) * level), level)
 
 
 def with_bristles(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], problem: Problem, step: float
                   ) -> Problem:
-    """Return a problem with the impulses of bristles in a step h [s], for a choice of their modes."""
+    """Add the impulses of bristles in a step [s] to a problem, for one choice of modes."""
     if not len(bristles.joints):
         return problem
     damping, drive = np.zeros_like(problem.momentum), np.zeros_like(problem.momentum)
@@ -99,19 +100,19 @@ def with_bristles(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], p
 
 def bristle_round(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], velocity: NDArray[Any], step: float,
                   rounds: Any, moved: Any) -> tuple[BristleRound, Any]:
-    """Return the bristles at the velocities of a solution, and the next choice of their modes.
+    """Return the bristles at the velocities of a solution, and their next modes.
 
     Args:
-        bristles: Of the joints.
+        bristles: Bristles of the joints.
         lines: Their impulses.
-        mode: The choice for which the velocities are the solution.
-        velocity: Of all joints after the step, shape (n,) [rad/s or m/s].
+        mode: Modes for which the velocities are the solution.
+        velocity: Velocities of all joints after the step, shape (n,) [rad/s or m/s].
         step: h [s].
-        rounds: Number of rounds before this one: later on, one mode changes at a time, as in `joint_constraints`.
-        moved: 1 where other modes change, else 0.
+        rounds: Number of rounds before this one; in later rounds one mode changes at a time, as in `joint_constraints`.
+        moved: 1 if other modes change, else 0.
 
     Returns:
-        The bristles; and 1 where their choice or another one changes, else 0.
+        The bristles; and 1 if any mode changes, these or others, else 0.
     """
     if not len(bristles.joints):
         return BristleRound(mode, Presliding(mode, mode)), moved
@@ -121,7 +122,7 @@ def bristle_round(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], v
         limit, line = step * share * level, -step * stiffness * before - damping * v
         slips = where(greater(line, (1.0 + _TOLERANCE) * limit), 1.0,
                       where(less(line, -((1.0 + _TOLERANCE) * limit)), -1.0, 0.0))
-        stays = greater_equal(mode * line, (1.0 - _TOLERANCE) * limit)  # if not, it holds before it slips back
+        stays = greater_equal(mode * line, (1.0 - _TOLERANCE) * limit)  # else it holds before it slips back
         return (where(mode, mode * limit, line), _bounded(before + step * v, reach * level),
                 where(mode, where(stays, mode, 0.0), slips))
 
@@ -133,7 +134,7 @@ def bristle_round(bristles: Bristles, lines: BristleLines, mode: NDArray[Any], v
 
 
 def _damping(bristles: Bristles, step: float) -> NDArray[Any]:
-    """h (h k + c): by how much an impulse falls per velocity, shape (N, m) [N m s^2/rad or N s^2/m]."""
+    """h (h k + c): decrease of an impulse per velocity, shape (N, m) [N m s^2/rad or N s^2/m]."""
     return step * (step * bristles.stiffness + bristles.damping)
 
 
@@ -143,17 +144,17 @@ def _reach(bristles: Bristles) -> NDArray[Any]:
 
 
 def _bounded(value: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
-    """Values within +-most, which is not NaN: `clip` of two variables takes several times as many instructions."""
+    """Clip values to +-most, which is not NaN; `clip` with two variables takes several times as many instructions."""
     return where(greater(value, most), most, where(less(value, -most), -most, value))
 
 
 def on_joints(bristles: Bristles, values: NDArray[Any], n: int) -> NDArray[Any]:
-    """Return the sums of values of bristles by joint, shape (n,), of shape (N, m)."""
+    """Sum values of bristles, shape (N, m), for each joint, shape (n,)."""
     total = np.zeros(n, dtype=values.dtype)
     total[bristles.joints] = np.sum(values, axis=0)
     return total
 
 
 def bristle_energy(bristles: Bristles, state: Presliding, n: int) -> NDArray[Any]:
-    """k z^2 / 2 by joint, shape (n,) [J]."""
+    """Energy k z^2 / 2 of the bristles of each joint, shape (n,) [J]."""
     return on_joints(bristles, 0.5 * bristles.stiffness * state.deflection * state.deflection, n)

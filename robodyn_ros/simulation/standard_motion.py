@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A motion within the limits of any robot, to test controllers with, and a start that is offset from it."""
+"""Test motion within the limits of any robot, and a start that is offset from it."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def excursion(robot: Robot) -> JointTrajectory:
 def excursion_points(robot: Robot, slower: float = 1.0, times: int = 1) -> Points:
     """From the default position to one side, to the other, and back; neighbouring joints move in opposite directions.
 
-    Joints go 0.5 rad (0.1 m) to either side, but no further than 0.4 of their range, about the default position or as
-    near to it as the limits allow; as fast as 0.4 of the velocity limits allows, in 0.3 s or more for each third.
+    Each joint moves 0.5 rad (0.1 m) to either side, at most 0.4 of its range, about the default position or as near to
+    it as the limits allow. Its speed stays below 0.4 of the velocity limit, and each third takes 0.3 s or more.
 
     Args:
         robot: The robot.
         slower: Factor on the time.
-        times: How often.
+        times: Number of repetitions.
     """
     model, start = robot.model, default_position(robot)
     lower, upper = model.position_lower, model.position_upper
@@ -67,9 +67,9 @@ def excursion_points(robot: Robot, slower: float = 1.0, times: int = 1) -> Point
 
 
 def offset_start(robot: Robot, q: Array) -> Array:
-    """Positions 0.05 rad (0.01 m) beside others, each joint on the side where its limit is further away.
+    """Positions 0.05 rad (0.01 m) away from given ones, towards the farther limit of each joint.
 
-    A robot that starts there shows how fast an error decays; a robot that starts on a smooth reference does not.
+    A start beside the reference shows how fast an error decays; a start on a smooth reference does not.
 
     Args:
         robot: The robot.
@@ -83,17 +83,17 @@ def offset_start(robot: Robot, q: Array) -> Array:
 
 def tracking_scenario(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST, *, on_motion: bool = False,
                   **noise: Any) -> Scenario:
-    """The task to follow a motion from a start beside it, for a law that follows joints or the tip link's poses in it.
+    """Scenario in which a law follows a joint motion, or the tip link's poses in it, from an offset start.
 
     Args:
         loop: The law and the robot.
-        motion: Of the joints.
+        motion: Motion of the joints.
         rest: How long the end of the motion is held [s].
-        on_motion: Whether the robot starts where the motion begins, not beside it.
+        on_motion: Whether the robot starts on the motion, without an offset.
         **noise: As for `Scenario.sample`: standard deviations, seed, signals.
 
     Raises:
-        InputError: The law follows neither joints nor poses; or as there.
+        InputError: The law follows neither joints nor poses; or as for `Scenario.sample`.
     """
     robot, follows = loop.robot, loop.controller.follows
     if follows not in (JointReference, TipReference):
@@ -111,7 +111,7 @@ def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> TipRe
 
     Args:
         robot: The robot.
-        motion: Of its joints.
+        motion: Motion of its joints.
         times: Shape (K,) [s].
 
     Returns:
