@@ -27,8 +27,8 @@ from robodyn_ros.simulation.score import joined
 from robodyn_ros.toolbox.study.block import LARGEST_OVERHEAD, Block
 from robodyn_ros.toolbox.study.blocks import all_scores, map_blocks
 from robodyn_ros.toolbox.study.cluster import Cluster
+from robodyn_ros.toolbox.study.cluster_connection import Site
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
-from robodyn_ros.toolbox.study.worker_site import Site
 
 WORK = ((100_000, 1.0), (40_000, 5.0))
 """Numbers of rollouts, and what each simulates [s]."""

@@ -22,7 +22,7 @@ from bench.cluster import connected
 from bench.report import Section
 from robodyn_ros.toolbox.study.block import BLOCK_TIME, BlockSize
 from robodyn_ros.toolbox.study.blocks import map_blocks
-from robodyn_ros.toolbox.study.cluster_run import ClusterRun
+from robodyn_ros.toolbox.study.cluster import ClusterRun
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
 
 SAMPLES, SMALL_BLOCKS, DURATION = 40_000, 200, 1.0

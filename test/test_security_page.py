@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "security.md").read_text()
 READERS = {
     r"yaml\.(safe_load|load|full_load|unsafe_load)\(": {"commands/rviz_configuration.py"},  # config/ of the package
     r"json\.loads?\(": {"base/bounded_files.py"},
-    r"pickle\.loads?\b": {"toolbox/study/cluster_run.py"},  # on a cluster that the user has named
+    r"pickle\.loads?\b": {"toolbox/study/cluster.py"},  # on a cluster that the user has named
     r"(?<![\w.])(eval|exec)\(": {"commands/command_line.py"},  # of no text at all
     r"importlib\.import_module\(": {"__init__.py", "commands/command_line.py", "commands/node_commands.py",
                                     "control/plugins/plugin_source.py", "nodes/recorder/definitions.py",

@@ -141,14 +141,14 @@ def run_identify(options: Namespace) -> int:
     actuators = folder / "actuators.yaml"
     actuators.write_text("# Identified by robodyn identify\n" + yaml.safe_dump(
         actuator_sections(model, constants, content, springs, presliding), sort_keys=False), encoding="utf-8")
-    from robodyn_ros.toolbox.plots.identification_figure import save_efforts
+    from robodyn_ros.toolbox.plots.identification_figures import save_efforts
 
     written = [urdf, actuators, folder / "report.md", picture]
     units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.model.leaders]
     save_efforts(comparisons, robot.joint_names, units, scale, picture, f"{robot.name}: measured and predicted efforts")
     pictures = ["![Measured and predicted efforts](efforts.png)"]
     if response is not None:
-        from robodyn_ros.toolbox.plots.response_figure import save_responses
+        from robodyn_ros.toolbox.plots.identification_figures import save_responses
 
         written.append(folder / "responses.png")
         save_responses(response, robot.joint_names, written[-1], f"{robot.name}: frequency responses of the motors")
@@ -315,7 +315,7 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], sp
     from robodyn_ros.actuation.friction import Friction
     from robodyn_ros.toolbox.identification import report
     from robodyn_ros.toolbox.identification.identified_model import drive_efforts, effort_scale
-    from robodyn_ros.toolbox.plots.identification_figure import EffortComparison
+    from robodyn_ros.toolbox.plots.identification_figures import EffortComparison
 
     robot = model.effort_model.robot
     scale = effort_scale(robot, compared[0][2].effort)

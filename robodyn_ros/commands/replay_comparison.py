@@ -68,7 +68,7 @@ def run_comparison(options: Namespace) -> int:
     from robodyn_ros.simulation.plant import Plant
     from robodyn_ros.simulation.segment_replay import replay_segments, step_for
     from robodyn_ros.toolbox.identification.report import table
-    from robodyn_ros.toolbox.plots.replay_figure import save_replay
+    from robodyn_ros.toolbox.plots.identification_figures import save_replay
 
     recorded = RecordedArm.from_options(options.run_folder, options)
     robot, what = recorded.robot, "measured"

@@ -43,11 +43,10 @@ from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.standard_motion import excursion
-from robodyn_ros.toolbox.study.design import Design
 from robodyn_ros.toolbox.study.distributions import Distribution, read_distribution
 from robodyn_ros.toolbox.study.metrics import METRICS
 from robodyn_ros.toolbox.study.quantity_axes import quantity_axes
-from robodyn_ros.toolbox.study.study import StudiedLaw, Study
+from robodyn_ros.toolbox.study.study import Design, StudiedLaw, Study
 
 TEST_MOTION = "test_motion"
 """Name of the motion that any robot can follow, see `standard_motion.excursion`."""

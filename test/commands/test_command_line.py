@@ -27,8 +27,8 @@ from robodyn_ros.commands.command_line import GROUPS, main, make_parser, tell_wa
 from robodyn_ros.commands.simulation_setup import NODES, set_up
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.description.resources import config_file, shipped_robots
+from robodyn_ros.toolbox.study.cluster_connection import site
 from robodyn_ros.toolbox.study.run import about
-from robodyn_ros.toolbox.study.worker_site import site
 
 ODD = """<robot name='odd'><link name='base'/><link name='arm'><inertial><mass value='2'/>
 <inertia ixx='1' iyy='1' izz='9' ixy='0' ixz='0' iyz='0'/></inertial></link>

@@ -47,7 +47,7 @@ SPEED_SCALING = "speed_scaling"
 
 
 class GraphCommands:
-    """Accepts requests on any thread and sends them on the executor's thread; see `robodyn_ros.toolbox.view.commands`.
+    """Accepts requests on any thread and sends them on the executor's thread; see `robodyn_ros.toolbox.view.panel`.
 
     Args:
         node: The node that sends.

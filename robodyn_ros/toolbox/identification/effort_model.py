@@ -14,10 +14,13 @@
 It is linear in pi, D, F_c, F_s - F_c, the reflected inertia J of the rotors and the offsets tau_0 of the measured
 efforts; Stribeck's velocity v_s is given. The last term belongs to motors that turn with several joints, as in the
 coupled wrists of industrial arms [GautierPoignet]: C v are their velocities, over the ratio to their own joint.
+
+Efforts depend on combinations of the parameters only, the base parameters, which are found numerically [Gautier].
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +31,11 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.regressor import PARAMETERS
 from robodyn_ros.robot import Robot
-from robodyn_ros.toolbox.identification.base_parameters import BaseParameters
+
+DEPENDENT = 1e-7
+"""Share of a column's length that lies outside of the columns before, below which it depends on them."""
+
+_NEGLIGIBLE = 1e-6
 
 MOTOR_PARAMETERS = ("motor_viscous", "motor_coulomb", "motor_rotor")
 """Of each motor that turns with several joints: D_m, F_m and J_m, reflected to its own joint."""
@@ -40,6 +47,74 @@ OFFSET = "offset"
 """tau_0 of each joint."""
 
 _RANDOM_MOTIONS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """Independent columns of a regressor: Y pi = Y[:, independent] (pi[independent] + regrouping pi[dependent]).
+
+    Attributes:
+        independent: Indices of b parameters, each the name of a base parameter, shape (b,).
+        dependent: Indices of the others, shape (p - b,).
+        regrouping: How the others count, shape (b, p - b).
+        names: Names of all p parameters.
+    """
+
+    independent: NDArray[np.intp]
+    dependent: NDArray[np.intp]
+    regrouping: Array
+    names: Sequence[str]
+
+    @classmethod
+    def from_regressor(cls, regressor: Array, names: Sequence[str]) -> BaseParameters:
+        """Find the base parameters of a regressor.
+
+        A column that depends on the columns before it is left out, so that parameters of the links near the base stay.
+
+        Args:
+            regressor: Rows for random motions, more than there are parameters, shape (rows, p).
+            names: Of the parameters, length p.
+        """
+        lengths = np.linalg.norm(regressor, axis=0)
+        reference, kept = float(lengths.max(initial=0.0)), []
+        basis = np.zeros((len(regressor), 0))
+        for column, length in enumerate(lengths):
+            if length <= DEPENDENT * reference * _NEGLIGIBLE:
+                continue
+            rest = regressor[:, column] / length
+            for _ in range(2):  # a second time removes what rounding left
+                rest = rest - basis @ (basis.T @ rest)
+            outside = float(np.linalg.norm(rest))
+            if outside > DEPENDENT:
+                basis = np.column_stack([basis, rest / outside])
+                kept.append(column)
+        independent = np.array(kept, dtype=np.intp)
+        dependent = np.setdiff1d(np.arange(regressor.shape[1]), independent)
+        regrouping = np.linalg.lstsq(regressor[:, independent], regressor[:, dependent], rcond=None)[0]
+        return cls(independent, dependent, np.where(np.abs(regrouping) < _NEGLIGIBLE, 0.0, regrouping), names)
+
+    @cached_property
+    def combinations(self) -> Array:
+        """The linear map from all parameters to the base parameters, shape (b, p)."""
+        combinations = np.zeros((len(self.independent), len(self.names)))
+        combinations[np.arange(len(self.independent)), self.independent] = 1.0
+        combinations[:, self.dependent] = self.regrouping
+        return combinations
+
+    def values(self, parameters: Array) -> Array:
+        """Base parameters of a whole set, shape (b,).
+
+        Args:
+            parameters: Shape (p,).
+        """
+        return self.combinations @ parameters
+
+    def expressions(self) -> list[str]:
+        """Each base parameter as a sum, such as ``link2.m + 0.5 link3.hx``, length b."""
+        return [" ".join([self.names[index], *(
+            f"{'-' if factor < 0.0 else '+'} {'' if abs(abs(factor) - 1.0) < _NEGLIGIBLE else f'{abs(factor):.3g} '}"
+            f"{self.names[other]}" for factor, other in zip(row, self.dependent, strict=True) if factor)])
+            for index, row in zip(self.independent, self.regrouping, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

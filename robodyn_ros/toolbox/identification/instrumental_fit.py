@@ -13,19 +13,24 @@ instruments Z are the same columns of a narrowly filtered motion, whose noise is
 [JanotVandanjonGautier]: sum_j Z_j^T (tau_j - W_j beta) / phi_j = 0, where phi_j is the variance of the residuals of
 joint j. Deviations are those of these sums: the spectrum of residuals is measured, and includes noise of efforts and
 positions, of any colour.
+
+Friction is not linear in Stribeck's velocity, which a search over one number finds.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.optimize import minimize_scalar
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.identification.consistent_fit import LinearFit
 from robodyn_ros.toolbox.identification.effort_model import EffortModel
-from robodyn_ros.toolbox.identification.error_spectra import ErrorSpectra
 from robodyn_ros.toolbox.identification.measured_motion import TINY, MeasuredMotion, MotionSamples
-from robodyn_ros.toolbox.identification.stribeck import stribeck_velocity
+
+MIN_SIGNIFICANCE = 5.0
+"""Stribeck's rise of the friction over its standard deviation, below which it is not identified."""
 
 _REPETITIONS = 3  # of the weighting
 _MIN_NOISE = 1e-6  # as a share of the greatest effort; simulated efforts may have none
@@ -34,6 +39,99 @@ _WHITE_DRAWS = 12  # of white noise, which deviations are compared with
 _DRAWS = 4  # pairs of opposite noise, for the bias
 _MAX_DRAWN = 3000  # samples of the motion, evenly spread
 _SEED = 0
+_MAX_STRIBECK_SHARE = 0.3  # of the greatest velocity
+_STRIBECK_CANDIDATES = 25
+_SMOOTHING = 20  # bands in which the errors' spectrum is even [1 / duration of the recording]
+_LONGEST_GAP = 0.1  # as a share of the samples: errors before a longer gap are not like those after it
+
+
+def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Array, slowest: float,
+                      spectra: ErrorSpectra) -> float:
+    """v_s of exp(-(v / v_s)^2) sign(v) whose rise explains most of what other columns leave; NaN: within its errors.
+
+    The rise is its own instrument, less its part that the other columns have in common with theirs.
+
+    Args:
+        columns: All other columns of the joint's samples, 0 where they do not count, shape (K, p).
+        instruments: Of these columns, shape (K, p).
+        v: Velocities of the joint, 0 where samples do not count, shape (K,) [rad/s or m/s].
+        effort: Measured efforts, 0 where samples do not count, shape (K,) [N m or N].
+        slowest: Velocity below which there are no samples [rad/s or m/s].
+        spectra: Of errors at the times of the samples.
+    """
+    greatest = _MAX_STRIBECK_SHARE * float(np.abs(v).max(initial=0.0))
+    felt = np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > 0.0)
+    if np.count_nonzero(v) <= len(felt) or greatest <= 2.0 * slowest:
+        return float("nan")
+    w, z = (each[:, felt] / np.linalg.norm(columns[:, felt], axis=0) for each in (columns, instruments))
+    inverse = np.linalg.pinv(z.T @ w, rcond=_SINGULAR)
+    unexplained = effort - w @ (inverse @ (z.T @ effort))
+
+    def fitted(logarithms: Array) -> tuple[Array, Array, Array, Array]:
+        """Rises with each v_s and their own parts, (K, s); these parts' lengths and rises of friction, (s,)."""
+        rises = (np.sign(v) * np.exp(-((v / np.exp(logarithms)[:, None]) ** 2))).T
+        own = rises - z @ (inverse.T @ (w.T @ rises))
+        strength = (own * rises).sum(axis=0)
+        found = strength > _SINGULAR * len(v)
+        strength = np.where(found, strength, 1.0)
+        return rises, own, strength, np.where(found, np.maximum(own.T @ unexplained / strength, 0.0), 0.0)
+
+    def explained(logarithms: Array) -> Array:
+        """Squares of the efforts that a rise with each v_s explains, shape of `logarithms`."""
+        _, _, strength, rise = fitted(logarithms)
+        return rise**2 * strength
+
+    grid = np.linspace(np.log(slowest), np.log(greatest), _STRIBECK_CANDIDATES)
+    best = int(np.argmax(explained(grid)))
+    around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    logarithm = np.array([minimize_scalar(lambda each: -explained(np.array([each]))[0], bounds=around,
+                                          method="bounded").x])
+    rises, own, strength, rise = fitted(logarithm)
+    residual = unexplained[:, None] - rise * (rises - w @ (inverse @ (z.T @ rises)))
+    deviation = np.sqrt(spectra.variances(own[:, None], residual[None])[0]) / strength
+    return float(np.exp(logarithm[0])) if rise[0] > MIN_SIGNIFICANCE * deviation[0] else float("nan")
+
+
+class ErrorSpectra:
+    """Spectra of errors along a recording.
+
+    Args:
+        time: Of the samples, evenly spaced in each part of the recording, shape (K,) [s].
+    """
+
+    def __init__(self, time: Array) -> None:
+        steps = np.diff(time)
+        counts = np.rint(steps / np.median(steps)) if len(steps) else steps
+        counts = np.clip(counts, 1, max(1, int(_LONGEST_GAP * len(time))))
+        self._place = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+        self._length = 1 << int(self._place[-1] + 1).bit_length()
+        self._width = max(1, round(_SMOOTHING * self._length / max(len(time), 1)))
+        kept = np.arange(self._width * -(-(self._length // 2 + 1) // self._width)).reshape(-1, 1, self._width)
+        self._sizes = np.count_nonzero(kept <= self._length // 2, axis=(1, 2))
+        # Frequencies between the first and the last one stand for the other half of the spectrum, too.
+        self._halves = np.where((kept > 0) & (kept < self._length // 2), 2.0, 1.0)
+
+    def variances(self, influence: Array, errors: Array) -> Array:
+        """Variances of m sums of influence times error over samples and joints, for each of r errors, shape (r, m).
+
+        Args:
+            influence: Of each error on each sum, shape (K, n, m).
+            errors: 0 where there are none, shape (r, K, n); errors of joints at the same time may be alike.
+        """
+        count = np.maximum(np.count_nonzero(errors, axis=1), 1)
+        spectrum = self._bands(np.swapaxes(errors / np.sqrt(count)[:, None], 0, 1))
+        density = spectrum.conj() @ np.swapaxes(spectrum, 2, 3) / self._sizes[:, None, None]
+        factors = self._bands(influence.transpose(0, 2, 1))
+        gain = (factors * self._halves) @ np.swapaxes(factors.conj(), 2, 3)
+        return np.asarray(np.einsum("mbjk,rbjk->rm", gain, density, optimize=True).real / self._length)
+
+    def _bands(self, series: Array) -> NDArray[np.complex128]:
+        """Spectra in bands of frequency, shape (r, bands, n, frequencies); of series of shape (K, r, n)."""
+        placed = np.zeros((*series.shape[1:], self._length))
+        placed[..., self._place] = np.moveaxis(series, 0, -1)
+        found = np.zeros((*series.shape[1:], len(self._sizes) * self._width), dtype=np.complex128)
+        found[..., :self._length // 2 + 1] = np.fft.rfft(placed)
+        return np.swapaxes(found.reshape(*series.shape[1:], -1, self._width), 1, 2)
 
 
 class InstrumentalFit:

@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
+import platform
 import time
 import uuid
 import warnings
@@ -19,11 +21,17 @@ from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
+import llvmlite
+import numpy as np
+
+from robodyn_ros import __version__
+from robodyn_ros.base.code_cache import digest
 from robodyn_ros.base.errors import ClusterError, printable
 from robodyn_ros.base.optional_packages import missing
-from robodyn_ros.toolbox.study.worker_site import Site, site
+from robodyn_ros.compile.machine import host
 
 ANSWER_TIME = 10.0
 """Longest wait for the scheduler and for the first worker at the start [s]."""
@@ -33,6 +41,31 @@ QUEUED = 2
 """Tasks that a worker has for each thread, so that none waits for this process."""
 
 _logger = logging.getLogger(__name__)
+
+
+class Site(NamedTuple):
+    """A process that computes samples.
+
+    Attributes:
+        version: Versions of this package, with a digest of its sources, and of the libraries that decide the bits.
+        processor: LLVM's name of the processor.
+        machine: Name of the computer.
+    """
+
+    version: str
+    processor: str
+    machine: str
+
+
+@functools.cache
+def site() -> Site:
+    """Describe this process."""
+    folder = Path(__file__).parents[2]
+    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.py"))
+    sources = digest(*(part for name in files for part in (name, (folder / name).read_bytes())))
+    version = (f"robodyn_ros {__version__} (sources {sources[:8]}), llvmlite {llvmlite.__version__}, "
+               f"NumPy {np.__version__}")
+    return Site(version, host().cpu, platform.node())
 
 
 class ClusterConnection:

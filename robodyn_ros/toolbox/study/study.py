@@ -10,14 +10,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import qmc
 
 from robodyn_ros.base.checks import Range
 from robodyn_ros.base.code_cache import digest
@@ -32,11 +35,48 @@ from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.signals import Signal
 from robodyn_ros.simulation.standard_motion import tracking_scenario
-from robodyn_ros.toolbox.study.design import Design
 from robodyn_ros.toolbox.study.distributions import Distribution
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
 
 _ROUNDING = 1e-9  # of a start and its offset [rad or m]
+
+
+class Design(StrEnum):
+    """How the points are chosen."""
+
+    SOBOL = "sobol"
+    """Scrambled Sobol sequence: the first k points of it are spread evenly, too."""
+
+    LATIN_HYPERCUBE = "latin_hypercube"
+    """Each of N equal parts of each axis has one point."""
+
+    RANDOM = "random"
+    """Independent points."""
+
+    def points(self, count: int, axes: int, seed: int) -> Array:
+        """Return points of the unit cube, the same for the same arguments.
+
+        Args:
+            count: Number of points N.
+            axes: Number of axes d, perhaps none.
+            seed: Seed of the scrambling or of the random numbers.
+
+        Returns:
+            Shape (N, d), each number above 0 and below 1.
+        """
+        if axes == 0:
+            return np.zeros((count, 0))
+        rng = np.random.default_rng(seed)
+        if self is Design.RANDOM:
+            points = rng.random((count, axes))
+        elif self is Design.LATIN_HYPERCUBE:
+            points = qmc.LatinHypercube(axes, rng=rng).random(count)
+        else:
+            with warnings.catch_warnings():  # other numbers than powers of two are spread a little less evenly
+                warnings.simplefilter("ignore", UserWarning)
+                points = qmc.Sobol(axes, rng=rng).random(count)
+        tiny = np.finfo(float).eps
+        return np.clip(points, tiny, 1.0 - tiny)
 
 
 class Axis(NamedTuple):

@@ -11,19 +11,21 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import viser
 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.reach import reach
-from robodyn_ros.toolbox.view.drawing_figures import DrawingFigures
+from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape
 from robodyn_ros.toolbox.view.framing import FIELD_OF_VIEW, Framing
 from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
 from robodyn_ros.toolbox.view.robot_figure import RobotFigure, position_and_quaternion
-from robodyn_ros.toolbox.view.surface_figures import SurfaceFigures
 
+SURFACE_COLOR, SURFACE_OPACITY = (115, 140, 178), 0.5
 GHOST = (0.20, 0.75, 0.45, 0.30)
 PATH_COLOR, BACKGROUND = np.array([225, 120, 20]), np.array([255, 255, 255])
 WRENCH_COLORS = {"external": ((215, 40, 40), (240, 140, 140)), "measured": ((40, 90, 215), (150, 175, 240))}
@@ -33,6 +35,71 @@ CANVAS_ASPECT = 0.8
 """Width divided by height of the area between the panels, until a browser has reported it."""
 MIN_DEVIATION = 0.004
 """The desired pose of a link is drawn if it deviates by more than this share of the robot's size."""
+
+
+class SurfaceFigures:
+    """Draws surfaces.
+
+    Args:
+        scene: Scene to draw in.
+    """
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._scene = scene
+        self._figures: list[Any] = []
+
+    def show(self, shapes: Sequence[SurfaceShape]) -> None:
+        """Draw shapes in place of the former ones."""
+        for figure in self._figures:
+            figure.remove()
+        self._figures = [self._add(f"/surfaces/{number}", shape) for number, shape in enumerate(shapes)]
+
+    def _add(self, name: str, shape: SurfaceShape) -> Any:
+        position, quaternion = position_and_quaternion(shape.pose)
+        x, y, z = shape.size.tolist()
+        look: dict[str, Any] = {"color": SURFACE_COLOR, "opacity": SURFACE_OPACITY, "cast_shadow": False,
+                                "receive_shadow": False, "position": position, "wxyz": quaternion}
+        if shape.kind is ShapeKind.BOX:
+            return self._scene.add_box(name, dimensions=(x, y, z), **look)
+        if shape.kind is ShapeKind.SPHERE:
+            return self._scene.add_icosphere(name, 0.5, scale=(x, y, z), **look)
+        return self._scene.add_cylinder(name, 0.5, 1.0, scale=(x, y, z), **look)
+
+
+class DrawingFigures:
+    """Draws lines and arrows.
+
+    Args:
+        scene: Scene to draw in.
+        size: Reach of the robot [m].
+    """
+
+    def __init__(self, scene: viser.SceneApi, size: float) -> None:
+        none, thickness = np.zeros((1, 2, 3), np.float32), 0.006 * size
+        self._lines = scene.add_line_segments("/drawing/lines", none, np.zeros((1, 2, 3)), visible=False, thickness=4.0,
+                                              thickness_units="screen")
+        self._arrows = scene.add_arrows("/drawing/arrows", none, np.zeros((1, 3)), visible=False,
+                                        shaft_radius=thickness, head_radius=2.5 * thickness,
+                                        head_length=6.0 * thickness)
+
+    def show(self, lines: Array, line_colors: Array, arrows: Array, arrow_colors: Array) -> None:
+        """Draw lines and arrows in place of the former ones.
+
+        Args:
+            lines: Shape (k, 2, 3), in the base frame [m].
+            line_colors: Shape (k, 3), from 0 to 1.
+            arrows: Shape (m, 2, 3), in the base frame [m].
+            arrow_colors: Shape (m, 3), from 0 to 1.
+        """
+        _set(self._lines, lines, np.repeat(line_colors[:, None], 2, axis=1))
+        _set(self._arrows, arrows, arrow_colors)
+
+
+def _set(handle: Any, points: Array, colors: Array) -> None:
+    handle.visible = bool(len(points))
+    if len(points):
+        handle.points = points.astype(np.float32)
+        handle.colors = np.round(255.0 * colors).astype(np.uint8)
 
 
 class RobotScene:

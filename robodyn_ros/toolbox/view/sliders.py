@@ -6,24 +6,90 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Sliders of gains; they show the values of the controller node and send the values that a user selects."""
+"""Sliders of joints and gains: they show the values of the graph and send the values that a user selects.
+
+Users and the graph both change a widget; the graph does not override a user.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import viser
+from viser._messages import GuiUpdateMessage
 
 from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.live_plots import nice_limit
-from robodyn_ros.toolbox.view.shared_value import SharedValue
+
+HANDS_OFF = 1.5
+"""Time after a user's last change during which the graph does not change a widget [s]."""
 
 FAR = 1000.0
 """A limit of a gain at more than this many times the reach of its slider is far off."""
+
+
+class SharedValue:
+    """Value of a widget.
+
+    While a user drags a slider, the graph reports positions that the slider has already left, and the slower the link,
+    the older they are. Hence the graph's value is shown only after the user has left the widget alone.
+
+    Args:
+        handle: The widget.
+        on_change: Called with each value from a user, on the server's thread.
+    """
+
+    def __init__(self, handle: Any, on_change: Callable[[Any], None]) -> None:
+        self.handle = handle
+        self.value = handle.value
+        """The last value that the graph reported or a user selected."""
+        self._on_change = on_change
+        self._reported: Any = None
+        self._touched = -math.inf
+        handle.on_update(self._changed)
+
+    async def _changed(self, event: viser.GuiEvent[Any]) -> None:  # async: in the order of the events
+        value = self.handle.value
+        if event.client is not None:
+            self._touched, self.value = time.monotonic(), value
+            self._on_change(value)
+
+    @property
+    def held(self) -> bool:
+        """Whether a user has just changed the value."""
+        arriving = self.handle.value != self.value  # its event is still to be handled
+        return arriving or time.monotonic() - self._touched < HANDS_OFF
+
+    def show(self, value: Any) -> None:
+        """Show a value of the graph: now, or by :meth:`follow` once no user holds the widget."""
+        self._reported = value
+        self.follow()
+
+    def show_now(self, value: Any) -> None:
+        """Show a value of the graph, even if a user has just selected another one."""
+        self.value, self._touched = self.handle.value, -math.inf
+        self.show(value)
+
+    def follow(self) -> None:
+        """Show the last value of the graph unless a user holds the widget."""
+        if self._reported is None or self.held:
+            return
+        self.value = type(self.handle.value)(self._reported)
+        self._reported = None
+        self.handle.value = self.value
+
+    def send_again(self) -> None:
+        """Send the value to all pages, also to those that should have it; viser itself sends changes only."""
+        self.handle._impl.gui_api._websock_interface.queue_message(
+            GuiUpdateMessage(self.handle._impl.uuid, {"value": self.handle.value}))
 
 
 def is_shown(value: object) -> bool:
@@ -141,3 +207,76 @@ class GainSliders:
             step = (upper - lower) / 1000.0 if isinstance(gain.value, float) else 1
             handle = gui.add_slider(label, lower, upper, step, gain.value, disabled=disabled, hint=gain.description)
         return SharedValue(handle, partial(self._on_change, gain.name))
+
+
+@dataclass
+class _Goal:
+    """Positions that a user has selected, shape (n,) [rad or m].
+
+    Attributes:
+        q: The positions.
+        crossed: Whether values for the sliders were on their way to the page when the user moved the first slider.
+        distance: Least distance of a desired position from its goal so far [rad or m].
+        progress: Steady time at which the distance became less [s].
+    """
+
+    q: Array
+    crossed: bool
+    distance: float
+    progress: float
+
+
+class JointSliders:
+    """A slider for each joint; when a user moves one, the positions of all are sent.
+
+    The sliders keep positions that a user has selected while the desired positions approach them, however long that
+    takes. They follow the desired positions again once the robot has arrived, or if it goes elsewhere.
+
+    Args:
+        server: The page's server; the sliders go into its current container.
+        model: The robot, of n joints.
+        on_change: Called with joint positions, shape (n,) [rad or m].
+    """
+
+    def __init__(self, server: viser.ViserServer, model: RobotModel, on_change: Callable[[Array], None]) -> None:
+        self._on_change = on_change
+        self._lower = np.where(np.isfinite(model.position_lower), model.position_lower, -math.pi)
+        self._upper = np.where(np.isfinite(model.position_upper), model.position_upper, math.pi)
+        self._goal: _Goal | None = None
+        self._shown = -math.inf  # steady time of the last position shown [s]
+        self._sliders = [self._add(server, joint.name, joint.unit, index)
+                         for index, joint in enumerate(model.leaders)]
+
+    def follow(self, q: Array, standing: bool = False) -> None:
+        """Show desired joint positions, unless the robot is on its way to positions that a user has selected.
+
+        Args:
+            q: Desired positions, shape (n,) [rad or m].
+            standing: Whether the simulation is paused, so that the robot cannot approach anything.
+        """
+        now = time.monotonic()
+        if (goal := self._goal) is not None:
+            distance = float(np.abs(q - goal.q).max())
+            if distance < goal.distance or standing:
+                goal.distance, goal.progress = min(distance, goal.distance), now
+            if now - goal.progress < HANDS_OFF or self._goal is not goal:
+                return
+            self._goal = None
+            for slider in self._sliders if goal.crossed else ():
+                slider.send_again()
+        for slider, value in zip(self._sliders, np.clip(q, self._lower, self._upper), strict=True):
+            if abs(slider.handle.value - value) > slider.handle.step:
+                slider.show(round(float(value), 3))
+                self._shown = now
+
+    def _move(self, _: float) -> None:
+        now, before = time.monotonic(), self._goal
+        crossed = now - self._shown < HANDS_OFF if before is None else before.crossed
+        q = np.clip([slider.value for slider in self._sliders], self._lower, self._upper)
+        self._goal = _Goal(q, crossed, math.inf, now)
+        self._on_change(q)
+
+    def _add(self, server: viser.ViserServer, name: str, unit: str, index: int) -> SharedValue:
+        lower, upper = (math.trunc(1000.0 * limit) / 1000.0 for limit in (self._lower[index], self._upper[index]))
+        handle: Any = server.gui.add_slider(f"{name} [{unit}]", lower, upper, 0.001, min(max(0.0, lower), upper))
+        return SharedValue(handle, self._move)

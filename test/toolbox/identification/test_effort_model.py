@@ -8,10 +8,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from random_robots import urdf_robots
 
 from bench.wrong_arm import described_arm
+from robodyn_ros import Robot
 from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.toolbox.identification.effort_model import EffortModel
+from robodyn_ros.description.resources import robot_file
+from robodyn_ros.dynamics.regressor import regressor
+from robodyn_ros.toolbox.identification.effort_model import BaseParameters, EffortModel, random_motions
 from robodyn_ros.toolbox.identification.identified_model import described_parameters, drive_efforts
 
 ARM = described_arm("planar_2r")
@@ -63,3 +68,33 @@ def test_a_motor_that_turns_with_two_joints_and_an_offset():
     np.testing.assert_allclose(model.columns(Q, V, A) @ parameters, expected, atol=1e-10)
     found = set(np.array(model.names)[model.base.independent])
     assert {"joint2.motor_viscous", "joint2.motor_coulomb", "joint1.offset"} <= found
+
+
+def inertial(robot, count=50):
+    """Base parameters of the inertias alone, and rows of the regressor, which is not compiled here."""
+    model = EffortModel(robot, np.full(robot.n, np.nan), np.zeros(robot.n, dtype=bool))
+    rows = np.vstack([regressor(robot.model, *motion) for motion in zip(*random_motions(robot, count), strict=True)])
+    return BaseParameters.from_regressor(rows, model.names[:model.inertial_count]), rows
+
+
+def test_the_planar_arm_has_those_of_the_textbooks():
+    base, _ = inertial(Robot.from_urdf(robot_file("planar_2r")))
+    assert base.expressions() == ["link1.hx + 0.5 link2.m", "link1.hy", "link1.Izz + 0.25 link2.m", "link2.hx",
+                                  "link2.hy", "link2.Izz"]
+
+
+@pytest.mark.parametrize(("name", "count"), [("arm6", 36), ("arm7", 43)])
+def test_arms_have_seven_for_each_joint_but_the_first(name, count):
+    """[GautierKhalil]: seven for each revolute joint; gravity along the first axis leaves that one inertia alone."""
+    assert len(inertial(Robot.from_urdf(robot_file(name)))[0].independent) == count
+
+
+@given(urdf=urdf_robots(max_joints=4))
+@settings(max_examples=15)
+def test_they_give_the_efforts_of_random_trees(urdf):
+    base, rows = inertial(Robot.from_urdf_text(urdf), 80)
+    parameters = np.random.default_rng(0).normal(size=rows.shape[1])
+    efforts = rows @ parameters
+    np.testing.assert_allclose(rows[:, base.independent] @ base.values(parameters), efforts,
+                               atol=1e-5 * np.abs(efforts).max())
+    assert len(base.independent) == np.linalg.matrix_rank(rows, tol=1e-6 * np.linalg.norm(rows, 2))

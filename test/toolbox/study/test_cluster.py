@@ -37,12 +37,11 @@ from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import joined
 from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study import block as block_module
-from robodyn_ros.toolbox.study import cluster_connection, cluster_run
+from robodyn_ros.toolbox.study import cluster_connection
 from robodyn_ros.toolbox.study.blocks import all_scores, map_blocks
 from robodyn_ros.toolbox.study.cluster import Cluster
-from robodyn_ros.toolbox.study.cluster_connection import ClusterConnection
+from robodyn_ros.toolbox.study.cluster_connection import ClusterConnection, site
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS
-from robodyn_ros.toolbox.study.worker_site import site
 
 distributed = pytest.importorskip("distributed", reason="needs robodyn_ros[cluster]: Dask distributed")
 
@@ -174,7 +173,7 @@ def test_a_killed_worker_loses_nothing_and_one_that_joins_takes_part(cluster, pr
 
 
 def test_near_the_end_a_stopped_worker_is_not_waited_for(cluster, processes, task, monkeypatch):
-    monkeypatch.setattr(cluster_run, "_COMPILE_TIME", 1.0)
+    monkeypatch.setattr("robodyn_ros.toolbox.study.cluster._COMPILE_TIME", 1.0)
     description, arrays, whole = task
     stopped = next(process for process in processes.workers.values())
     blocks, begin = [], time.monotonic()

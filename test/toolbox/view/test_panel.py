@@ -6,23 +6,28 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Requests that the panel sends for a browser, or for a program that speaks the page's protocol."""
+"""Requests that the panel and the handle at the tip send for a browser, or for a program with the page's protocol."""
 
-import numpy as np
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
+import numpy as np  # noqa: E402
 from page_client import Asked, open_client, wait_for  # noqa: E402
 
 from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
-from robodyn_ros.toolbox.view.panel import Panel  # noqa: E402
+from robodyn_ros.toolbox.view import panel  # noqa: E402
+from robodyn_ros.toolbox.view.panel import MOVE, PUSH, Panel, TipHandle  # noqa: E402
 from robodyn_ros.toolbox.view.robot_scene import RobotScene  # noqa: E402
 from robodyn_ros.toolbox.view.server import start_server, stop_server  # noqa: E402
 from robodyn_ros.toolbox.view.sliders import Gain  # noqa: E402
 
 MODEL = load_urdf(robot_file("planar_2r"))
+
+TIP, FORCE_SCALE = np.eye(4), 0.01
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +129,66 @@ def test_the_record_button_starts_and_ends_and_shows_the_folder(rig):
     wait_for(lambda: asked == [("record", False)], "the request")
     panel.show_recording("/home/<me>/run_1", False)
     assert panel._record.label == "record" and "recorded:" in panel._recorded.content
+
+
+@pytest.fixture
+def tip_rig(server, monkeypatch):
+    monkeypatch.setattr(panel, "time", SimpleNamespace(monotonic=lambda: 1000.0))  # hands stay where they are
+    asked = Asked()
+    handle = TipHandle(server.scene, asked, 1.0, FORCE_SCALE, turns=True)
+    handle.follow(TIP, TIP)
+    return server, handle, asked
+
+
+def forces(asked):
+    return [request[1] for request in asked if request[0] == "push"]
+
+
+def test_a_drag_moves_the_tip(tip_rig):
+    server, handle, asked = tip_rig
+    with open_client(server) as page:
+        page.drag("Start", handle._gizmo)
+        for position in ((0.1, 0.0, 0.0), (float("nan"), 0.0, 0.0), (0.2, 0.0, 0.3)):
+            page.drag("Update", handle._gizmo, position)
+        page.drag("End", handle._gizmo)
+        wait_for(lambda: len(asked) >= 3, "targets")
+        assert {name for name, _ in asked} == {"move_tip"}
+        np.testing.assert_allclose([pose[:3, 3] for _, pose in asked][-1], [0.2, 0.0, 0.3])
+    handle.follow(TIP, TIP)
+    assert handle._gizmo.position[0] == 0.2, "the handle leaves a hand that has just let it go"
+
+
+def test_a_push_grows_with_the_distance_also_while_the_tip_gives_way(tip_rig):
+    server, handle, asked = tip_rig
+    handle.set_mode(PUSH)
+    with open_client(server) as page:
+        page.drag("Start", handle._gizmo)
+        page.drag("Update", handle._gizmo, (0.0, 0.0, 0.2))
+        wait_for(lambda: np.any(forces(asked)[-1:]), "a force before the next picture")
+        np.testing.assert_allclose(forces(asked)[-1], [0.0, 0.0, 20.0])
+        tip = np.eye(4)
+        tip[2, 3] = 0.05
+        handle.follow(tip, tip)
+        np.testing.assert_allclose(forces(asked)[-1], [0.0, 0.0, 15.0])
+        page.drag("Update", handle._gizmo, (0.0, 0.0, float("inf")))
+        page.drag("End", handle._gizmo)
+        wait_for(lambda: not np.any(forces(asked)[-1]), "the end of the push")
+    assert np.isfinite(forces(asked)).all()
+
+
+@pytest.mark.parametrize("end", ["the tab is closed", "another mode is chosen"])
+def test_a_push_ends_when(tip_rig, end):
+    server, handle, asked = tip_rig
+    handle.set_mode(PUSH)
+    with open_client(server) as page:
+        page.drag("Start", handle._gizmo)
+        page.drag("Update", handle._gizmo, (0.0, 0.0, 0.2))
+        wait_for(lambda: np.any(forces(asked)[-1:]), "a force")
+        if end == "the tab is closed":
+            page.close()
+        else:
+            handle.set_mode(MOVE)
+        wait_for(lambda: not np.any(forces(asked)[-1]), "the end of the push")
+        pushed = len(forces(asked))
+        handle.follow(TIP, TIP)
+        assert len(forces(asked)) == pushed

@@ -11,19 +11,24 @@
 import contextlib
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
+import numpy as np  # noqa: E402
+
 from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
+from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape  # noqa: E402
 from robodyn_ros.toolbox.view.robot_figure import node_name, position_and_quaternion, to_pose  # noqa: E402
-from robodyn_ros.toolbox.view.robot_scene import RobotScene  # noqa: E402
+from robodyn_ros.toolbox.view.robot_scene import RobotScene, SurfaceFigures  # noqa: E402
 
 MODEL = load_urdf(robot_file("arm6"))
 Q = np.array([0.3, -1.2, 1.4, -0.4, 0.7, 0.2])
+
+TURNED = np.array([[0.0, 0.0, 1.0, 0.1], [1.0, 0.0, 0.0, 0.2], [0.0, 1.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]])
+SIZE = np.array([0.2, 0.3, 0.5])
 
 
 @pytest.fixture
@@ -133,3 +138,27 @@ def test_slashes_in_names_of_links_begin_no_node():
 def test_poses_survive_the_scene():
     pose = forward_kinematics(MODEL, Q)
     np.testing.assert_allclose(to_pose(*position_and_quaternion(pose)), pose, atol=1e-12)
+
+
+def extents(figure):
+    """Extents of a drawn shape along its axes, shape (3,) [m]."""
+    if hasattr(figure, "dimensions"):
+        return np.array(figure.dimensions)
+    diameter = 2.0 * figure.radius
+    return np.array(figure.scale) * [diameter, diameter, getattr(figure, "height", diameter)]
+
+
+def test_shapes_are_drawn_where_they_are_in_place_of_the_former_ones(server):
+    server.scene.reset()
+    figures = SurfaceFigures(server.scene)
+    figures.show([SurfaceShape(kind.value, kind, SIZE, TURNED) for kind in ShapeKind])
+    nodes = server.scene._handle_from_node_name
+    drawn = [nodes[f"/surfaces/{number}"] for number in range(3)]
+    for figure in drawn:
+        np.testing.assert_allclose(extents(figure), SIZE)
+        np.testing.assert_allclose(to_pose(figure.position, figure.wxyz), TURNED, atol=1e-12)
+    figures.show([SurfaceShape("ball", ShapeKind.SPHERE, 2.0 * SIZE, np.eye(4))])
+    assert [name for name in nodes if name.startswith("/surfaces/")] == ["/surfaces/0"]
+    np.testing.assert_allclose(extents(nodes["/surfaces/0"]), 2.0 * SIZE)
+    figures.show([])
+    assert not any(name.startswith("/surfaces/") for name in nodes)

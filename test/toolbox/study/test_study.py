@@ -11,7 +11,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.toolbox.study.design import Design
+from robodyn_ros.toolbox.study.study import Design
 
 
 @pytest.mark.parametrize("design", list(Design))
