@@ -22,6 +22,7 @@ Both sides of ``and``, ``or`` and ``if ... else`` are computed; integers of ``//
 """
 
 import ast
+import functools
 import inspect
 import sys
 import textwrap
@@ -56,6 +57,7 @@ def functions_of(function: Callable[..., Any]) -> list[Callable[..., Any]]:
     return list(found)
 
 
+@functools.cache
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef)
@@ -66,6 +68,7 @@ def _global(function: Callable[..., Any], name: str) -> Any:
     return vars(sys.modules[function.__module__]).get(name)
 
 
+@functools.cache
 def _signature(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
     """Kinds of the arguments by name, and of the result; a record is the fields of it that the function uses."""
     node, kinds = _definition(function), dict[str, str]()
@@ -84,6 +87,7 @@ def _record(function: Callable[..., Any], node: ast.expr | None) -> Any:
     return named if hasattr(named, "_fields") else None
 
 
+@functools.cache
 def _used_fields(function: Callable[..., Any], name: str, record: Any) -> list[str]:
     """Fields of an argument that a function reads, or gives to functions that read them, in the record's order."""
     used = set[str]()

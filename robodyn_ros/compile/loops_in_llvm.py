@@ -9,6 +9,7 @@
 """Functions with loops as LLVM assembly."""
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ _INTEGER = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv
 _FLOAT = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 
 
+@functools.cache
 def llvm_functions(function: Callable[..., Any]) -> str:
     """LLVM assembly of a function and of those that it calls, as internal functions ``@<name>``."""
     texts = [_LlvmFunction(each).text() for each in functions_of(function)]

@@ -13,6 +13,7 @@ the functions that it is traced from, and its callers, see records. The array ``
 ``state.q``.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,6 +41,18 @@ class Structure:
     kind: type
     parts: tuple[tuple[str, "Form"], ...]
     fixed: tuple[tuple[str, Any], ...] = ()
+
+    @functools.cached_property
+    def layout(self) -> tuple[tuple[int, int, Shape], ...]:
+        """Where the numbers of each array begin and end in `to_numbers`, and its shape."""
+        shapes = array_shapes("", self).values()
+        ends = itertools.accumulate(map(math.prod, shapes))
+        return tuple((end - math.prod(shape), end, shape) for end, shape in zip(ends, shapes, strict=True))
+
+    @functools.cached_property
+    def is_in_order(self) -> bool:
+        """Whether it is a named tuple whose fields are all parts."""
+        return getattr(self.kind, "_fields", None) == tuple(name for name, _ in self.parts)
 
 
 Form = Shape | Structure
@@ -116,6 +129,8 @@ def unflatten(form: Form, arrays: Iterator[Any]) -> Any:
     """A value of this form from its arrays, of which an iterator yields the next ones."""
     if not isinstance(form, Structure):
         return next(arrays)
+    if form.is_in_order:
+        return form.kind(*[unflatten(part, arrays) for _, part in form.parts])
     return form.kind(**{name: unflatten(part, arrays) for name, part in form.parts}, **dict(form.fixed))
 
 
@@ -126,18 +141,22 @@ def to_numbers(form: Form, value: Any, where: str) -> np.ndarray:
 
 def places(form: Form) -> dict[str, slice]:
     """Where the numbers of each array are in `to_numbers`, by its path within the record."""
-    sizes = {path.removeprefix("."): math.prod(shape) for path, shape in array_shapes("", form).items()}
-    ends = itertools.accumulate(sizes.values())
-    return {path: slice(end - size, end) for (path, size), end in zip(sizes.items(), ends, strict=True)}
+    if not isinstance(form, Structure):
+        return {"": slice(0, math.prod(form))}
+    return {path.removeprefix("."): slice(start, end) for path, (start, end, _) in
+            zip(array_shapes("", form), form.layout, strict=True)}
 
 
 def from_numbers(form: Form, numbers: np.ndarray) -> Any:
     """The value that `to_numbers` took apart; further axes of the numbers come first in each of its arrays."""
-    leading, parts, start = numbers.shape[:-1], [], 0
-    for shape in array_shapes("", form).values():
-        end = start + math.prod(shape)
-        parts.append(numbers[..., start:end].reshape((*leading, *shape)) if shape or leading else numbers[start])
-        start = end
+    if not isinstance(form, Structure):
+        return numbers.reshape(*numbers.shape[:-1], *form) if form or numbers.ndim > 1 else numbers[0]
+    if numbers.ndim > 1:
+        leading = numbers.shape[:-1]
+        parts = [numbers[..., start:end].reshape(*leading, *shape) for start, end, shape in form.layout]
+    else:
+        parts = [numbers[start] if not shape else numbers[start:end] if len(shape) == 1
+                 else numbers[start:end].reshape(shape) for start, end, shape in form.layout]
     return unflatten(form, iter(parts))
 
 
