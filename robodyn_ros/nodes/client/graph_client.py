@@ -38,6 +38,7 @@ from robodyn_interfaces.srv import Gravity
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS, RANGE, is_this_machine_alone, participants_here
+from robodyn_ros.nodes.common.signals import delay_stop_signals
 from robodyn_ros.nodes.common.transport import init_ros
 
 T = TypeVar("T")
@@ -160,7 +161,8 @@ class GraphClient:
                 if not starting or self.node.get_namespace() not in self._namespaces():
                     raise RobodynError(f"no {what} within {seconds:g} s: {self._advice()}")
                 seconds, deadline, starting = seconds + starting, deadline + starting, 0.0
-            self._executor.spin_once(timeout_sec=POLL_SECONDS)
+            with delay_stop_signals():
+                self._executor.spin_once(timeout_sec=POLL_SECONDS)
         return result
 
     def _is_absent(self) -> bool:

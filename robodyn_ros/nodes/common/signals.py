@@ -84,6 +84,27 @@ def interrupt_at_stop_signals() -> Iterator[None]:
             end_at_stop_signals()
 
 
+@contextmanager
+def delay_stop_signals() -> Iterator[None]:
+    """Handle SIGINT and SIGTERM that arrive meanwhile at the end.
+
+    For calls of rclpy that run Python code in C++, such as for a message that it takes: a KeyboardInterrupt from there
+    becomes a RuntimeError of pybind11. In threads other than the main one, which handle no signals, it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: arrived.append(number)) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in arrived[:1]:
+            signal.raise_signal(number)
+
+
 def _end(number: int, _: object) -> None:
     os.write(2, f"\nrobodyn: stopped by {signal.Signals(number).name}\n".encode())
     os._exit(128 + number)

@@ -8,6 +8,7 @@
 
 """A client of a graph sends a request for parameters again when the answer was lost; no other."""
 
+import signal
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -67,6 +68,22 @@ def test_parameters_are_asked_for_again(ends):
         lambda: ros.executor.spin_once(timeout_sec=0.0) or condition(), what, seconds)
     answer = client.call(GetParameters, "asked", "get_parameters", GetParameters.Request(names=["mass"]), 60.0)
     assert answer.values[0].double_value == 2.5 and len(came) == 1
+
+
+def test_ctrl_c_while_a_message_is_taken_is_a_keyboard_interrupt(monkeypatch):
+    """The C++ code that takes a message makes an object of Python for it: an interrupt there became a RuntimeError."""
+    with RosTest() as ros, GraphClient("client") as client:
+        publisher, message, make = ros.publisher(String, "said", matched=0), String(data="word"), String.__init__
+
+        def interrupted(self, **values):
+            signal.raise_signal(signal.SIGINT)
+            make(self, **values)
+
+        monkeypatch.setattr(String, "__init__", interrupted)
+        client.checks.append(lambda: publisher.publish(message))
+        with pytest.raises(KeyboardInterrupt):
+            client.first_message(String, "said", 1, "word", 60.0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_nodes_that_start_slowly_are_waited_for():
