@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Tests of formulas run for two of the shipped robots or a few laws; with -m long for the others, too."""
+"""Tests of formulas run for two of the shipped robots, a few laws or figures; with -m long for the others, too."""
 
 import pytest
 
@@ -16,6 +16,15 @@ REDUNDANT = ("scara", "arm7")
 """For laws of the tip link: one that cannot turn it freely, and one with a joint to spare."""
 
 
-def few(names, quick=QUICK):
-    """Parameters of a test for each robot or law; those beside the quick ones are long."""
-    return [pytest.param(name, marks=() if name in quick else pytest.mark.long) for name in names]
+def few(rows, quick=QUICK):
+    """Parameters of a test, of which some are quick and the others long.
+
+    Args:
+        rows: Values, such as names of robots or laws; for a test with several arguments, tuples of values.
+        quick: The quick values, or how many at the beginning are quick.
+    """
+    rows = list(rows)
+    is_quick = [place < quick for place, _ in enumerate(rows)] if isinstance(quick, int) else [
+        row in quick for row in rows]
+    return [pytest.param(*(row if isinstance(row, tuple) else [row]), marks=() if each else pytest.mark.long)
+            for row, each in zip(rows, is_quick, strict=True)]

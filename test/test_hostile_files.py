@@ -121,7 +121,7 @@ def test_mutated_files(tmp_path):
     outcomes = {kind: set() for kind in files.kinds}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number in range(60):
+        for number in range(20):
             for kind, found in outcomes.items():
                 fault = files.fault(kind, 1, number)
                 assert not fault, (kind, number, fault)

@@ -11,6 +11,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from shipped import few
 from urdf_parts import joint, link, robot
 
 from robodyn_ros import InputError, PlantModel, Robot, rollout_scores
@@ -68,7 +69,7 @@ def loop_by_hand(steps, gain, rate, period, delay=0, limit=np.inf, target=CURREN
     return np.array(currents)
 
 
-@pytest.mark.parametrize("bandwidth", [100.0, 400.0])
+@pytest.mark.parametrize("bandwidth", few([100.0, 400.0], 1))
 def test_the_current_follows_a_step_with_the_bandwidth(bandwidth):
     """1 - exp(-omega t), of a loop whose period is short beside it."""
     times = 2e-4 * np.arange(1, 40)
@@ -77,7 +78,7 @@ def test_the_current_follows_a_step_with_the_bandwidth(bandwidth):
     assert_allclose(found[-1], CURRENT, rtol=0.02)
 
 
-@pytest.mark.parametrize(("natural", "damping"), [(900.0, 0.6), (2000.0, 0.7)])
+@pytest.mark.parametrize(("natural", "damping"), few([(900.0, 0.6), (2000.0, 0.7)], 1))
 def test_free_gains_make_a_system_of_second_order(natural, damping):
     """i / i* = (k_P s + k_I) / (L s^2 + (R + k_P) s + k_I): its step response, with its overshoot."""
     gain, rate = 2.0 * damping * natural * INDUCTANCE - RESISTANCE, natural**2 * INDUCTANCE
@@ -89,7 +90,8 @@ def test_free_gains_make_a_system_of_second_order(natural, damping):
     assert_allclose(found, CURRENT * expected, atol=0.02 * CURRENT)
 
 
-@pytest.mark.parametrize(("delay", "limit"), [(0, 48.0), (1, 48.0), (3, 48.0), (0, 2.5), (2, 2.5)])
+@pytest.mark.parametrize(("delay", "limit"), few([
+    (1, 48.0), (2, 2.5), (0, 48.0), (3, 48.0), (0, 2.5)], 2))
 def test_it_is_a_sampled_pi_loop_with_dead_time_and_anti_windup(delay, limit):
     gain, rate, period = 0.9, 500.0, 1e-4
     plant = wheel({"proportional": gain, "integral": rate, "period": period, "delay": delay}, 5e-4,
@@ -121,7 +123,7 @@ def test_the_integral_does_not_wind_up_at_the_limit():
     assert_allclose(ends[1][-1], 0.2 * CURRENT, rtol=0.02)
 
 
-@pytest.mark.parametrize("engine", [Plant, MujocoPlant])
+@pytest.mark.parametrize("engine", few([Plant, MujocoPlant], 1))
 def test_a_drive_with_a_loop_exerts_the_effort_while_it_turns(engine):
     """Its effort does not fall with the speed by L/R and the back-EMF until the voltage ends, then the speed does."""
     plant = wheel({"bandwidth": 500.0, "period": 1e-4}, engine=engine)

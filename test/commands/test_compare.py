@@ -170,6 +170,7 @@ class Raises(Controller):
 """
 
 
+@pytest.mark.long
 def test_any_controller_is_compared_and_one_that_fails_does_not_end_the_others(tmp_path, monkeypatch, capsys):
     (tmp_path / "compared_plugins.py").write_text(PLUGINS)
     monkeypatch.syspath_prepend(tmp_path)

@@ -16,9 +16,10 @@ import time
 from pathlib import Path
 
 import pytest
+from shipped import few
 
 DEADLINE = 60.0
-DELAYS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5)
+DELAYS = (0.0, 0.03, 0.1, 0.2, 0.4)
 NODE = ("hardware", "--ros-args", "-p", "robot:=planar_2r")
 ENVIRONMENT = {**os.environ, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}  # the wheels would start Python a second time
 START = "import sys; from robodyn_ros.commands.entry_points import main; sys.exit(main())"
@@ -69,16 +70,16 @@ def check_ends(start, program, number, delays, folder):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], 1))
 def test_a_signal_at_any_moment_of_the_start_ends_a_node_cleanly(start, number, tmp_path):
     pytest.importorskip("rclpy", reason="a node needs ROS 2")
     check_ends(start, NODE, number, DELAYS, tmp_path)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize(("program", "number"), [
+@pytest.mark.parametrize(("program", "number"), few([
     (("simulate", "--robot", "planar_2r"), signal.SIGTERM), (("simulate", "--robot", "planar_2r"), signal.SIGINT),
-    (("demo",), signal.SIGTERM), (("compare",), signal.SIGINT), (("swap", "pd"), signal.SIGTERM)])
+    (("demo",), signal.SIGTERM), (("compare",), signal.SIGINT), (("swap", "pd"), signal.SIGTERM)], 2))
 def test_a_signal_at_the_start_ends_a_command_with_one_line(start, program, number, tmp_path):
     pytest.importorskip("rclpy", reason="a node needs ROS 2")
     check_ends(start, program, number, DELAYS[::4], tmp_path)

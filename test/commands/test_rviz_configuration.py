@@ -13,6 +13,7 @@ import struct
 import numpy as np
 import pytest
 import yaml
+from shipped import few
 from urdf_parts import one_joint
 
 from robodyn_ros import Robot
@@ -74,7 +75,7 @@ def test_the_window_has_displays_on_the_left_and_most_of_it_for_the_robot():
     assert 0.7 * window["Height"] < height < window["Height"]
 
 
-@pytest.mark.parametrize("name", shipped_robots())
+@pytest.mark.parametrize("name", few(shipped_robots(), 1))
 def test_the_robot_fills_half_of_the_picture_and_the_tip_stays_in_it(name):
     robot, view = Robot.from_urdf(robot_file(name)), made(name)["Views"]["Current"]
     center, distance = np.array(list(view["Focal Point"].values())), view["Distance"]

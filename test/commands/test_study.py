@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shipped import few
 from urdf_parts import xacro_that_runs
 
 from robodyn_ros import Robot, __version__
@@ -57,7 +58,7 @@ def test_table_plots_and_samples(folder, capsys):
     assert "Rank correlation" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("law", ["pd_gravity", "task_space_pd"])
+@pytest.mark.parametrize("law", few(["pd_gravity", "task_space_pd"], 1))
 def test_a_sample_becomes_a_recording_that_plot_draws(folder, capsys, law):
     out = folder / "out"
     if not out.is_dir():

@@ -15,6 +15,9 @@ from robodyn_ros.control import ForceReference, JointReference, State, TipRefere
 from robodyn_ros.control.contract.compiled_law import called
 from robodyn_ros.control.references.reference import SOURCES
 
+PROGRAMS = ("mpc", "task_priority")
+"""Laws that solve programs, whose compilation takes seconds for an arm; they run on planar_2r unless tests are long."""
+
 
 def random_state(robot, seed=0, wrench=True):
     rng = np.random.default_rng(seed)

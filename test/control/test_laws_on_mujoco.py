@@ -41,7 +41,7 @@ def engines(robot):
     return (Plant(robot), MujocoPlant(robot), MujocoPlant(robot, 5e-4, integrator="runge_kutta"))
 
 
-@pytest.mark.parametrize("name", few(OURS, ("adaptive", "force", "operational_space", "pid")))
+@pytest.mark.parametrize("name", few(OURS, ("adaptive", "operational_space")))
 def test_law_tracks_on_mujoco_as_on_our_plant(robot, engines, name):
     law = make_controller(name, robot)
     motion, results = excursion(robot), []

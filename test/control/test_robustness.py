@@ -192,7 +192,7 @@ def tolerances(law, name, is_heavier):
 
 
 @pytest.mark.parametrize("is_heavier", HEAVIER)
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 @pytest.mark.parametrize("law", FOLLOWING)
 def test_it_follows(law, name, is_heavier):
     source = there_and_back(law, name, hurry=1.5, turn=0.2)
@@ -203,7 +203,7 @@ def test_it_follows(law, name, is_heavier):
 @pytest.mark.parametrize(("is_heavier", "with_motors"), [
     pytest.param(True, False, id="20 % heavier"), pytest.param(False, True, id="motors"),
     pytest.param(True, True, id="motors, 20 % heavier")])
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 @pytest.mark.parametrize("law", FOLLOWING)
 def test_it_comes_back_from_a_motion_that_is_too_fast(law, name, is_heavier, with_motors):
     plant = plant_of(name, is_heavier, with_motors)

@@ -45,7 +45,7 @@ def check(reference, seed):
     assert relative_error(found, forward_dynamics(robot, q, v, tau, exerted)) < tolerance
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(mimic=False), SEEDS)
 def test_tree_factors_make_up_the_mass_matrix(urdf, seed):
     robot = load_urdf_text(urdf)
@@ -66,7 +66,7 @@ def test_shipped_robots_against_pinocchio_and_the_mass_matrix(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(urdf_robots(mimic=False), SEEDS)
 def test_random_trees_against_pinocchio_and_the_mass_matrix(urdf, seed):
     check(PinReference(urdf), seed)
@@ -112,7 +112,7 @@ def test_a_long_chain_compiled_against_pinocchio():
     assert relative_error(kernel(q, v, tau), reference.forward_dynamics(q, v, tau)) < 1e-9
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_mimic_joints_are_refused(urdf, seed):
     robot = load_urdf_text(urdf)

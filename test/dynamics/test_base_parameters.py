@@ -38,13 +38,13 @@ def test_kinetic_energy_of_shipped_robots(name):
     check(PinReference(name).robot, 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_kinetic_energy_of_random_trees(urdf, seed):
     check(PinReference(urdf).robot, seed)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_what_is_unmoved_is_gone(urdf, seed):
     robot = PinReference(urdf).robot

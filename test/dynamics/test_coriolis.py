@@ -44,13 +44,13 @@ def test_shipped_robots_against_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_it_is_the_matrix_of_christoffel_symbols(urdf, seed):
     robot = PinReference(urdf).robot
@@ -59,7 +59,7 @@ def test_it_is_the_matrix_of_christoffel_symbols(urdf, seed):
     np.testing.assert_allclose(coriolis_matrix(robot, q, v), christoffel(robot, q, v), rtol=1e-7, atol=1e-7 * size)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_passivity(urdf, seed):
     """dM/dt - 2 C is skew-symmetric: [LynchPark] proposition 9.1, [Properties] property 3."""
@@ -69,7 +69,7 @@ def test_passivity(urdf, seed):
     np.testing.assert_allclose(difference, -difference.T, atol=1e-6 * np.max(mass_matrix(robot, q)))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(urdf_robots(), SEEDS)
 def test_the_common_frame_is_the_first_links_or_the_bases(urdf, seed):
     robot = PinReference(urdf).robot

@@ -58,7 +58,7 @@ def test_shipped_robots_against_pinocchio_and_tape(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(urdf_robots(max_joints=8), SEEDS)
 def test_random_trees_against_pinocchio_and_tape(urdf, seed):
     check(PinReference(urdf), seed)
@@ -81,7 +81,7 @@ def test_forward_dynamics_of_shipped_robots_against_pinocchio_and_tape(name):
     check_forward(PinReference(name), 2)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_forward_dynamics_of_random_trees_against_pinocchio_and_tape(urdf, seed):
     check_forward(PinReference(urdf), seed)

@@ -34,7 +34,7 @@ def test_it_solves_what_cholesky_solves(n, seed):
     np.testing.assert_array_equal(right, given_right)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(urdf_robots(mimic=False), SEEDS)
 def test_known_factors_stand_in_the_place_of_the_mass_matrix(urdf, seed):
     robot = load_urdf_text(urdf)

@@ -37,7 +37,7 @@ def test_shipped_robots_against_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)
@@ -55,7 +55,7 @@ def test_a_joint_without_inertia_is_an_error_traced_or_not():
                 Dynamics(singular, compiled=compiled).forward_dynamics(np.zeros(2), np.zeros(2), np.ones(2))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_it_undoes_inverse_dynamics(urdf, seed):
     robot = PinReference(urdf).robot

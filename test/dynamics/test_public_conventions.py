@@ -30,7 +30,7 @@ def test_linear_rows_of_the_jacobian_come_first():
     np.testing.assert_array_equal(InlineDynamics(robot).jacobian(q, "tool0"), np.vstack([book[3:], book[:3]]))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_the_tip_wrench_works_through_the_jacobian(urdf, seed):
     robot = PinReference(urdf).robot

@@ -39,13 +39,13 @@ def test_shipped_robots_against_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_it_foretells_the_efforts_with_other_parameters(urdf, seed):
     robot = PinReference(urdf).robot

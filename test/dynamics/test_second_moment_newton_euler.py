@@ -39,13 +39,13 @@ def test_shipped_robots_against_pinocchio_and_the_twist_form(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio_and_the_twist_form(urdf, seed):
     check(PinReference(urdf), seed)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(SEEDS)
 def test_points_accelerate_as_in_the_books_form(seed):
     omega, omega_dot, origin, point = np.random.default_rng(seed).normal(size=(4, 3))
@@ -53,7 +53,7 @@ def test_points_accelerate_as_in_the_books_form(seed):
     np.testing.assert_allclose(PointAccelerations.from_motion(omega, omega_dot, origin).at(point), expected, atol=1e-14)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(SEEDS)
 def test_wrench_of_a_body_is_newtons_and_eulers(seed):
     inertia = PinReference("arm6").robot.joints[2].inertia

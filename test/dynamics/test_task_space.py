@@ -57,7 +57,7 @@ def test_shipped_robots_against_pinocchio(name):
     check_against_pinocchio(PinReference(name), 5)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     reference = PinReference(urdf)
@@ -66,7 +66,7 @@ def test_random_trees_against_pinocchio(urdf, seed):
     check_against_pinocchio(reference, seed)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_random_trees(urdf, seed):
     """Random rows of a Jacobian represent the directions in which a random robot can move."""

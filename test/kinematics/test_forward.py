@@ -28,7 +28,7 @@ def test_shipped_robots_against_pinocchio(name):
     check_every_link(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check_every_link(PinReference(urdf), seed)

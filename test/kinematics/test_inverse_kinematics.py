@@ -172,7 +172,7 @@ def test_the_same_seed_gives_the_same_result(robots):
     np.testing.assert_array_equal(first.q, second.q)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6))
 def test_random_robots_reach_where_they_have_been(xml):
     robot = Robot.from_urdf_text(xml)

@@ -31,7 +31,7 @@ def test_shipped_robots_against_pinocchio(name):
     check_every_link(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check_every_link(PinReference(urdf), seed)
@@ -50,7 +50,7 @@ def test_it_is_the_derivative_of_the_forward_kinematics(name):
     np.testing.assert_allclose(derivative[:3, 3], twist[3:], atol=1e-8)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_body_jacobian_is_the_geometric_one_in_link_axes(urdf, seed):
     robot = PinReference(urdf).robot

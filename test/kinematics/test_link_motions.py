@@ -16,7 +16,7 @@ from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.link_motions import link_motions
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_twists_are_the_body_jacobians_and_accelerations_their_slope(urdf, seed):
     robot = PinReference(urdf).robot

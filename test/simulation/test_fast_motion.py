@@ -88,7 +88,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", few(shipped_robots()))
+@pytest.mark.parametrize("name", few(shipped_robots(), ("scara",)))
 def test_random_bounded_efforts_create_no_energy(name, kind):
     """With a wrench in between; a robot that gets too fast ends with an error and keeps its last good state."""
     robot, rng = Robot.from_urdf(robot_file(name)), np.random.default_rng(3)
@@ -139,7 +139,7 @@ def test_a_state_beyond_the_resolved_speed_coasts_without_gain_or_loss():
     assert plant.advance(effort(np.zeros(2)), 0) is None and plant.energy.kinetic == pytest.approx(start, rel=1e-9)
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "adaptive"])
+@pytest.mark.parametrize("integrator", few(["semi_implicit_euler", "adaptive"], 1))
 def test_a_prepared_plant_compiles_nothing_once_it_runs(integrator, monkeypatch):
     """In real time, a compilation on the way is a gap in the joint states."""
     robot = Robot.from_urdf(robot_file("planar_2r"))
@@ -186,7 +186,7 @@ class SlowlyPushes(Pushes):
         return Pushes.law(dynamics, parameters, state, reference) if state.time >= 0.0 else None
 
 
-@pytest.mark.parametrize("law", [Pushes, SlowlyPushes])
+@pytest.mark.parametrize("law", few([Pushes, SlowlyPushes], 1))
 def test_rollouts_divide_the_steps_that_a_plant_divides(law):
     """Tick by tick, bit for bit; alone and beside slow robots in a batch."""
     robot = weightless()

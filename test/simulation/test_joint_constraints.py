@@ -89,7 +89,7 @@ def problems(draw, motors=True):
             saturation)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=80)
 @given(problems())
 def test_solution_fits_the_staircases_and_is_the_only_one(problem):
     limits, posed, contact_mode, saturation = problem
@@ -118,7 +118,7 @@ def test_solution_fits_the_staircases_and_is_the_only_one(problem):
     np.testing.assert_allclose(again[0], velocity, atol=1e-7 * (1.0 + np.abs(velocity).max()))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=80)
 @given(problems(), st.booleans())
 def test_what_is_unhindered_is_found_at_once_or_told_not_to_be(problem, gently):
     limits, posed, *_ = problem
@@ -137,7 +137,7 @@ def test_what_is_unhindered_is_found_at_once_or_told_not_to_be(problem, gently):
         np.testing.assert_array_equal(attempt.saturation, saturation)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(problems(motors=False))
 def test_solution_is_that_of_the_reference_with_branches(problem):
     limits, posed, contact_mode, _ = problem

@@ -11,6 +11,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from shipped import few
 from urdf_parts import joint, link, robot
 
 from robodyn_ros import InputError, PlantModel, Robot, rollout_scores
@@ -59,7 +60,7 @@ def test_a_sum_of_harmonics_its_mean_and_its_energy():
     assert_allclose(found.greatest, [3.0, 0.5])
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta", "adaptive"])
+@pytest.mark.parametrize("integrator", few(["semi_implicit_euler", "runge_kutta", "adaptive"], 2))
 def test_a_joint_swings_in_its_cogging_as_a_pendulum(integrator):
     """Small swings about the stable angle have the rate gamma sqrt(A k / I); without back-EMF."""
     plant = wheel(2e-4, integrator=integrator, cogging=harmonic(), motor=MOTOR | {"resistance": 1e9})

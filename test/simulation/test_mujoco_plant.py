@@ -55,7 +55,7 @@ def end(plant, duration=0.2):
     return np.concatenate([plant.q, plant.v])
 
 
-@pytest.mark.parametrize("name", few(shipped_robots()))
+@pytest.mark.parametrize("name", few(shipped_robots(), ("scara",)))
 def test_free_motion_differs_by_the_integrators_order(name):
     robot, start = swinging(name)
     exact = end(MujocoPlant(robot, 2.5e-4, start, integrator="runge_kutta"))

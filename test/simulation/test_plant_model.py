@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
@@ -71,7 +72,7 @@ def test_dry_friction_is_of_joint_or_gear():
         assert plant.has_dry_friction.tolist() == expected
 
 
-@pytest.mark.parametrize("stiffness", (1e2, 1e3, 1e4))
+@pytest.mark.parametrize("stiffness", few((1e2, 1e3, 1e4), 1))
 def test_a_spring_too_fast_for_the_step_is_named_from_2_percent_on(stiffness, caplog, capsys, tmp_path):
     """By `rollout` and by the commands that simulate; with the step that it names, nobody warns."""
     file = tmp_path / "springs.yaml"

@@ -75,7 +75,7 @@ def reference(robot, actuators, voltage, duration, start):
     return solve_ivp(rate, (0.0, duration), x, method="Radau", rtol=1e-7, atol=1e-9).y[:, -1]
 
 
-@pytest.mark.parametrize("inductance", [0.0, [0.161e-3, 0.33e-3]])
+@pytest.mark.parametrize("inductance", few([0.0, [0.161e-3, 0.33e-3]], 1))
 def test_motors_by_voltage_follow_the_books_with_order_1(inductance):
     robot, actuators, voltage, start = planar(), motors(inductance), np.array([20.0, -12.0]), np.array([0.3, -0.4])
     end = reference(robot, actuators, voltage, 0.1, start)
@@ -212,7 +212,7 @@ _OPTIONS = all_losses([0.161e-3, 0.33e-3])
 _OPTIONS["actuators"] = replace(_OPTIONS["actuators"], thermal_resistance=3.0, thermal_time_constant=1e6)
 
 
-@pytest.mark.parametrize("name", few(shipped_robots()))
+@pytest.mark.parametrize("name", few(shipped_robots(), ("scara",)))
 @pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
 def test_compiled_step_is_the_textbook_step(name, integrator):
     robot = Robot.from_urdf(robot_file(name))
@@ -326,7 +326,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta"])
+@pytest.mark.parametrize("integrator", few(["semi_implicit_euler", "runge_kutta"], 1))
 def test_what_a_program_leaves_out_does_not_change_the_motion(kind, integrator):
     """Robots that swing freely, run into their stops, stick, or draw all the current there is."""
     robot = Robot.from_urdf(robot_file("arm6"))

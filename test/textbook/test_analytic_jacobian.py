@@ -140,7 +140,7 @@ def test_shipped_robots_against_pinocchio(name):
     check_against_pinocchio(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     reference = PinReference(urdf)

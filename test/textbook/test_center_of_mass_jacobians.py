@@ -18,7 +18,7 @@ from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
 from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivatives, link_jacobians
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=8), SEEDS)
 def test_they_are_the_jacobians_of_the_links_taken_to_their_centres_of_mass(urdf, seed):
     model = load_urdf_text(urdf)

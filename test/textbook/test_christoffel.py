@@ -62,7 +62,7 @@ def test_from_any_mass_matrix(name):
     assert relative_error(coriolis_matrix(christoffel_symbols(slopes), v), reference.coriolis_matrix(q, v), size) < 1e-9
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=8), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)

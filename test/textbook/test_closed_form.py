@@ -46,13 +46,13 @@ def test_shipped_robots_against_recursion_and_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(urdf_robots(max_joints=8), SEEDS)
 def test_random_trees_against_recursion_and_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_the_stacked_quantities_solve_their_equations(urdf, seed):
     robot = PinReference(urdf).robot
@@ -74,7 +74,7 @@ def test_the_stacked_quantities_solve_their_equations(urdf, seed):
     np.testing.assert_allclose(wrenches, s.Gamma.T @ wrenches + own + s.tip @ exerted_tip, atol=1e-8)  # (9.74)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_frames_at_the_centres_of_mass_see_the_same_motion(urdf, seed):
     robot = PinReference(urdf).robot

@@ -63,7 +63,7 @@ def test_shipped_robots_against_pinocchio(name):
     check(reference, with_friction(reference.robot), 1)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     reference = PinReference(urdf)

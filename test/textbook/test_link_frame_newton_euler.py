@@ -39,7 +39,7 @@ def test_shipped_robots_against_the_twist_form_and_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_the_twist_form_and_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)

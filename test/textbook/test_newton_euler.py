@@ -39,13 +39,13 @@ def test_shipped_robots_against_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_efforts_are_linear_in_the_acceleration(urdf, seed):
     robot = PinReference(urdf).robot
@@ -54,7 +54,7 @@ def test_efforts_are_linear_in_the_acceleration(urdf, seed):
     np.testing.assert_allclose(inertial[2], 2.0 * inertial[0] - 0.5 * inertial[1], rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_tip_wrench_costs_the_effort_of_the_jacobian(urdf, seed):
     robot = PinReference(urdf).robot
@@ -66,7 +66,7 @@ def test_tip_wrench_costs_the_effort_of_the_jacobian(urdf, seed):
     np.testing.assert_allclose(difference, twist_jacobian(robot, q).T @ in_base_axes, rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(SEEDS)
 def test_body_wrench_is_the_twist_form(seed):
     inertia = PinReference("arm6").robot.joints[2].inertia

@@ -53,7 +53,7 @@ def check(arm, robot, seed):
     np.testing.assert_allclose(arm.coriolis_product_matrix(q), christoffel.coriolis_product_matrix(symbols), **same)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(figures, SEEDS)
 def test_any_arm_against_the_formulations_for_any_robot(values, seed):
     arm = Planar2R(*values)

@@ -21,7 +21,7 @@ from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.textbook.pose_derivatives import differentiator, pose_derivatives
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_velocity_is_that_of_the_body_jacobian(urdf, seed):
     """T' = T [V], V = J_b v: [LynchPark] against [Yamamoto] (3.20), (3.30)."""

@@ -43,13 +43,13 @@ def test_shipped_robots_against_chain_and_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_chain_and_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_home_is_the_zero_position(urdf, seed):
     """(9.38)-(9.40), (9.50)."""

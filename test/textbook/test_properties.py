@@ -63,7 +63,7 @@ def test_shipped_robots(name):
             assert np.max(np.abs(skew_symmetry_defect(rate, matrix))) > 1e-2 * size, other
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=7), SEEDS)
 def test_random_trees(urdf, seed):
     check(PinReference(urdf), seed)

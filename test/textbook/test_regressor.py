@@ -30,7 +30,7 @@ def test_shipped_robots_against_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=8), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)

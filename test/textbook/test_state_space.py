@@ -41,7 +41,7 @@ def test_shipped_robots_against_lagranges_terms_and_pinocchio(name):
     check(PinReference(name), 1)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_random_trees_against_lagranges_terms_and_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)

@@ -61,7 +61,7 @@ def test_c_is_the_slope_of_gravity(name):
     np.testing.assert_allclose(c, c.T, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(urdf_robots(), SEEDS)
 def test_c_of_random_trees_against_pinocchio(urdf, seed):
     check_slope_against_pinocchio(PinReference(urdf), seed)

@@ -58,6 +58,7 @@ def test_laws_that_declare_nothing_draw_nothing():
     assert load_controller("pd").Drawing is None and load_controller("computed_torque").Drawing is None
 
 
+@pytest.mark.long
 def test_mpc_draws_where_its_plan_leads_the_tip():
     robot = Robot.named("planar_2r")
     law = make_controller("mpc", robot)

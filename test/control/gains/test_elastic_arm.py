@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from random_robots import random_chain
 from scipy.linalg import expm
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
@@ -122,7 +123,7 @@ def test_gains_with_which_each_joint_rests_alone_and_the_arm_swings_are_refused(
         ElasticJointParameters(p=1000.0, d=45.0, **springs).for_robot(robot)
 
 
-@pytest.mark.parametrize("stiffness", [1e3, 1e4])
+@pytest.mark.parametrize("stiffness", few([1e3, 1e4], 1))
 @pytest.mark.parametrize("motor", [0.1, 0.5])
 def test_default_gains_hold_a_light_wrist_behind_heavy_links(stiffness, motor):
     for timing in ((0.001, 0), (0.002, 0), (0.002, 1)):

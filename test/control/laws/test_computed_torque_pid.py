@@ -56,7 +56,7 @@ def test_error_decays_with_the_poles_chosen():
         np.testing.assert_allclose(-q[:, joint], expected, atol=0.01 * abs(e_0))
 
 
-@pytest.mark.parametrize("name", frictionless(ROBOTS))
+@pytest.mark.parametrize("name", few(frictionless(ROBOTS), ("scara",)))
 def test_a_wrong_model_leaves_no_offset(name):
     robot = ROBOTS[name]
     q_d, reach = middle(robot)

@@ -77,7 +77,7 @@ def press(robot, plant, name, force, measured, duration=3.0):
     return np.array(exerted), motion, goal, axis
 
 
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 def test_with_an_exact_model_the_force_needs_no_sensor(name):
     robot = ROBOTS[name]
     exerted, motion, goal, _ = press(robot, robot, name, 10.0, measured=False)
@@ -87,7 +87,7 @@ def test_with_an_exact_model_the_force_needs_no_sensor(name):
     assert abs(position[0] - goal.position[0]) < 1e-3 + 2e-3 * friction
 
 
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 def test_where_it_is_measured_the_integral_removes_what_the_model_has_wrong(name):
     robot = ROBOTS[name]
     plant = heavier(robot, 0.05)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from law_inputs import random_reference, random_state
 from plant_motion import BENT, follow, heavier, tip_circle, tip_errors
-from shipped import REDUNDANT, few
+from shipped import few
 from test_task_space_pd import springs
 
 from robodyn_ros import InputError, Robot
@@ -43,7 +43,7 @@ def test_it_is_springs_at_the_tip_and_dampers_at_the_joints(name):
     np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 def test_a_steady_push_moves_the_tip_by_force_over_stiffness(name):
     robot, q = ROBOTS[name], np.array(BENT[name])
     goal = SOURCES[TipReference](robot, q).sample(0.0)
@@ -67,7 +67,7 @@ def test_energy_only_falls_towards_a_resting_goal(name):
     assert (np.diff(energy) < 1e-9 + 1e-3 * energy[0]).all() and energy[-1] < 0.02 * energy[0]
 
 
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("name", few(ROBOTS, ("arm7",)))
 def test_it_follows_a_circle_within_its_stiffness(name):
     robot, q = ROBOTS[name], np.array(BENT[name])
     for plant, bound in ((robot, 0.08), (heavier(robot), 0.12)):

@@ -74,7 +74,7 @@ def test_rest_in_the_middle_of_a_repeat_does_not_end_it():
     np.testing.assert_allclose(efforts, np.tile(0.01 * controller.parameters.p + robot.dynamics().gravity(q), (30, 1)))
 
 
-@pytest.mark.parametrize("name", few(ROBOTS))
+@pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 def test_errors_fall_over_repeats_with_a_wrong_model(name):
     robot = ROBOTS[name]
     trajectory, pause, repeats = there_and_back(robot), 0.2, 8

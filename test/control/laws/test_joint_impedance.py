@@ -73,7 +73,7 @@ def test_the_storage_function_falls_while_the_reference_moves():
     np.testing.assert_allclose(storage[0] - np.array(storage[1:]), np.cumsum(loss)[:-1] * step, atol=0.01 * storage[0])
 
 
-@pytest.mark.parametrize("name", frictionless(ROBOTS))
+@pytest.mark.parametrize("name", few(frictionless(ROBOTS), ("scara",)))
 def test_it_tracks(name):
     """With an exact model up to friction; with 20 % more mass no worse than its softness explains."""
     robot = ROBOTS[name]

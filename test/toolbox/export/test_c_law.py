@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from c_libraries import FLAGS, c_library
+from shipped import few
 
 from robodyn_ros import CompileError, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
@@ -188,7 +189,7 @@ class Limited(Law):
 
 
 @needs_compiler
-@pytest.mark.parametrize("precision", ["double", "float"])
+@pytest.mark.parametrize("precision", few(["double", "float"], 1))
 def test_a_law_with_a_quadratic_program_in_c(precision, tmp_path):
     robot = Robot.named("scara")
     law = Limited(robot)
@@ -216,7 +217,7 @@ def test_a_law_with_a_quadratic_program_in_c(precision, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("kind", ["GRU", "LSTM", "LayerNormalization and Elu"])
+@pytest.mark.parametrize("kind", few(["GRU", "LSTM", "LayerNormalization and Elu"], 1))
 def test_a_policy_in_c_decides_as_in_python(kind, tmp_path):
     """A network that decides at every tenth tick, with its memory in the caller's struct."""
     pytest.importorskip("onnx", reason="onnx is not installed: pip install onnx")

