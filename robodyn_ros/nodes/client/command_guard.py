@@ -39,7 +39,9 @@ MANAGER_SECONDS = 10.0
 BEST_EFFORT = 1
 """Strictness of the service: a controller that is inactive already is no error."""
 LATE, GRACE = 0.005, 0.01
-"""The guard was held up itself if it wakes this much late; it then gives messages that wait this time to arrive [s]."""
+"""The guard was held up itself if it wakes this much late; it then gives messages that wait this time to arrive [s].
+
+It does so again while it is held up, up to the time without a command that it allows."""
 MOVED = 0.01
 """An arm moves if a joint has moved by more than this since the commands froze [rad or m]."""
 ATTEMPTS, BEFORE_ANOTHER = 5, 0.1
@@ -208,8 +210,11 @@ class CommandGuard:
         begin = time.monotonic()
         data = path.wait(wait)
         now = time.monotonic()
-        if data is None and self.armed.is_set() and not self.alarm and now > begin + wait + LATE:
-            data, now = path.wait(GRACE), time.monotonic()  # held up: commands may wait to be received
+        if self.armed.is_set() and not self.alarm:
+            end = now + self._timeout
+            while data is None and begin + wait + LATE < now < end:  # held up: commands may wait to be received
+                begin, wait = now, GRACE
+                data, now = path.wait(wait), time.monotonic()
         if data is not None:
             self._on_command(data, now)
         if self.alarm or not self.armed.is_set():
