@@ -35,7 +35,7 @@ from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_interfaces.srv import SetState  # noqa: E402
 from robodyn_ros.control.contract.law_drawings import drawn_fields  # noqa: E402
 from robodyn_ros.control.laws.mpc import PlannedPath  # noqa: E402
-from robodyn_ros.control.optimisation.safety_drawing import ActiveLimits  # noqa: E402
+from robodyn_ros.control.optimisation.safety_filter import ActiveLimits  # noqa: E402
 from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
