@@ -67,7 +67,7 @@ def _ros() -> Iterator[tuple[str, str]]:
         return
     largest = _text(_LARGEST_BUFFER)
     small = largest.isdigit() and int(largest) < _WANTED_BUFFER
-    yield "receive buffer", f"net.core.rmem_max {largest}" + f", {_WANTED_BUFFER} is asked for: docs/launch.md" * small
+    yield "receive buffer", f"net.core.rmem_max {largest}" + f", {_WANTED_BUFFER} wanted: docs/two-machines.md" * small
 
 
 def _packages() -> Iterator[tuple[str, str]]:
