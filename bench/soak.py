@@ -166,7 +166,7 @@ class Soak:
 
 
 def main() -> int:
-    """Run the soak; see docs/soak.md."""
+    """Run the soak; see docs/attack.md."""
     parser = ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="how long (default: 60)")
     parser.add_argument("--rate", type=int, default=1000, help="control periods per second (default: 1000)")

@@ -145,6 +145,18 @@ def test_the_files_on_a_calls_way_exist():
     assert len(below) > 15 and not [name for name in below if not (ROOT / name).is_file()]
 
 
+@pytest.mark.lint
+def test_the_code_has_the_error_messages_of_the_index():
+    """Parts of a text that stand in several literals are joined; `…` in the index is what the code puts in."""
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "robodyn_ros").rglob("*.py"))
+    code = re.sub(r'"\s*\n\s*f?"', "", "\n".join(sources))
+    index = (ROOT / "docs" / "error-messages.md").read_text(encoding="utf-8")
+    messages = [message for row in re.findall(r"^\| (`.*?) \| ", index, re.MULTILINE)
+                for message in re.findall(r"`([^`]+)`", row)]
+    assert len(messages) > 50
+    assert not [text for text in messages if not re.search(".*".join(map(re.escape, text.split("…"))), code)]
+
+
 FORMULA = re.compile(r"\$[^$\n]+\$")
 MATHEMATICS = re.compile(
     r"[Α-Ωα-ω\u0302-\u0304\u0307\u0308\u20dbᵀ∫√∂Σ∑½⁺₀-₉ᵢⱼ]|(?<!\d)⁻¹|(?<![\w./`-])[A-Za-z]_[A-Za-z0-9](?![\w(.])")
