@@ -75,7 +75,7 @@ def _gain_matrix(robot: Robot, period: float, numbers: bytes) -> Array:
 
     n, dynamics, rest = robot.n, robot.dynamics(), np.zeros(robot.n)
     q, q_tolerance, v_tolerance, effort_tolerance, friction = np.frombuffer(numbers).reshape(5, n)
-    state, effort = dynamics.derivatives(q, rest, dynamics.gravity(q))
+    state, effort = dynamics.linearization(q, rest, dynamics.gravity(q))
     continuous = np.zeros((3 * n, 3 * n))
     continuous[: 2 * n, : 2 * n], continuous[: 2 * n, 2 * n :] = state, effort
     continuous[n : 2 * n, n : 2 * n] -= effort[n:] * friction
@@ -134,7 +134,7 @@ class LQR(Law[LQRParameters, JointReference, None]):
     At rest in q_0 the feedback minimises the sum over all ticks of x^T Q x + u^T R u for the linearised, sampled robot,
     x and u being the differences from state and effort of the reference (see `gain_matrix`). It couples the joints, and
     is stable near q_0 by construction; the same gain is used elsewhere, without that guarantee. Built from the
-    linearisation of [LynchPark] (9.89) by ``dynamics.derivatives``.
+    linearisation of [LynchPark] (9.89) by ``dynamics.linearization``.
     """
 
     @staticmethod
