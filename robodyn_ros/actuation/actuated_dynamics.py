@@ -8,7 +8,7 @@
 
 """The robot with its motors and gears: from motor voltage to motion, [Yamamoto] (6.16), (6.17).
 
-D is the viscous friction of the description. Coulomb friction is left out, as in the book; ``robodyn_ros.simulation``
+D is the viscous friction of the description. As in the book, there is no Coulomb friction; ``robodyn_ros.simulation``
 has it.
 """
 
@@ -104,7 +104,7 @@ def inverse_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array
 
 
 def state_derivative(model: RobotModel, actuators: Actuators, x: ArrayLike, voltage: ArrayLike) -> NDArray[Any]:
-    """f of x' = f(x, v_M) with inductance, so that the currents are states: x = (q, v, i_M).
+    """f of x' = f(x, v_M) with inductance, which makes the currents states: x = (q, v, i_M).
 
         M'(q) a = Gamma^T K_M i_M - h - g - D v,    L_M di_M/dt = v_M - R_M i_M - K_e Gamma v
 
@@ -120,7 +120,7 @@ def state_derivative(model: RobotModel, actuators: Actuators, x: ArrayLike, volt
         Shape (3n,).
 
     Raises:
-        InputError: There is not one actuator for each joint; an array has another shape; a motor has no inductance; or
+        InputError: There is not one actuator for each joint; an array has a wrong shape; a motor has no inductance; or
             a joint moves no inertia.
     """
     q, v, current = np.split(as_array(x, (3 * model.n,), "x"), 3)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motors and gears together, seen from the joints: [Yamamoto] (6.11) to (6.17)."""
+"""Motors with gears, seen from the joints: [Yamamoto] (6.11) to (6.17)."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from robodyn_ros.description.model import Array
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """As many DC motors with gear trains as joints, inductance neglected: from voltages to joint efforts.
+    """DC motors with gear trains, one for each joint, without inductance: from voltages to joint efforts.
 
         tau = K v_M - Gamma^T K_M R_M^-1 K_e Gamma dq/dt - Gamma^T J_M Gamma d^2q/dt^2        (6.15)
 
-    The matrices are diagonal and stored as their diagonals, at the outputs of the gears; ``gear`` takes them to the
-    joints, which differ from the outputs only where motors drive several joints together. Gyroscopic torques of the
-    rotors on moving links are left out, as in the book; the mass of a motor belongs to its link.
+    The matrices are diagonal, stored as their diagonals at the outputs of the gears; ``gear`` converts between outputs
+    and joints, which differ only if motors drive several joints together. As in the book, gyroscopic torques of the
+    rotors on moving links are neglected; the mass of a motor belongs to its link.
 
     Attributes:
         motor: The motors.
         gear: The gear trains.
 
     Raises:
-        InputError: The numbers of motors and of gear trains differ, neither being 1.
+        InputError: The numbers of motors and of gear trains differ, and neither is 1.
     """
 
     motor: DCMotor
@@ -64,12 +64,12 @@ class Actuators:
 
     @cached_property
     def reflected_inertia(self) -> Array:
-        """Gamma^T J_M Gamma, the inertia of the rotors at the outputs, (6.17), shape (n,) [kg m^2 or kg]."""
+        """Gamma^T J_M Gamma: inertia of the rotors at the outputs, (6.17), shape (n,) [kg m^2 or kg]."""
         return self.gear.reflected(self.motor.rotor_inertia)
 
     @cached_property
     def damping(self) -> Array:
-        """Gamma^T K_M R_M^-1 K_e Gamma, damping by back-EMF at the outputs, (6.17), shape (n,) [N m s/rad, N s/m]."""
+        """Gamma^T K_M R_M^-1 K_e Gamma: damping by back-EMF at the outputs, (6.17), shape (n,) [N m s/rad, N s/m]."""
         motor = self.motor
         return self.gear.reflected(motor.torque_constant / motor.resistance * motor.back_emf_constant)
 
@@ -143,7 +143,7 @@ class Actuators:
         """Check that each motor drives one joint.
 
         Args:
-            what: What there is then, for the message.
+            what: What requires it, for the message.
 
         Raises:
             InputError: Motors drive several joints together.

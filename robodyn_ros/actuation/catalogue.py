@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Catalogues of motors, gears, drives and drivers: a folder of config/ has one YAML file for each of its entries."""
+"""Catalogues of motors, gears, drives and drivers: one YAML file per entry, in a folder of config/."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Catalogue(Generic[T]):
     """The entries of a kind.
 
     Attributes:
-        folder: Of config/ with their files.
-        kind: Name of an entry, for messages.
+        folder: Folder in config/ with their files.
+        kind: What an entry is, for messages.
         entry_class: Dataclass of an entry, with the fields ``name`` and ``source``.
-        check: Raises for values of an entry that contradict each other; None: nothing to check.
+        check: Raises if values of an entry contradict each other; None: no check.
     """
 
     folder: str
@@ -40,7 +40,7 @@ class Catalogue(Generic[T]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sorted names of the entries that come with the package."""
+        """Sorted names of the entries of the package."""
         return tuple(catalogue_files(self.folder))
 
     def load(self, given: str | Mapping[str, Any], where: str = "") -> T:
@@ -48,7 +48,7 @@ class Catalogue(Generic[T]):
 
         Args:
             given: Name in the catalogue, path of a file like those there, or the content of such a file.
-            where: Place where it was given, for messages; empty: the kind.
+            where: Place of the value, for messages; empty: the kind.
 
         Raises:
             InputError: There is no such entry, or a value is not valid.

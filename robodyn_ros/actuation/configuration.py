@@ -121,11 +121,11 @@ class HardwareSettings:
     """Actuators and friction by joint; joints without an actuator have an ideal source of effort.
 
     Attributes:
-        actuators: By name of a joint.
-        friction: Settings of a friction model, the same one for all joints, by name of a joint.
-        transmissions: Of elastic joints, by name; all others are rigid.
-        gears: Gears whose data are in `actuators` and `transmissions`, by name of a joint.
-        couplings: Joints that several motors drive together, besides those of the robot's description.
+        actuators: Actuators by joint name.
+        friction: Settings of the friction model, one model for all joints, by joint name.
+        transmissions: Springs of elastic joints by joint name; all other joints are rigid.
+        gears: Gears by joint name; `actuators` and `transmissions` already contain their data.
+        couplings: Joints that several motors drive together, in addition to those of the robot's description.
         where: Source of the settings, for messages.
     """
 
@@ -138,12 +138,12 @@ class HardwareSettings:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """Read the settings in a file.
+        """Read the settings from a file.
 
         Args:
-            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator``, ``friction``,
-                ``transmission``, and ``gear``, which gives values that these leave out; and perhaps ``couplings``, a
-                list of ``joints`` and ``matrix``, see `Coupling`.
+            path: YAML file with the key ``joints``: joint names with ``actuator``, ``friction``, ``transmission``, and
+                ``gear`` for values that these omit; and optionally ``couplings``, a list of ``joints`` and ``matrix``,
+                see `Coupling`.
 
         Raises:
             InputError: The file cannot be read, or its content is not valid.
@@ -152,16 +152,16 @@ class HardwareSettings:
 
     @classmethod
     def named(cls, name_or_path: str | Path) -> Self:
-        """Read a file in config/ by its name, or another by its path; empty: there are no motors.
+        """Read a file by its name in config/ or by its path; empty: no motors.
 
         Raises:
-            InputError: There is neither; or as for `from_yaml`.
+            InputError: There is no such file; or as for `from_yaml`.
         """
         return cls.from_yaml(actuators_file(name_or_path)) if name_or_path else cls()
 
     @classmethod
     def from_mapping(cls, content: Any, where: str = "hardware") -> Self:
-        """Read the settings in the content of a YAML file.
+        """Read the settings from the content of a YAML file.
 
         Args:
             content: The mapping.
@@ -193,13 +193,13 @@ class HardwareSettings:
         return cls(actuators, friction, transmissions, couplings, gears, where)
 
     def joint_actuators(self, model: RobotModel) -> JointActuators:
-        """The actuators of a robot's joints.
+        """Return the actuators of a robot's joints.
 
         Args:
             model: The robot.
 
         Raises:
-            InputError: A joint or motor is not known, or a figure is out of its range.
+            InputError: A joint or motor is unknown, or a value is out of its range.
         """
         model = model.described
         self._check_joints(model, self.actuators)
@@ -217,14 +217,14 @@ class HardwareSettings:
                               current_loops=self._current_loops(model, motor))
 
     def continuous_current(self, model: RobotModel) -> Array:
-        """Greatest permanent currents of the motors, NaN where none is known, shape (n,) [A]."""
+        """Greatest permanent currents of the motors, NaN if unknown, shape (n,) [A]."""
         motors = [MOTORS.load(self.actuators[joint].motor) if joint in self.actuators else None
                   for joint in model.joint_names]
         return np.array([np.nan if motor is None or motor.continuous_current is None else motor.continuous_current
                          for motor in motors])
 
     def _current_loops(self, model: RobotModel, motor: DCMotor) -> CurrentLoops:
-        """Return the current loops of the motors that have one."""
+        """Return the current loops of the drives."""
         rows = []
         for index, joint in enumerate(model.joint_names):
             given = self.actuators.get(joint)
@@ -241,7 +241,7 @@ class HardwareSettings:
         return CurrentLoops(joints.astype(int), proportional, integral, period, delay.astype(int))
 
     def _harmonics(self, model: RobotModel, name: str) -> Harmonics:
-        """Return the harmonics of the motors by the name of their setting."""
+        """Return the harmonics of the motors that one setting has, `cogging` or `torque_ripple`."""
         found: list[tuple[HarmonicSettings, ...]] = []
         for joint in model.joint_names:
             place = f"{self.where}: joint '{joint}': actuator: {name}"
@@ -252,11 +252,7 @@ class HardwareSettings:
         return Harmonics.from_settings(found)
 
     def _springs(self, model: RobotModel, coupled: Container[str], rotor_inertia: Array) -> dict[str, Any]:
-        """Return the values of `JointActuators` for elastic joints, none for a rigid robot.
-
-        Raises:
-            InputError: A joint is not known, is driven together with others, or has no inertia behind its spring.
-        """
+        """Return the values of `JointActuators` for elastic joints; empty for a rigid robot."""
         self._check_joints(model, self.transmissions)
         for joint in self.gears:
             if model.leaders[model.joint_index(joint)].kind == "prismatic":
@@ -289,11 +285,7 @@ class HardwareSettings:
         return springs
 
     def _couplings(self, model: RobotModel) -> tuple[Coupling, ...]:
-        """Return the couplings of joints with motors: of the settings, or else of the description.
-
-        Raises:
-            InputError: A joint is not known, is in two couplings, or some but not all joints of one have motors.
-        """
+        """Return the couplings of joints with motors: those of the settings, or else of the description."""
         for coupling in self.couplings:
             self._check_joints(model, dict.fromkeys(coupling.joints))
         own = [joint for coupling in self.couplings for joint in coupling.joints]
@@ -311,13 +303,13 @@ class HardwareSettings:
         return tuple(kept)
 
     def joint_friction(self, model: RobotModel) -> FrictionModel:
-        """Return the friction of a robot's joints: from the settings, or else from the description.
+        """Return the friction of a robot's joints, from the settings or else from the description.
 
         Args:
             model: The robot.
 
         Raises:
-            InputError: A joint is not known, joints have different models, or a number does not fit its model.
+            InputError: A joint is unknown, joints have different models, or a number does not fit its model.
         """
         model = model.described
         self._check_joints(model, self.friction)
@@ -340,7 +332,7 @@ class HardwareSettings:
                 raise InputError(f"{self.where}: {error}") from None
 
     def _missing_rotor(self, model: RobotModel, joint: str) -> str:
-        """Return the message on a motor of a joint that no inertia moves with, as far as its description says."""
+        """Return the message on a joint that moves no inertia in the description, although its motor has a rotor."""
         row = self._row(model, joint, np.nan)
         ratio = row["gear_ratio"]
         what = (f'"{row["rotor_inertia"] * ratio**2:.6g}"' if np.isfinite(ratio) else
@@ -349,7 +341,7 @@ class HardwareSettings:
                 f"write the rotor of its motor into its description, for all programs: <dynamics armature={what}/>")
 
     def _row(self, model: RobotModel, joint: str, reduction: float, coupled: bool = False) -> dict[str, Any]:
-        """Return the values of the actuator of one joint."""
+        """Return the values of `JointActuators` for one joint."""
         found = self.actuators.get(joint)
         if found is None:
             return _IDEAL_SOURCE
@@ -389,11 +381,7 @@ class HardwareSettings:
 
     @staticmethod
     def _check_temperatures(place: str, found: ActuatorSettings, motor: MotorData, warms: bool) -> None:
-        """Check that what depends on the temperature of a winding has one.
-
-        Raises:
-            InputError: The winding has no thermal model, or figures of the dependence are missing or contradict.
-        """
+        """Check that temperature effects and derating have a thermal model and consistent values."""
         start, end = found.derating_start, found.derating_end
         if (start is None) is not (end is None):
             raise InputError(f"{place}: expected derating_start and derating_end, received one of them; give both")
@@ -420,7 +408,7 @@ _IDEAL_SOURCE: dict[str, Any] = {
     "thermal_time_constant": 1.0, "ambient_temperature": AMBIENT_TEMPERATURE, "resistance_coefficient": 0.0,
     "torque_constant_coefficient": 0.0, "derating_start": np.inf, "derating_end": np.inf,
 }
-"""An ideal source of effort, with harmless values for its unused motor."""
+"""Values of an ideal source of effort; those of its unused motor are placeholders."""
 
 
 def _first_given(*values: float | None) -> float:
@@ -429,7 +417,7 @@ def _first_given(*values: float | None) -> float:
 
 
 def _with_defaults(defaults: Mapping[str, Any], values: Any) -> Any:
-    """Return a section with values for the keys that it leaves out; what is no section is refused later."""
+    """Return a section with defaults for missing keys; a value that is no section is refused later."""
     return {**defaults, **values} if isinstance(values, Mapping) else values
 
 
@@ -451,7 +439,7 @@ def _couplings(where: str, values: Any) -> tuple[Coupling, ...]:
 
 
 def _friction(where: str, values: Any) -> Any:
-    """The settings of the model that a section names; ``stribeck`` if it names none."""
+    """The settings of the friction model that a section names; default: ``stribeck``."""
     values = dict(values) if isinstance(values, Mapping) else values
     name = values.pop("model", "stribeck") if isinstance(values, dict) else "stribeck"
     models = friction_models()

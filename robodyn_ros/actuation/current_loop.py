@@ -10,13 +10,13 @@
 
     v = k_P (i* - i) + integral of k_I (i* - i),    within the voltage limit
 
-once per period of the loop, held until the next one, and applied some periods later (dead time). Where the limit holds,
-the integral takes the error that the voltage within the limit stands for (back-calculation, [HarneforsNee]). By a
-bandwidth omega, k_P = omega L_M and k_I = omega R_M cancel the pole of the armature, and the current follows as
-1 / (1 + s / omega) (internal model control, [HarneforsNee]).
+once per period of the loop, held until the next one, and applied some periods later (dead time). At the limit, the
+integral takes the error that corresponds to the limited voltage (back-calculation, [HarneforsNee]). For a bandwidth
+omega, k_P = omega L_M and k_I = omega R_M cancel the pole of the armature, and the current follows with the transfer
+function 1 / (1 + s / omega) (internal model control, [HarneforsNee]).
 
-A step of the plant holds the motor's speed, and runs through the periods in it with the exact solution of (6.1) for
-each constant voltage. The mean current is then a line over the speed, as without a loop.
+A step of the plant holds the motor's speed, and simulates each period in it with the exact solution of (6.1) for a
+constant voltage. The mean current is then linear in the speed, as without a loop.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ MAX_DELAY = 8
 MAX_PERIODS = 100
 """Most periods of a loop in a step."""
 
-_MAX_LAG = np.pi / 6.0  # of the phase by dead time at the bandwidth: 60 degrees of margin are left
+_MAX_LAG = np.pi / 6.0  # phase lag by dead time at the bandwidth, which leaves a margin of 60 degrees
 
 
 PERIOD = 1e-4
-"""Period of a loop for which none is given [s]."""
+"""Default period of a loop [s]."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class CurrentLoopSettings:
 
 
 class CurrentLoopState(NamedTuple):
-    """State of the current loops, of m joints that have one; may be traced.
+    """State of the m current loops; may be traced.
 
     Attributes:
-        integral: Shape (m,) [V].
-        voltage: That is applied, shape (m,) [V].
-        pending: Voltages that are computed but not yet applied, the newest first, shape (D, m) [V].
+        integral: Integral part, shape (m,) [V].
+        voltage: Applied voltage, shape (m,) [V].
+        pending: Computed voltages that are not yet applied, newest first, shape (D, m) [V].
     """
 
     integral: NDArray[Any]
@@ -110,14 +110,14 @@ class CurrentLoopState(NamedTuple):
 
 
 class CurrentLoopRun(NamedTuple):
-    """A step of current loops, at a speed of their motors; each array has shape (m,).
+    """Result of a step of current loops at a motor speed; each array has shape (m,).
 
     Attributes:
-        current: At the end [A].
-        mean: Of the current [A].
+        current: Current at the end [A].
+        mean: Mean current [A].
         mean_slope: Derivative of the mean by the speed, not positive [A s/rad].
-        mean_square: Of the current [A^2].
-        state: At the end.
+        mean_square: Mean square of the current [A^2].
+        state: State at the end.
     """
 
     current: NDArray[Any]
@@ -132,11 +132,11 @@ class CurrentLoops:
     """Current loops of m motors.
 
     Attributes:
-        joints: Indices of the joints whose motors have one, shape (m,).
+        joints: Indices of the joints with a current loop, shape (m,).
         proportional: k_P, shape (m,) [V/A].
         integral: k_I, shape (m,) [V/(A s)].
-        period: Shape (m,) [s].
-        delay: Whole numbers, shape (m,) [periods].
+        period: Period of each loop, shape (m,) [s].
+        delay: Dead time, whole numbers, shape (m,) [periods].
     """
 
     joints: NDArray[np.intp]
@@ -155,9 +155,9 @@ class CurrentLoops:
         """Check that loops fit a step of the plant, and are stable with motors at rest.
 
         Args:
-            motor: Of all joints.
+            motor: Motors of all joints.
             step: h [s].
-            joint_names: Of all joints.
+            joint_names: Names of all joints.
 
         Raises:
             InputError: A period is longer than the step, does not divide it, or divides it into too many; or a loop is
@@ -182,17 +182,17 @@ class CurrentLoops:
                                  f"{_stable_bandwidth(period, delay):.4g} Hz would do, or a shorter period")
 
     def growth(self, motor: DCMotor, resistance: Array) -> Array:
-        """Return by how much the slowest errors of the currents grow in a period with motors at rest.
+        """Return the growth of the slowest error of each current in a period, with motors at rest.
 
-        A loop is unstable from 1 on.
+        A loop is unstable if it is 1 or more.
 
         Args:
-            motor: Of all joints.
-            resistance: Of the m motors of N robots, shape (N, m) or (m,) [ohm]; ``proportional`` and ``integral`` may
-                have this shape, too.
+            motor: Motors of all joints.
+            resistance: Resistances of the m motors of N robots, shape (N, m) or (m,) [ohm]; ``proportional`` and
+                ``integral`` may have this shape, too.
 
         Returns:
-            Of that shape.
+            Growth, of the shape of ``resistance``.
         """
         shape = np.broadcast_shapes(self.proportional.shape, self.integral.shape, resistance.shape)
         gains, rates, resistances = (np.broadcast_to(each, shape) for each in (self.proportional, self.integral,
@@ -206,31 +206,31 @@ class CurrentLoops:
         return np.array([_stable_bandwidth(*each) for each in zip(self.period, self.delay, strict=True)])
 
     def within_step(self, step: float) -> Self:
-        """Return the loops with as many whole periods in a step as they need, each no longer than now."""
+        """Return the loops with periods shortened so that a whole number of them fits into a step."""
         return replace(self, period=step / np.ceil(step / self.period - 1e-6)) if len(self.joints) else self
 
     def with_bandwidth(self, bandwidth: NDArray[Any], motor: DCMotor) -> Self:
-        """Return the loops with the gains of bandwidths, shape (..., n), may be traced [Hz], for n motors."""
+        """Return the loops with the gains of given bandwidths, shape (..., n), may be traced [Hz], for n motors."""
         rate = 2.0 * np.pi * bandwidth[..., self.joints]
         return replace(self, proportional=rate * motor.inductance[self.joints],
                        integral=rate * motor.resistance[self.joints])
 
     def at_rest(self) -> CurrentLoopState:
-        """Return the state without voltage."""
+        """Return the state without voltages."""
         none = np.zeros(len(self.joints))
         return CurrentLoopState(none, none, np.zeros((int(np.max(self.delay, initial=0)), len(none))))
 
     def run(self, motor: DCMotor, target: NDArray[Any], current: NDArray[Any], speed: NDArray[Any],
             state: CurrentLoopState, limit: Array, step: float) -> CurrentLoopRun:
-        """Run through a step.
+        """Simulate the loops over a step.
 
         Args:
-            motor: Of the m joints.
+            motor: Motors of the m joints.
             target: Commanded currents, shape (m,) [A].
-            current: At the beginning, shape (m,) [A].
-            speed: Of the motors, held, shape (m,) [rad/s].
-            state: At the beginning.
-            limit: Of the voltages, may be infinite, shape (m,) [V].
+            current: Currents at the beginning, shape (m,) [A].
+            speed: Speeds of the motors, held, shape (m,) [rad/s].
+            state: State at the beginning.
+            limit: Limits of the voltages, may be infinite, shape (m,) [V].
             step: h [s].
         """
         parts = [self._run_one(_one(motor, k), target[k], current[k], speed[k], state, limit[k], step, k)
@@ -247,7 +247,7 @@ class CurrentLoops:
 
     def _run_one(self, motor: DCMotor, target: Any, current: Any, speed: Any, state: CurrentLoopState, limit: Any,
                  step: float, k: int) -> tuple[Any, ...]:
-        """As :meth:`run`, for the loop of one motor, with the slopes of everything by the speed."""
+        """Like :meth:`run` for one motor, with the derivatives of all results by the speed."""
         period, gain, rate, delay = float(self.period[k]), self.proportional[k], self.integral[k], int(self.delay[k])
         count, shares = round(step / period), motor.current_shares(period)
         end, mean, square = shares.end[0], shares.mean[0], shares.mean_square[0]
@@ -283,21 +283,21 @@ def _one(motor: DCMotor, k: int) -> DCMotor:
 
 
 def _stable_bandwidth(period: float, delay: int) -> float:
-    """A bandwidth with which the lag of period and delay leaves a margin [Hz]."""
+    """Bandwidth at which the lag of period and delay leaves the phase margin [Hz]."""
     return float(_MAX_LAG / (2.0 * np.pi * period * (delay + 0.5)))
 
 
 def _spectral_radius(gain: ArrayLike, rate: ArrayLike, period: float, delay: int, resistance: ArrayLike,
                      inductance: float) -> Array:
-    """Factor by which the slowest error of current, integral and voltages under way grows in a period, at rest.
+    """Growth of the slowest error of current, integral and pending voltages in a period, at rest.
 
-    It has the shape of the gains and resistances, and is 0 where one is not known yet.
+    It has the shape of the gains and resistances, and is 0 where one is traced.
     """
     gain, rate, resistance = np.broadcast_arrays(*(np.asarray(each, float) for each in (gain, rate, resistance)))
     known = ~np.isnan(gain + rate + resistance + inductance)
     gain, rate, resistance = (np.where(known, each, 1.0) for each in (gain, rate, resistance))
     end = np.exp(-period * resistance / inductance) if inductance > 0.0 else np.zeros(gain.shape)
-    matrix = np.zeros((*gain.shape, 2 + delay, 2 + delay))  # of current, integral, and voltages, the newest first
+    matrix = np.zeros((*gain.shape, 2 + delay, 2 + delay))  # of current, integral, and voltages, newest first
     law = np.zeros((*gain.shape, 2 + delay))
     law[..., 0], law[..., 1] = -gain, 1.0
     matrix[..., 0, :] = ((1.0 - end) / resistance)[..., None] * (np.eye(2 + delay)[-1] if delay else law)

@@ -23,12 +23,12 @@ from robodyn_ros.description.model import Array
 
 
 class CurrentShares(NamedTuple):
-    """The decay e^(-t / T), T = L_M / R_M, over a step h; all 0 without inductance.
+    """Decay e^(-t / T), T = L_M / R_M, over a step h; all 0 without inductance.
 
     Attributes:
         end: e^(-h / T), shape (n,).
-        mean: Its mean (1 - e^(-h / T)) T / h, shape (n,).
-        mean_square: The mean of its square (1 - e^(-2 h / T)) T / 2 h, shape (n,).
+        mean: Mean of the decay, (1 - e^(-h / T)) T / h, shape (n,).
+        mean_square: Mean of its square, (1 - e^(-2 h / T)) T / 2 h, shape (n,).
     """
 
     end: Array
@@ -42,24 +42,24 @@ _RANGES = {"resistance": POSITIVE, "torque_constant": POSITIVE, "rotor_inertia":
 
 @dataclass(frozen=True, eq=False)
 class DCMotor:
-    """DC motors by their voltage v_M, current i_M and speed w = dq_M/dt, [Yamamoto] (6.1) to (6.4).
+    """DC motors with voltage v_M, current i_M and speed w = dq_M/dt, [Yamamoto] (6.1) to (6.4).
 
         v_M = R_M i_M + K_e w + L_M di_M/dt,    tau_0 = K_M i_M = J_M dw/dt + tau_M
 
-    Each value is one number for all motors, or has shape (n,); in the instance all have shape (n,). Voltages, currents,
-    speeds and torques have shape (n,), too, and may be traced.
+    Each value is one number for all motors, or has shape (n,); in the instance all have shape (n,). So do voltages,
+    currents, speeds and torques, which may be traced.
 
-    Without inductance the current follows voltage and speed at once, (6.2), which suits motions much slower than the
+    Without inductance, the current follows voltage and speed at once, (6.2); this suits motions much slower than the
     electrical time constant L_M / R_M. The model has no friction in the motor (add it to the joint, times the square of
-    the gear ratio), no iron losses, and parameters that do not depend on the temperature.
+    the gear ratio), no iron losses, and no dependence on the temperature.
 
     Attributes:
-        resistance: R_M, of the armature [ohm].
+        resistance: Resistance R_M of the armature [ohm].
         torque_constant: K_M [N m/A]; the "kgm/A" of the book lacks a 1/s^2.
         rotor_inertia: J_M, of rotor and pinion about the motor's axis [kg m^2].
-        inductance: L_M, of the armature [H]; 0 to neglect it.
-        back_emf_constant: K_e [V s/rad]; None for K_M, to which it is equal in these units, since the shaft receives
-            the power K_e w i_M of the circuit.
+        inductance: Inductance L_M of the armature [H]; 0: neglected.
+        back_emf_constant: K_e [V s/rad]; None: K_M. Both are equal in these units, since the shaft receives the power
+            K_e w i_M of the circuit.
 
     Raises:
         InputError: A value is not finite, negative (or zero, for resistance and torque constant), or the lengths
@@ -87,7 +87,7 @@ class DCMotor:
 
     @property
     def electrical_time_constant(self) -> Array:
-        """L_M / R_M: time in which the current follows a voltage, at constant speed, shape (n,) [s]."""
+        """L_M / R_M: time constant of the current at constant speed, shape (n,) [s]."""
         return self.inductance / self.resistance
 
     def voltage(self, current: ArrayLike, speed: ArrayLike, current_rate: ArrayLike | None = None) -> NDArray[Any]:
@@ -96,7 +96,7 @@ class DCMotor:
         Args:
             current: i_M, shape (n,) [A].
             speed: w, shape (n,) [rad/s].
-            current_rate: di_M/dt, shape (n,) [A/s]; None for a current that is constant, or no inductance.
+            current_rate: di_M/dt, shape (n,) [A/s]; None: constant current, or no inductance.
 
         Returns:
             Shape (n,) [V].
@@ -134,7 +134,7 @@ class DCMotor:
             speed: w, shape (n,) [rad/s].
 
         Raises:
-            InputError: An array has another shape; or a motor has no inductance, and hence no current as a state.
+            InputError: An array has a wrong shape; or a motor has no inductance, so its current is not a state.
         """
         self.require_inductance()
         drop = self.voltage(current, speed)
@@ -152,7 +152,7 @@ class DCMotor:
         return self.torque_constant * self._array(current, "current")
 
     def output_torque(self, current: ArrayLike, acceleration: ArrayLike) -> NDArray[Any]:
-        """tau_M = tau_0 - J_M dw/dt, (6.3), (6.4): the torque of the shaft on the gear, shape (n,) [N m].
+        """tau_M = tau_0 - J_M dw/dt, (6.3), (6.4): torque of the shaft on the gear, shape (n,) [N m].
 
         Args:
             current: i_M, shape (n,) [A].
@@ -168,8 +168,8 @@ class DCMotor:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """The exact solution of (6.1) after a step in which voltage and speed are constant.
 
-        With i_s = (v_M - K_e w) / R_M and T = L_M / R_M the current is i_s + (i_M - i_s) e^(-t / T): stable for every
-        step, however short T is, and (6.2) for T = 0.
+        With i_s = (v_M - K_e w) / R_M and T = L_M / R_M, the current is i_s + (i_M - i_s) e^(-t / T): stable for any
+        step and T, and equal to (6.2) for T = 0.
 
         Args:
             current: i_M at the beginning, shape (n,) [A].
@@ -178,8 +178,7 @@ class DCMotor:
             step: Duration [s].
 
         Returns:
-            The current at the end and its mean over the step, whose torque gives the step's angular impulse, shape
-            (n,) each [A].
+            Current at the end, and mean current, which determines the angular impulse of the step, shape (n,) each [A].
 
         Raises:
             InputError: An array has another shape, or the step is not positive.
@@ -190,7 +189,7 @@ class DCMotor:
         return settled + shares.end * excess, settled + shares.mean * excess
 
     def current_shares(self, step: float) -> CurrentShares:
-        """Return the share of the distance from the settled current at the end of a step, and on average.
+        """Return the remaining share of the distance from the settled current: at the end of a step, and on average.
 
         Args:
             step: Duration [s].
@@ -201,7 +200,7 @@ class DCMotor:
         as_number(step, POSITIVE, "DCMotor: step")
         time_constants = self.electrical_time_constant / step
         states = constants(time_constants, traced=1.0) > 0.0
-        with np.errstate(over="ignore"):  # infinite is right
+        with np.errstate(over="ignore"):  # overflow to infinity is correct here
             rates = np.where(states, 1.0 / np.where(states, time_constants, 1.0), np.inf)
         return CurrentShares(exp(-rates), time_constants * -expm1(-rates), 0.5 * time_constants * -expm1(-2.0 * rates))
 

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Drivers of arms by name: config/drivers/ has one file for each, with what its documents say.
+"""Drivers of arms by name: config/drivers/ has one file for each, from its manual.
 
-A driver takes efforts once per control period. It delays them, limits their rate, and adds what it compensates by
-itself. It also decides what `effort` means in joint states.
+A driver takes efforts once per control period, delays them, limits their rate, and adds its own compensation. It also
+defines the meaning of `effort` in joint states.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from robodyn_ros.base.fields import EFFORT, Range, declare
 from robodyn_ros.description.model import Array
 
 GENERIC = "generic"
-"""The driver that passes efforts on."""
+"""The driver that passes efforts on unchanged."""
 
 MAX_DELAY = 64
 """Greatest delay of commands [control periods]."""
@@ -39,9 +39,9 @@ class EffortReport(StrEnum):
     DRIVE_TORQUE = "drive_torque"
     """Effort of the drive, before the friction of joint and gear."""
     JOINT_TORQUE = "joint_torque"
-    """Of a sensor behind the gear: effort of the drive less friction."""
+    """Reading of a sensor behind the gear: effort of the drive minus friction."""
     TORQUE_WITHOUT_GRAVITY = "torque_without_gravity"
-    """Effort of the drive less the gravity that the driver compensates."""
+    """Effort of the drive minus the gravity that the driver compensates."""
     MOTOR_CURRENT = "motor_current"
     """Current of the motor [A]."""
     NONE = "none"
@@ -52,7 +52,7 @@ class EffortReport(StrEnum):
 class DriverProfile:
     """A driver.
 
-    A value per joint is one number for all joints, or a list from the base on, whose last number counts for all further
+    A value per joint is one number for all joints, or a list from the base on; its last number applies to all further
     joints.
     """
 
@@ -90,12 +90,12 @@ class DriverProfile:
 
     @property
     def compensates_friction(self) -> bool:
-        """Whether it adds friction at some joint."""
+        """Whether it compensates friction at any joint."""
         return any(np.any(getattr(self, field)) for field in ("viscous_compensation", "coulomb_compensation"))
 
     @property
     def changes_commands(self) -> bool:
-        """Whether the drives do anything else than the commands say."""
+        """Whether the efforts of the drives differ from the commands."""
         return bool(self.delay or self.compensates_gravity or self.compensates_friction
                     or np.any(self.effort_resolution) or self.effort_rate is not None)
 
@@ -104,7 +104,7 @@ class DriverProfile:
 
         Args:
             rate: Control periods per second [Hz].
-            where: What sets it, for the message.
+            where: Source of the rate, for the message.
 
         Raises:
             InputError: The driver has another rate.

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Friction in the joints: what a plant asks of a model, and the model with viscous, Coulomb and Stribeck friction."""
+"""Friction in the joints: the interface of a model, and the model with viscous, Coulomb and Stribeck friction."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from robodyn_ros.description.model import Array, RobotModel
 class Bristles(NamedTuple):
     """Springs that dry friction bends before the joint slides, N in parallel at each of some joints.
 
-    A spring with deflection z and a damper beside it exert k z + c z', but at most their share of the level of the dry
-    friction, beyond which the spring slips.
+    A spring with deflection z and a parallel damper exert k z + c z', at most their share of the level of the dry
+    friction; then the spring slips.
 
     Attributes:
-        joints: Indices of the joints that have them, shape (m,).
+        joints: Indices of the joints with bristles, shape (m,).
         stiffness: k, shape (N, m) [N m/rad or N/m].
         damping: c, shape (N, m) [N m s/rad or N s/m].
-        share: Of the level, 1 in sum over the springs of a joint, shape (N, m).
+        share: Share of the level, shape (N, m); the shares of a joint add up to 1.
     """
 
     joints: NDArray[np.intp]
@@ -45,17 +45,17 @@ class Bristles(NamedTuple):
 
 
 NO_BRISTLES = Bristles(np.zeros(0, dtype=np.intp), *np.zeros((3, 0, 0)))
-"""Of friction that holds a resting joint where it is."""
+"""Bristles of friction that holds a resting joint without bending."""
 
 
 class FrictionModel(ABC):
-    """Friction of all joints, as a plant uses it. A model is a frozen dataclass of arrays with this base.
+    """Interface of the friction of all joints; a model is a frozen dataclass of arrays with this base.
 
-    A sliding joint has viscous friction, and dry friction of a level that depends on its velocity. A resting joint is
-    held by dry friction up to the level: where it is, or by `bristles`, which bend. The plant keeps their deflections.
+    A sliding joint has viscous friction, and dry friction with a level that depends on its velocity. Dry friction up to
+    the level holds a resting joint, either rigidly or by `bristles`, which bend; the plant keeps their deflections.
 
     Attributes:
-        name: Name of the model in YAML files, for which `friction_models` has its class.
+        name: Name of the model in YAML files; `friction_models` finds the class by it.
         Settings: Dataclass of a joint's numbers in such a file, see `fields.declare`.
         viscous: D, shape (n,) [N m s/rad or N s/m].
     """
@@ -65,7 +65,7 @@ class FrictionModel(ABC):
     viscous: Array
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make the model known by its name."""
+        """Register the model by its name."""
         super().__init_subclass__(**options)
         if "name" in cls.__dict__:
             _MODELS[cls.name] = cls
@@ -88,15 +88,15 @@ class FrictionModel(ABC):
     @property
     @abstractmethod
     def has_dry(self) -> NDArray[np.bool_]:
-        """Which joints can have dry friction, whatever their velocities are, shape (n,)."""
+        """Which joints can have dry friction at any velocity, shape (n,)."""
 
     @abstractmethod
     def scaled(self, factor: ArrayLike) -> Self:
-        """Return all friction times a factor, a number or one for each joint, shape (n,)."""
+        """Return all friction times a factor: a number, or one for each joint, shape (n,)."""
 
     @property
     def bristles(self) -> Bristles:
-        """The springs that the dry friction bends; none unless a model has them."""
+        """The springs that the dry friction bends; default: none."""
         return NO_BRISTLES
 
     @property
@@ -109,19 +109,19 @@ _MODELS: dict[str, type[FrictionModel]] = {}
 
 
 def friction_models() -> dict[str, type[FrictionModel]]:
-    """The models that have been imported, by name."""
+    """The imported models by name."""
     return dict(_MODELS)
 
 
-_NO_RISE = 500.0  # exponent beyond which nothing is left: beyond 512 the C library takes exp as a special case
+_NO_RISE = 500.0  # the decay is 0 beyond this exponent; above 512, exp is a special case of the C library
 
 
 def stribeck_decay(v: NDArray[Any], velocity: Array) -> NDArray[Any]:
-    """e^(-(v / v_s)^2): what is left at a velocity of the rise of the friction at rest, shape (n,).
+    """e^(-(v / v_s)^2): share of the rise at rest that is left at a velocity, shape (n,).
 
     Args:
         v: Velocities, shape (n,), may be traced [rad/s or m/s].
-        velocity: v_s, likewise.
+        velocity: v_s, shape (n,), may be traced [rad/s or m/s].
     """
     square = (v / velocity) ** 2
     left: NDArray[Any] = where(less(square, _NO_RISE), np.exp(-minimum(square, _NO_RISE)), 0.0)
@@ -130,7 +130,7 @@ def stribeck_decay(v: NDArray[Any], velocity: Array) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class FrictionSettings:
-    """Friction of a joint; None for the value of the robot description."""
+    """Friction of a joint; None: the value of the robot description."""
 
     viscous: float | None = declare(None, unit=DAMPING, minimum=0.0, description="Viscous friction")
     coulomb: float | None = declare(None, unit=EFFORT, minimum=0.0, description="Coulomb friction")
@@ -142,18 +142,18 @@ class FrictionSettings:
 
 @dataclass(frozen=True, eq=False)
 class Friction(FrictionModel):
-    """Friction of every joint: the viscous part D dq/dt, and the greatest dry friction.
+    """Friction of every joint: the viscous part D dq/dt, and a level of dry friction.
 
         level(v) = F_c + (F_s - F_c) exp(-(v / v_s)^2)
 
-    is the Coulomb friction F_c with Stribeck's rise to the breakaway friction F_s at rest [Armstrong]. The dry friction
-    of a sliding joint has this level and opposes the motion. The dry friction of a resting joint holds the joint, up to
-    the level. Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,).
+    with the Coulomb friction F_c and Stribeck's rise to the breakaway friction F_s at rest [Armstrong]. The dry
+    friction of a sliding joint has this level and opposes the motion; the dry friction of a resting joint holds it up
+    to this level. Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,).
 
     Attributes:
         viscous: D [N m s/rad or N s/m].
         coulomb: F_c [N m or N].
-        static: F_s, not below F_c; None for F_c: no Stribeck effect [N m or N].
+        static: F_s, not below F_c; None: F_c, without Stribeck effect [N m or N].
         stribeck_velocity: v_s, at which the rise has fallen to 1/e [rad/s or m/s].
 
     Raises:
@@ -187,7 +187,7 @@ class Friction(FrictionModel):
 
     @classmethod
     def from_settings(cls, model: RobotModel, settings: Sequence[FrictionSettings], where: str) -> Self:
-        """As in `FrictionModel`; values that are None are those of the description.
+        """As in `FrictionModel`; the description replaces values that are None.
 
         Raises:
             InputError: A breakaway friction is below the Coulomb friction.

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Gears by name: config/gears/ has one file for each, with the data of its data sheet, or of a paper."""
+"""Gears by name: config/gears/ has one file for each, from its data sheet or a paper."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class GearData:
 
     @property
     def actuator_keys(self) -> dict[str, Any]:
-        """Keys of an actuator that it stands for."""
+        """Values of an actuator's section that it provides."""
         ratio = {} if self.ratio is None else {"gear_ratio": self.ratio}
         return ratio | {"gear_efficiency": self.efficiency, "gear_inertia": self.inertia,
                         "motor_damping": self.input_damping, "motor_friction": self.input_friction}
 
     @property
     def transmission_keys(self) -> dict[str, Any]:
-        """Keys of a transmission that it stands for."""
+        """Values of a transmission's section that it provides."""
         return {"stiffness": self.stiffness, "damping": self.damping, "backlash": self.backlash}
 
 

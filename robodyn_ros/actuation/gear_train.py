@@ -24,17 +24,17 @@ from robodyn_ros.description.model import Array, RobotModel, joint_matrix
 
 @dataclass(frozen=True, eq=False)
 class GearTrain:
-    """Rigid gears without play or loss, one for each motor: dq_M = Gamma B dq, tau = B^T Gamma tau_M.
+    """Rigid gears without backlash or loss, one for each motor: dq_M = Gamma B dq, tau = B^T Gamma tau_M.
 
-    [Yamamoto] (6.5) to (6.10). Gamma of the book is the diagonal matrix of the gear ratios. In the book each motor
-    drives one joint, and B is the unit matrix. Where motors drive several joints together, p = B q are the positions of
-    the gears' outputs.
+    [Yamamoto] (6.5) to (6.10). Gamma is the diagonal matrix of the gear ratios. In the book each motor drives one
+    joint, and B is the unit matrix. If motors drive several joints together, p = B q are the positions of the gears'
+    outputs.
 
     Attributes:
-        ratio: gamma, motor turns per turn of the gear's output, not 0, negative where the motor turns the other way;
-            shape (n,), or one number for all [- or, where the joint slides, rad/m].
-        coupling: B, shape (n, n); None for the unit matrix.
-        zero: Positions of the joints at which all motors are at 0; shape (n,), or one number for all [rad or m].
+        ratio: gamma, motor turns per turn of the gear's output, not 0, negative if the motor turns the other way; shape
+            (n,), or one number for all [- or, for prismatic joints, rad/m].
+        coupling: B, shape (n, n); None: the unit matrix.
+        zero: Joint positions at which all motors are at 0; shape (n,), or one number for all [rad or m].
 
     Raises:
         InputError: A ratio is 0 or not finite, the shapes differ, or the coupling has no inverse.
@@ -59,7 +59,7 @@ class GearTrain:
 
     @classmethod
     def from_model(cls, model: RobotModel) -> Self:
-        """Return the gears of the transmissions in a robot description; ratio 1 where there is none."""
+        """Return the gears of the transmissions in a robot description; ratio 1 without a transmission."""
         return cls(model.reduction, model.coupling, model.motor_zero)
 
     @property
@@ -102,16 +102,16 @@ class GearTrain:
         return joint_motion if self.coupling is None else self.coupling @ joint_motion
 
     def effort_of_outputs(self, output_effort: NDArray[Any]) -> NDArray[Any]:
-        """B^T u: efforts on the joints of efforts u at the gears' outputs, shape (n,) [N m or N]."""
+        """B^T u: convert efforts u at the gears' outputs to efforts on the joints, shape (n,) [N m or N]."""
         return output_effort if self.coupling is None else self.coupling.T @ output_effort
 
     def output_effort(self, joint_effort: NDArray[Any]) -> NDArray[Any]:
-        """B^-T tau: efforts at the gears' outputs that give efforts on the joints, shape (n,) [N m or N]."""
+        """B^-T tau: convert efforts on the joints to efforts at the gears' outputs, shape (n,) [N m or N]."""
         return joint_effort if self._inverse is None else self._inverse.T @ joint_effort
 
     @property
     def joint_rows(self) -> Array:
-        """B, also where it is the unit matrix, shape (n, n)."""
+        """B as an array, shape (n, n)."""
         return np.eye(self.n) if self.coupling is None else self.coupling
 
     @cached_property
@@ -119,7 +119,7 @@ class GearTrain:
         return None if self.coupling is None else np.linalg.inv(self.coupling).astype(np.float64)
 
     def joint_effort(self, motor_torque: ArrayLike) -> NDArray[Any]:
-        """tau = B^T Gamma tau_M: the joint efforts of the shaft torques of the motors, (6.10).
+        """tau = B^T Gamma tau_M: convert shaft torques of the motors to joint efforts, (6.10).
 
         Args:
             motor_torque: tau_M, shape (n,) [N m].
@@ -147,7 +147,7 @@ class GearTrain:
         return self.output_effort(as_array(joint_effort, (self.n,), "GearTrain: joint_effort")) / self.ratio
 
     def reflected(self, motor_side: ArrayLike) -> NDArray[np.float64]:
-        """Gamma^T X Gamma: an inertia or viscous friction of the motor shaft, reflected to the gear's output, (6.17).
+        """Gamma^T X Gamma: reflect inertias or viscous frictions of motor shafts to the gears' outputs, (6.17).
 
         Args:
             motor_side: The diagonal of X, shape (n,) [kg m^2 or N m s/rad].
@@ -161,7 +161,7 @@ class GearTrain:
         return self.ratio**2 * as_array(motor_side, (self.n,), "GearTrain: motor_side")
 
     def joint_matrix(self, at_outputs: NDArray[Any]) -> NDArray[Any]:
-        """B^T X B: inertias or viscous frictions at the gears' outputs, seen from the joints.
+        """B^T X B: convert inertias or viscous frictions at the gears' outputs to the joints.
 
         Args:
             at_outputs: The diagonal of X, shape (n,), may be traced.

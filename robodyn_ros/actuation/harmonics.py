@@ -6,12 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a motor does periodically with its angle, as a sum of harmonics: cogging, and ripple of the torque constant.
+"""Torques of a motor that are periodic in its angle: cogging, and ripple of the torque constant, as harmonics.
 
-Cogging is a torque sum A sin(k theta + phi) at the shaft, with or without current: it derives from the energy
-sum A / k cos(k theta + phi) of the magnets facing the slots, so that a turn takes no work [Hanselman]. Ripple changes
-the torque constant K and the back-EMF constant alike, K (1 + sum r sin(k theta + phi)), so that the power K w i_M of
-the circuit reaches the shaft.
+Cogging is a torque sum A sin(k theta + phi) at the shaft, with or without current. It derives from the energy
+sum A / k cos(k theta + phi) of magnets and slots, so a full turn takes no work [Hanselman]. Ripple changes the torque
+constant K and the back-EMF constant alike, K (1 + sum r sin(k theta + phi)), so that the shaft receives the power
+K w i_M of the circuit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from robodyn_ros.description.model import Array
 
 MAX_HARMONICS = 16
 
-_SMALL = 1e-4  # angle up to which sin(x) / x is 1 - x^2 / 6 to the last bit
+_SMALL = 1e-4  # angle below which sin(x) / x equals 1 - x^2 / 6 to the last bit
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class HarmonicSettings:
 
 @dataclass(frozen=True, eq=False)
 class Harmonics:
-    """amplitude sin(order theta + phase), in sum over K harmonics, for n motors.
+    """Sum of amplitude sin(order theta + phase) over K harmonics, for n motors.
 
     Attributes:
-        order: Periods in a turn, shape (K, n); 0 where a motor has fewer harmonics.
-        amplitude: Shape (K, n).
-        phase: Shape (K, n) [rad].
+        order: Periods in a turn, shape (K, n); 0 for motors with fewer harmonics.
+        amplitude: Amplitudes, shape (K, n).
+        phase: Phases, shape (K, n) [rad].
     """
 
     order: Array
@@ -59,12 +59,12 @@ class Harmonics:
 
     @classmethod
     def none(cls) -> Self:
-        """Return no harmonics, of any number of motors."""
+        """Return no harmonics, for any number of motors."""
         return cls(*np.zeros((3, 0, 1)))
 
     @classmethod
     def from_settings(cls, motors: Sequence[Sequence[HarmonicSettings]]) -> Self:
-        """Return the harmonics of n motors, some of each."""
+        """Return the harmonics of n motors, from a list for each motor."""
         most = max(map(len, motors), default=0)
         absent = HarmonicSettings(0, 0.0)
         rows = [[*each, *[absent] * (most - len(each))] for each in motors]
@@ -73,22 +73,22 @@ class Harmonics:
 
     @property
     def greatest(self) -> Array:
-        """The sum of the magnitudes, shape (n,)."""
+        """Sum of the amplitudes' magnitudes, shape (n,)."""
         return np.sum(np.abs(self.amplitude), axis=0)
 
     def scaled(self, factor: NDArray[Any]) -> Self:
-        """Return the harmonics with amplitudes times factors, shape (n,), may be traced."""
+        """Return the harmonics with amplitudes times factors; these may be traced, shape (n,)."""
         return replace(self, amplitude=factor * self.amplitude)
 
     def mean(self, angle: NDArray[Any], turned: NDArray[Any] | None = None) -> NDArray[Any] | float:
-        """Return the mean over angles about one; 0 without harmonics.
+        """Return the mean over a range of angles; 0 without harmonics.
 
-        A motor that turns past harmonics in one step meets their mean, so that fast motions are not disturbed by the
+        A fast motor passes several harmonics in a step. It gets their mean, so that the motion does not depend on the
         choice of the step.
 
         Args:
-            angle: theta in the middle, shape (n,), may be traced [rad].
-            turned: Length of the range, likewise; None: 0.
+            angle: theta in the middle of the range, shape (n,), may be traced [rad].
+            turned: Length of the range, shape (n,), may be traced [rad]; None: 0.
         """
         total: NDArray[Any] | float = 0.0
         for order, amplitude, phase in zip(self.order, self.amplitude, self.phase, strict=True):
@@ -103,7 +103,7 @@ class Harmonics:
         return total
 
     def integral(self, angle: NDArray[Any]) -> NDArray[Any] | float:
-        """Return -amplitude / order cos(order theta + phase) in sum, shape (n,); 0 without harmonics."""
+        """Return the sum of -amplitude / order cos(order theta + phase), shape (n,); 0 without harmonics."""
         total: NDArray[Any] | float = 0.0
         for order, amplitude, phase in zip(self.order, self.amplitude, self.phase, strict=True):
             total = total - amplitude / np.where(order > 0.0, order, 1.0) * np.cos(order * angle + phase)
@@ -118,7 +118,7 @@ def harmonic_settings(where_: str, values: Any) -> tuple[HarmonicSettings, ...]:
         values: A list of sections, or None.
 
     Raises:
-        InputError: It is something else, too long, or a section is not valid.
+        InputError: The values are no list, too many, or a section is not valid.
     """
     if values is None:
         return ()

@@ -6,14 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The actuators of the joints in simulation: ideal sources of effort, and DC motors with limits.
+"""Simulated actuators of the joints: ideal sources of effort, and DC motors with limits.
 
-With the velocity v' of a joint held over a step h, the current is the exact solution of [Yamamoto] (6.1), and its mean
+If the velocity v' of a joint is held over a step h, the current is the exact solution of [Yamamoto] (6.1), and its mean
 
     i = (1 - phi) (v_M - K_e gamma v') / R_M + phi i_0,    phi = (1 - e^(-h R_M / L_M)) L_M / (h R_M)
 
-is linear in v'. It gives a constant effort and a viscous damping gamma^2 K_M K_e / R_M (1 - phi), which an integrator
-can take implicitly; hence no electrical time constant is too short for the step. For L_M = 0 this is (6.17).
+is linear in v': a constant effort and a viscous damping gamma^2 K_M K_e / R_M (1 - phi). An integrator can take the
+damping implicitly, so that no electrical time constant is too short for the step. For L_M = 0 this is (6.17).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ AMBIENT_TEMPERATURE = 25.0
 
 
 MIN_SHARE = 0.05
-"""Least share of resistance and torque constant that a temperature leaves, beyond which linear laws have no meaning."""
+"""Least share of resistance and torque constant at any temperature; linear laws have no meaning below."""
 
 _LIMIT = Range(0.0, above=True, or_infinite=True)
 _RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LIMIT, "motor_damping": NOT_NEGATIVE,
@@ -60,13 +60,13 @@ _NOT_PER_JOINT = ("motors", "cogging", "torque_ripple", "current_loops", "rated"
 
 
 class EffortLine(NamedTuple):
-    """The mean effort of the motors at their gears' outputs over a step, before the limit of their current.
+    """Mean effort of the motors at their gears' outputs over a step, before the current limit: effort - damping p'.
 
-    It is effort - damping p' for the velocity p' of the output.
+    p' is the velocity of the output.
 
     Attributes:
-        effort: At velocity 0, shape (n,) [N m or N].
-        damping: Shape (n,) [N m s/rad or N s/m].
+        effort: Effort at velocity 0, shape (n,) [N m or N].
+        damping: Decrease per velocity, shape (n,) [N m s/rad or N s/m].
     """
 
     effort: NDArray[Any]
@@ -74,14 +74,14 @@ class EffortLine(NamedTuple):
 
 
 class CurrentLoopDemand(NamedTuple):
-    """What current loops are to do in a step, and their state; each array has shape (m,) of `CurrentLoops`.
+    """Demands on current loops in a step, and their state; each array has shape (m,) of `CurrentLoops`.
 
     Attributes:
         target: Commanded currents [A].
-        is_open: 1 where the voltage is commanded instead, else 0.
-        voltage: Commanded there, within its limit [V].
-        current: At the beginning of the step [A].
-        state: Likewise.
+        is_open: 1 where the voltage is commanded instead of the current, else 0.
+        voltage: Commanded voltages, within their limits [V].
+        current: Currents at the beginning of the step [A].
+        state: State at the beginning of the step.
     """
 
     target: NDArray[Any]
@@ -95,10 +95,10 @@ class Electrical(NamedTuple):
     """Currents, heat and work of the windings in a step.
 
     Attributes:
-        current: At the end, shape (n,) [A].
-        mean_current: Shape (n,) [A].
-        heat: Lost in the resistance, shape (n,) [J].
-        work: Taken from the supply, shape (n,) [J].
+        current: Current at the end, shape (n,) [A].
+        mean_current: Mean current, shape (n,) [A].
+        heat: Heat in the resistance, shape (n,) [J].
+        work: Work of the supply, shape (n,) [J].
     """
 
     current: NDArray[Any]
@@ -111,45 +111,46 @@ class Electrical(NamedTuple):
 class JointActuators:
     """One actuator for each joint: a DC motor with gear, or an ideal source of effort.
 
-    Where motors drive several joints together, values of "a joint" here are those of its motor, at the output of the
-    motor's gear; ``motors.gear`` takes them to the joints.
+    If motors drive several joints together, values of "a joint" here belong to its motor, at the output of the motor's
+    gear; ``motors.gear`` converts them to the joints.
 
     Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,). Values of motors
-    are ignored for ideal sources. Infinity stands for no limit.
+    are ignored for ideal sources. Infinity means no limit.
 
     Attributes:
         motors: n motors and gears; those of ideal sources are ignored.
         is_motor: Which joints have a motor, shape (n,).
         efficiency: Of the gear, in (0, 1]: see :meth:`gear_friction`.
         motor_damping: Viscous friction at the motor's shaft [N m s/rad].
-        voltage_limit: Of the amplifier [V].
-        current_limit: Of the amplifier [A].
-        torque_limit: Of the motor's shaft, held by limiting the current [N m].
-        thermal_resistance: From winding to ambient; 0: the winding stays at ambient temperature [K/W].
-        thermal_time_constant: In which the winding follows [s].
-        ambient_temperature: Of the surroundings [degrees Celsius].
+        voltage_limit: Voltage limit of the amplifier [V].
+        current_limit: Current limit of the amplifier [A].
+        torque_limit: Torque limit of the motor's shaft, kept by limiting the current [N m].
+        thermal_resistance: Thermal resistance from winding to ambient; 0: the winding stays at ambient temperature
+            [K/W].
+        thermal_time_constant: Thermal time constant of the winding [s].
+        ambient_temperature: Temperature of the surroundings [degrees Celsius].
         motor_friction: Coulomb friction at the motor's shaft [N m].
         resistance_coefficient: Rise of R_M with the temperature of the winding, relative to `AMBIENT_TEMPERATURE`
             [1/K].
-        torque_constant_coefficient: Likewise of K_M and K_e [1/K].
+        torque_constant_coefficient: The same for K_M and K_e [1/K].
         derating_start: Temperature of the winding from which the limits of current and torque fall [degrees Celsius].
         derating_end: Temperature at which they are 0 [degrees Celsius].
-        derating: Share of the limits that is left.
+        derating: Remaining share of these limits.
         static_loss: Rise of the gear's loss towards rest, as a share of the load.
         loss_velocity: Velocity of the gear's output at which this rise has fallen to 1/e [rad/s or m/s].
-        cogging: Torque of the motors' shafts by their angles [N m].
-        torque_ripple: Share by which torque and back-EMF constants change with the angle, below 1 in sum.
-        current_loops: Of the drives; joints without one have their efforts converted to voltages.
-        rated: The motors that the amplifier takes for real when it converts efforts to voltages; None: ``motors``.
-        stiffness: Of the spring between drive and link, infinite for a rigid joint [N m/rad or N/m].
-        spring_damping: Of this spring [N m s/rad or N s/m].
+        cogging: Cogging torque at the motors' shafts, periodic in their angles [N m].
+        torque_ripple: Relative change of torque and back-EMF constants with the angle; amplitudes below 1 in sum.
+        current_loops: Current loops of the drives; without one, efforts are converted to voltages.
+        rated: The amplifiers' model of the motors, which converts efforts to voltages; None: ``motors``.
+        stiffness: Stiffness of the spring between drive and link, infinite for a rigid joint [N m/rad or N/m].
+        spring_damping: Damping of this spring [N m s/rad or N s/m].
         backlash: Total width of its dead zone [rad or m].
         motor_encoder: Which joints are measured on the motor's side of this spring, at the output of the gear.
-        source_inertia: On the motor's side of the spring of an ideal source, at its output [kg m^2 or kg].
+        source_inertia: Inertia on the motor's side of the spring of an ideal source, at its output [kg m^2 or kg].
 
     Raises:
-        InputError: A value is out of its range, the lengths differ, no inertia is behind a spring, or a joint that
-            motors drive together has one.
+        InputError: A value is out of its range, the lengths differ, a spring has no inertia behind it, or a coupled
+            joint has a spring.
     """
 
     motors: Actuators
@@ -183,7 +184,7 @@ class JointActuators:
     def __post_init__(self) -> None:
         """Check the values and give all of them one shape."""
         values = {name: value for name, value in vars(self).items() if name not in _NOT_PER_JOINT}
-        every_motor = np.ones(self.motors.n)  # so that all values get this length
+        every_motor = np.ones(self.motors.n)  # gives all values this length
         arrays = as_joint_arrays("JointActuators", values | {"motors": every_motor}, _RANGES)
         del arrays["motors"]
         for name, array in arrays.items():
@@ -247,7 +248,7 @@ class JointActuators:
 
     @cached_property
     def has_inductance(self) -> NDArray[np.bool_]:
-        """Whether a joint has a motor whose current is a state, shape (n,)."""
+        """Whether a joint has a motor with inductance, so that its current is a state, shape (n,)."""
         return self.is_motor & (self.motors.motor.inductance > 0.0)
 
     @cached_property
@@ -259,7 +260,7 @@ class JointActuators:
 
     @cached_property
     def is_coupled(self) -> NDArray[np.bool_]:
-        """Whether the motor of a joint drives other joints than this one too, or instead, shape (n,)."""
+        """Whether the motor of a joint drives other joints, too, or instead, shape (n,)."""
         coupling = self.motors.gear.coupling
         apart = False if coupling is None else (coupling != np.eye(self.n)).any(axis=1)
         return self.is_motor & apart
@@ -300,7 +301,7 @@ class JointActuators:
 
     @cached_property
     def follows_temperature(self) -> bool:
-        """Whether anything but the temperature itself depends on the temperature of a winding."""
+        """Whether motor constants or limits depend on the temperature of a winding."""
         depends = ((constants(self.resistance_coefficient, traced=1.0) != 0.0)
                    | (constants(self.torque_constant_coefficient, traced=1.0) != 0.0) | self.derates)
         return bool((self.has_heat & depends).any())
@@ -311,7 +312,7 @@ class JointActuators:
         return bool((self.is_motor & (constants(self.torque_ripple.amplitude, traced=1.0) != 0.0)).any())
 
     def at_angle(self, q: NDArray[Any], displacement: NDArray[Any]) -> Self:
-        """Return the actuators with the torque constants about joint positions; arguments as `cogging_effort`."""
+        """Return the actuators with the mean torque constants about joint positions; arguments as `cogging_effort`."""
         gear, motor = self.motors.gear, self.motors.motor
         ripple = self.torque_ripple.mean(gear.motor_position(q), gear.motor_motion(displacement))
         share = np.where(self.is_motor, 1.0 + ripple, 1.0)
@@ -325,7 +326,7 @@ class JointActuators:
 
         Args:
             q: Joint positions, shape (n,), may be traced [rad or m].
-            displacement: Of the joints, about q, over which the mean is taken; None: the value at q.
+            displacement: Range of joint positions about q over which to take the mean; None: the value at q.
 
         Returns:
             Shape (n,) [N m or N].
@@ -343,18 +344,18 @@ class JointActuators:
         return bool((self.is_motor & (constants(self.cogging.amplitude, traced=1.0) != 0.0)).any())
 
     def cogging_energy(self, q: NDArray[Any]) -> NDArray[Any]:
-        """Return the energy of the magnets facing the slots, 0 in the mean over a turn, shape (n,) [J]."""
+        """Return the energy of magnets and slots, 0 in the mean over a turn, shape (n,) [J]."""
         energy = -self.cogging.integral(self.motors.gear.motor_position(q)) if self.has_cogging else 0.0
         return np.where(self.is_motor, energy, 0.0)
 
     def at(self, temperature: NDArray[Any]) -> Self:
         """Return the actuators with the resistances, torque constants and limits at a temperature.
 
-        R_M = R_25 (1 + alpha (T - 25)), and so K_M and K_e, whose magnets are taken to be as warm as the winding. The
-        limits of current and torque fall linearly between ``derating_start`` and ``derating_end``.
+        R_M = R_25 (1 + alpha (T - 25)), and K_M and K_e likewise, assuming that the magnets are as warm as the winding.
+        The limits of current and torque fall linearly between ``derating_start`` and ``derating_end``.
 
         Args:
-            temperature: Of the windings, may be traced, shape (n,) [degrees Celsius].
+            temperature: Temperatures of the windings, may be traced, shape (n,) [degrees Celsius].
         """
         rise, motor = temperature - AMBIENT_TEMPERATURE, self.motors.motor
         resistance, constant = (
@@ -369,18 +370,18 @@ class JointActuators:
 
     @cached_property
     def reflected_inertia(self) -> Array:
-        """Gamma^T J_M Gamma, the inertia of the rotors at their gears' outputs, (6.17), shape (n,) [kg m^2 or kg]."""
+        """Gamma^T J_M Gamma: inertia of the rotors at their gears' outputs, (6.17), shape (n,) [kg m^2 or kg]."""
         of_sources = np.where(self.is_elastic, self.source_inertia, 0.0)
         return np.where(self.is_motor, self.motors.reflected_inertia, of_sources)
 
     @cached_property
     def rigid_inertia(self) -> Array:
-        """The part of `reflected_inertia` that moves with the links: not behind a spring, shape (n,) [kg m^2 or kg]."""
+        """The part of `reflected_inertia` that is not behind a spring, shape (n,) [kg m^2 or kg]."""
         return np.where(self.is_elastic, 0.0, self.reflected_inertia)
 
     @cached_property
     def rotor_inertia(self) -> Array:
-        """B^T Gamma^T J_M Gamma B, the part of the rotors in the links' mass matrix, (6.17), shape (n, n)."""
+        """B^T Gamma^T J_M Gamma B: contribution of the rotors to the links' mass matrix, (6.17), shape (n, n)."""
         return self.motors.gear.joint_matrix(self.rigid_inertia)
 
     @cached_property
@@ -390,7 +391,7 @@ class JointActuators:
 
     @cached_property
     def effort_per_current(self) -> Array:
-        """Gamma^T K_M, at the gears' outputs, shape (n,) [N m/A or N/A]."""
+        """Gamma^T K_M: effort at the gears' outputs per current, shape (n,) [N m/A or N/A]."""
         return self.motors.gear.ratio * self.motors.motor.torque_constant
 
     @cached_property
@@ -415,20 +416,20 @@ class JointActuators:
         return within(effort, self.effort_limit)
 
     def back_emf(self, v: NDArray[Any]) -> NDArray[Any]:
-        """K_e Gamma B dq/dt, (6.1), (6.7), shape (n,) [V]."""
+        """Back-EMF K_e Gamma B dq/dt, (6.1), (6.7), shape (n,) [V]."""
         return self.motors.motor.back_emf_constant * self.motors.gear.motor_motion(v)
 
     def wanted_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return the voltages of joint efforts: v_M = R_M Gamma^-T tau / K_M + K_e Gamma dq/dt, (6.12), (6.13).
 
-        The inertia of the rotors and the inductance are not considered.
+        Inertia of the rotors and inductance are neglected.
 
         Args:
             effort: Joint efforts, shape (n,) [N m or N].
             v: Joint velocities, shape (n,) [rad/s or m/s].
 
         Returns:
-            Before the limits, shape (n,) [V].
+            Voltages before the limits, shape (n,) [V].
         """
         gear, motor = self.motors.gear, (self.motors if self.rated is None else self.rated).motor
         return motor.voltage(gear.output_effort(effort) / (gear.ratio * motor.torque_constant), gear.motor_motion(v))
@@ -438,11 +439,11 @@ class JointActuators:
         return within(voltage, self.voltage_limit)
 
     def commanded_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """Return `wanted_voltage` of efforts at velocities, within the limits of the amplifiers, shape (n,) [V]."""
+        """Return `wanted_voltage` within the limits of the amplifiers, shape (n,) [V]."""
         return self.limited_voltage(self.wanted_voltage(effort, v))
 
     def effort_line(self, voltage: NDArray[Any], current: NDArray[Any], step: float) -> EffortLine:
-        """Return the mean effort of the motors over a step with constant velocity, as a linear function of it.
+        """Return the mean effort of the motors over a step, as a linear function of the constant velocity.
 
         Args:
             voltage: v_M, held, shape (n,) [V].
@@ -450,7 +451,7 @@ class JointActuators:
             step: h [s].
 
         Returns:
-            The line, before the limit of the current; 0 for ideal sources.
+            The line before the current limit; 0 for ideal sources.
         """
         motor = self.motors.motor
         _, mean = motor.current_step(current, voltage, np.zeros(self.n), step)
@@ -461,7 +462,7 @@ class JointActuators:
                         step: float) -> Electrical:
         """Return the exact solution of (6.1) for a step with constant voltage and velocity: currents, heat and work.
 
-        Where the mean current would exceed the limit, the amplifier regulates the current to the limit.
+        If the mean current would exceed its limit, the amplifier regulates the current to the limit.
 
         Args:
             voltage: v_M, shape (n,) [V].
@@ -471,7 +472,7 @@ class JointActuators:
             step: h [s].
 
         Returns:
-            0 for ideal sources.
+            Currents, heat and work; 0 for ideal sources.
         """
         motor, speed = self.motors.motor, self.motors.gear.motor_motion(v)
         back_emf, settled = self.back_emf(v), motor.steady_current(voltage, speed)
@@ -490,7 +491,7 @@ class JointActuators:
                             for value in (end, mean, heat, heat + stored + step * back_emf * mean)))
 
     def wanted_current(self, effort: NDArray[Any]) -> NDArray[Any]:
-        """Return the currents of joint efforts, within their limit, for the joints with current loops, shape (m,) [A].
+        """Return the limited currents of joint efforts, for joints with current loops, shape (m,) [A].
 
         Args:
             effort: Joint efforts, shape (n,) [N m or N].
@@ -501,17 +502,17 @@ class JointActuators:
 
     @property
     def loop_bandwidth(self) -> Array:
-        """k_I / (2 pi R_M) of the current loops, 0 where there is none, shape (n,) [Hz]."""
+        """Bandwidth k_I / (2 pi R_M) of the current loops, 0 without one, shape (n,) [Hz]."""
         return self.loop_integral / (2.0 * np.pi * self.motors.motor.resistance)
 
     @property
     def loop_proportional(self) -> Array:
-        """k_P of the current loops, 0 where there is none, shape (n,) [V/A]."""
+        """k_P of the current loops, 0 without one, shape (n,) [V/A]."""
         return self._by_joint(self.current_loops.proportional)
 
     @property
     def loop_integral(self) -> Array:
-        """k_I of the current loops, 0 where there is none, shape (n,) [V/(A s)]."""
+        """k_I of the current loops, 0 without one, shape (n,) [V/(A s)]."""
         return self._by_joint(self.current_loops.integral)
 
     def _by_joint(self, of_loops: Array) -> Array:
@@ -521,12 +522,12 @@ class JointActuators:
 
     def regulated_line(self, line: EffortLine, requested: CurrentLoopDemand, v: NDArray[Any], step: float
                        ) -> EffortLine:
-        """Return the line of `effort_line`, with that of current loops where they act.
+        """Return the line of `effort_line`, replaced for joints with active current loops.
 
         Args:
-            line: Without them.
-            requested: Of the loops, and their state.
-            v: Joint velocities about which they are linear, shape (n,) [rad/s or m/s].
+            line: Line without current loops.
+            requested: Demands on the loops, and their state.
+            v: Joint velocities at which the loops are linearised, shape (n,) [rad/s or m/s].
             step: h [s].
         """
         loops = self.current_loops
@@ -540,11 +541,11 @@ class JointActuators:
 
     def regulated_step(self, without: Electrical, requested: CurrentLoopDemand, before: NDArray[Any], v: NDArray[Any],
                        saturation: NDArray[Any], step: float) -> tuple[Electrical, CurrentLoopState]:
-        """Return what `electrical_step` does, with current loops where they act, and the state of these.
+        """Return the result of `electrical_step`, replaced for joints with active current loops, and their state.
 
         Args:
-            without: Without them.
-            requested: Of the loops, and their state.
+            without: Result without current loops.
+            requested: Demands on the loops, and their state.
             before: Joint velocities of :meth:`regulated_line`, shape (n,) [rad/s or m/s].
             v: Joint velocities, held, shape (n,) [rad/s or m/s].
             saturation: 1 or -1 where the effort is at its limit of that sign, 0 elsewhere, shape (n,).
@@ -579,17 +580,17 @@ class JointActuators:
                                       self.voltage_limit[joints], step)
 
     def gear_friction(self, effort: NDArray[Any], speed: NDArray[Any]) -> NDArray[Any]:
-        """Return the dry friction of the gears under load, (1 - eta + s e^(-(w / w_s)^2)) |gamma tau_M|, and of shafts.
+        """Return the dry friction of gears under load, (1 - eta + s e^(-(w / w_s)^2)) |gamma tau_M|, and of shafts.
 
-        The second part is Stribeck's rise towards rest, which in the joints of robots grows with the load as the first
-        part does [Bittencourt]; s is ``static_loss``.
+        The second part is Stribeck's rise towards rest. In the joints of robots it grows with the load, like the first
+        part [Bittencourt]; s is ``static_loss``.
 
         A driving motor delivers eta gamma tau_M, a driven motor resists with (2 - eta) gamma tau_M, and in between the
         gear sticks.
 
         Args:
-            effort: gamma tau_M, of the motors before the gears' losses, shape (n,) [N m or N].
-            speed: w of the gears' outputs, likewise [rad/s or m/s].
+            effort: gamma tau_M of the motors before the gears' losses, shape (n,) [N m or N].
+            speed: w of the gears' outputs, shape (n,) [rad/s or m/s].
 
         Returns:
             The greatest friction at the gears' outputs, shape (n,) [N m or N].
@@ -603,12 +604,12 @@ class JointActuators:
         return np.where(self.has_gear_friction, losses, 0.0)
 
     def effort_behind_gears(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """Return recorded efforts of motors less the losses of their gears, and less the friction of their shafts.
+        """Return recorded efforts of motors minus the losses of their gears and the friction of their shafts.
 
-        The friction of shafts that turn with several joints stays: identification tells it from that of the joints.
+        The friction of coupled motors' shafts is not subtracted: identification can separate it from joint friction.
 
         Args:
-            effort: On the joints, before the losses, shape (K, n) [N m or N].
+            effort: Efforts on the joints before the losses, shape (K, n) [N m or N].
             v: Joint velocities, shape (K, n) [rad/s or m/s].
 
         Returns:
@@ -622,14 +623,14 @@ class JointActuators:
         return behind
 
     def effort_before_gears(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """Return the efforts of motors that leave efforts behind the losses of their gears and shafts.
+        """Return the efforts of motors that give certain efforts after the losses of their gears and shafts.
 
         Args:
-            effort: On the joints, behind the losses, shape (n,) [N m or N].
-            v: Joint velocities, shape (n,) [rad/s or m/s]; a resting gear or shaft takes nothing.
+            effort: Efforts on the joints after the losses, shape (n,) [N m or N].
+            v: Joint velocities, shape (n,) [rad/s or m/s]; a resting gear or shaft has no losses.
 
         Returns:
-            On the joints, before the losses, shape (n,) [N m or N]; infinite where a gear passes nothing on.
+            Efforts on the joints before the losses, shape (n,) [N m or N]; infinite if a gear transmits nothing.
         """
         gear, none = self.motors.gear, np.zeros(self.n)
         speeds = gear.output_motion(v)
@@ -644,44 +645,44 @@ class JointActuators:
         """Return the winding temperatures after a step: T_th dT/dt = T_ambient + R_th P - T at constant power.
 
         Args:
-            temperature: At the beginning, shape (n,) [degrees Celsius].
-            heat: Lost in the winding during the step, shape (n,) [J].
+            temperature: Temperatures at the beginning, shape (n,) [degrees Celsius].
+            heat: Heat in the windings during the step, shape (n,) [J].
             step: h [s].
 
         Returns:
-            Shape (n,) [degrees Celsius]; as at the beginning where there is no thermal model.
+            Temperatures at the end, shape (n,) [degrees Celsius]; unchanged without a thermal model.
         """
         left = np.array([np.exp(-step / constant) for constant in self.thermal_time_constant])  # some may be traced
         settled = self.ambient_temperature + self.thermal_resistance * heat / step
         return np.where(self.has_heat, settled + left * (temperature - settled), temperature)
 
     def output_effort_from_current(self, current: NDArray[Any]) -> NDArray[Any]:
-        """gamma K_M i_M at the gears' outputs, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""
+        """Effort gamma K_M i_M at the gears' outputs, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""
         return np.where(self.is_motor, self.effort_per_current * current, 0.0)
 
     def effort_from_current(self, current: NDArray[Any]) -> NDArray[Any]:
-        """B^T Gamma K_M i_M, on the joints; 0 for ideal sources, shape (n,) [N m or N]."""
+        """Effort B^T Gamma K_M i_M on the joints; 0 for ideal sources, shape (n,) [N m or N]."""
         return self.motors.gear.effort_of_outputs(self.output_effort_from_current(current))
 
     def heating(self, current: NDArray[Any]) -> NDArray[Any]:
-        """R_M i_M^2, 0 for ideal sources, shape (n,) [W]."""
+        """Heating power R_M i_M^2; 0 for ideal sources, shape (n,) [W]."""
         return np.where(self.is_motor, self.motors.motor.resistance * current * current, 0.0)
 
     def power(self, current: NDArray[Any], current_rate: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """v_M i_M = (R_M i_M + K_e gamma v + L_M di_M/dt) i_M, (6.1), 0 for ideal sources, shape (n,) [W]."""
+        """Power v_M i_M = (R_M i_M + K_e gamma v + L_M di_M/dt) i_M, (6.1); 0 for ideal sources, shape (n,) [W]."""
         voltage = self.motors.motor.voltage(current, self.motors.gear.motor_motion(v), current_rate)
         return np.where(self.is_motor, voltage * current, 0.0)
 
     def magnetic_energy(self, current: NDArray[Any]) -> NDArray[Any]:
-        """L_M i_M^2 / 2, shape (n,) [J]."""
+        """Energy L_M i_M^2 / 2 of the inductances, shape (n,) [J]."""
         return np.where(self.has_inductance, 0.5 * self.motors.motor.inductance * current * current, 0.0)
 
     def instant_current(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """i_M at an instant, within the limits: the state, or without inductance (6.2), shape (n,) [A].
+        """Return i_M at an instant, within the limits: the state, or without inductance (6.2), shape (n,) [A].
 
         Args:
             voltage: v_M, shape (n,) [V].
-            current: i_M where it is a state, shape (n,) [A].
+            current: i_M, used where it is a state, shape (n,) [A].
             v: Joint velocities, shape (n,) [rad/s or m/s].
         """
         settled = self.motors.motor.steady_current(voltage, self.motors.gear.motor_motion(v))
@@ -689,7 +690,7 @@ class JointActuators:
         return np.where(self.is_motor, flowing, 0.0)
 
     def current_rate(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """di_M/dt of (6.1), 0 for a current that is no state, or is at its limit and would pass it, shape (n,) [A/s].
+        """Return di_M/dt of (6.1); 0 for a current that is no state, or would pass its limit, shape (n,) [A/s].
 
         Arguments as for :meth:`instant_current`.
         """
@@ -704,19 +705,19 @@ class JointActuators:
 
 def _where_closed(loops: CurrentLoops, requested: CurrentLoopDemand, values: NDArray[Any], own: NDArray[Any]
                   ) -> NDArray[Any]:
-    """Return values of all joints, shape (n,), with other ones where a current loop is closed, shape (m,)."""
+    """Replace values of joints, shape (n,), by others, shape (m,), where a current loop is closed."""
     result = values.astype(np.result_type(values, own, requested.is_open))
     result[loops.joints] = where(requested.is_open, values[loops.joints], own)
     return result
 
 
 def within(value: NDArray[Any], limit: Array) -> NDArray[Any]:
-    """Limit values to a magnitude; infinite limits add no operations, shape (n,)."""
+    """Limit the magnitudes of values, shape (n,); infinite limits add no operations."""
     finite = is_limit(limit)
     bound = np.where(finite, limit, 0.0)
     return np.where(finite, clip(value, -bound, bound), value)
 
 
 def is_limit(limit: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where a limit is one: it is finite, or traced, hence finite for some samples."""
+    """Whether a limit is finite; a traced one may be, for some samples."""
     return np.isfinite(constants(limit, traced=0.0))

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The drivetrains of a robot's joints as dynamics and laws know them: rotors, friction and springs of its actuators."""
+"""The drivetrains that dynamics and laws know: rotors, friction and springs of a robot's actuators."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from robodyn_ros.description.model import RobotModel
 
 def known_drivetrain(model: RobotModel, actuators: JointActuators | None, friction: FrictionModel | None,
                      ignored: Collection[str] = ()) -> Drivetrain | None:
-    """Return the drivetrains of a robot, as `RobotModel.drivetrain` has them; None where they are the description's.
+    """Return the drivetrains for `RobotModel.drivetrain`; None: those of the description.
 
-    Motors that drive several joints together resist each joint's velocity by what they resist it when it moves alone.
+    The friction of coupled motors is assigned to each joint as if it moved alone.
 
     Args:
-        model: The robot as described.
-        actuators: Of its joints; None: ideal sources of effort.
-        friction: Of its joints; None: that of the description.
-        ignored: Of `PARTS_OF_DRIVETRAINS`.
+        model: The described robot.
+        actuators: Actuators of its joints; None: ideal sources of effort.
+        friction: Friction of its joints; None: that of the description.
+        ignored: Some of `PARTS_OF_DRIVETRAINS`.
 
     Raises:
-        InputError: The numbers of joints differ, or a part is unknown.
+        InputError: The numbers of joints differ, or an ignored part is unknown.
     """
     friction = Friction.from_model(model) if friction is None else friction
     if friction.n != model.n:

@@ -6,18 +6,18 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Dry friction that bends before it slides: Maxwell slip elements with Stribeck's level, [AlBender].
+"""Dry friction with presliding: Maxwell slip elements with Stribeck's level, [AlBender].
 
-Before a joint slides, its friction is a spring with hysteresis (presliding). LuGre [CanudasDeWit] has one bristle whose
-state follows z' = v - sigma_0 |v| z / g(v). It was not taken: it creeps under small oscillating loads, forgets inner
-hysteresis loops, and can create energy unless its damping falls with the velocity [BarabanovOrtega]. Maxwell slip
-elements in parallel, each a spring k_i that slips at a share of the level g(v), hold, remember inner loops, and only
-dissipate. A step solves for them implicitly: each is a line that falls with the velocity after the step, up to its
+Before a joint slides, its friction is a spring with hysteresis (presliding). LuGre [CanudasDeWit] has one bristle with
+the state z' = v - sigma_0 |v| z / g(v). It is not used here: it creeps under small oscillating loads, forgets inner
+hysteresis loops, and can create energy unless its damping falls with the velocity [BarabanovOrtega]. Parallel Maxwell
+slip elements, springs k_i that slip at a share of the level g(v), hold the joint, remember inner loops, and only
+dissipate. A step solves for them implicitly: each impulse falls linearly with the velocity after the step, up to its
 limits, so that no stiffness is too high for the step.
 
-The figures are those of LuGre: stiffness sigma_0, damping sigma_1, viscous sigma_2, coulomb F_c, static F_s and
-Stribeck's velocity v_s. Sliding steadily, both have the friction g(v) + sigma_2 v. In [AlBender] a slipping element
-approaches its share of g(v) at a rate C; here it has it at once.
+The parameters are those of LuGre: stiffness sigma_0, damping sigma_1, viscous sigma_2, coulomb F_c, static F_s and
+Stribeck's velocity v_s. In steady sliding, both models have the friction g(v) + sigma_2 v. In [AlBender] a slipping
+element approaches its share of g(v) at a rate C; here it reaches it at once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_ELEMENTS = 16
 
 @dataclass(frozen=True)
 class MaxwellSlipSettings(FrictionSettings):
-    """Friction of a joint with presliding; None for the value of the robot description."""
+    """Friction of a joint with presliding; None: the value of the robot description."""
 
     stiffness: float | None = declare(None, unit=STIFFNESS, minimum=0.0, above=True, description="Stiffness of the dry "
                                       "friction at the start of a motion, before anything slips; none: the friction "
@@ -55,13 +55,14 @@ class MaxwellSlipSettings(FrictionSettings):
 class MaxwellSlip(Friction):
     """Friction with the level of `Friction`, and with presliding.
 
-    N elements have the stiffness sigma_0 / N each, and shares of the level. A joint that is pushed from rest follows
-    tangents of Dahl's curve F_s (1 - exp(-sigma_0 x / F_s)) [Armstrong], also LuGre's at low speed, by at most F_s /
-    (e N) above it. Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,).
+    N elements have the stiffness sigma_0 / N each, and shares of the level. A joint pushed from rest follows tangents
+    of Dahl's curve F_s (1 - exp(-sigma_0 x / F_s)) [Armstrong], which is also LuGre's at low speed; the tangents are at
+    most F_s / (e N) above it. Each value is one number for all joints, or has shape (n,); in the instance all have
+    shape (n,).
 
     Attributes:
-        stiffness: sigma_0; infinite where friction holds the joint where it is [N m/rad or N/m].
-        damping: sigma_1, while nothing slips, in equal parts of the elements [N m s/rad or N s/m].
+        stiffness: sigma_0; infinite: friction holds the joint rigidly [N m/rad or N/m].
+        damping: sigma_1, while no element slips; the elements share it equally [N m s/rad or N s/m].
         elements: N, the same for all joints.
 
     Raises:
@@ -86,7 +87,7 @@ class MaxwellSlip(Friction):
 
     @classmethod
     def from_settings(cls, model: RobotModel, settings: Sequence[FrictionSettings], where: str) -> Self:
-        """As in `Friction`; joints without a stiffness take the number of elements of the others.
+        """As in `Friction`; joints without a stiffness take the number of elements of the other joints.
 
         Raises:
             InputError: As in `Friction`; or joints have different numbers of elements.
@@ -106,7 +107,7 @@ class MaxwellSlip(Friction):
 
     @property
     def bristles(self) -> Bristles:
-        """The elements, of joints with a finite stiffness."""
+        """The elements of joints with a finite stiffness."""
         bends = np.isfinite(constants(self.stiffness, traced=1.0))
         if not bends.any():
             return NO_BRISTLES
@@ -116,7 +117,7 @@ class MaxwellSlip(Friction):
         return Bristles(joints, parts * self.stiffness[joints], parts * self.damping[joints], shares)
 
     def scaled(self, factor: ArrayLike) -> Self:
-        """Return all friction times a factor, stiffness and damping too; so the deflections stay as they are."""
+        """Return all friction times a factor, stiffness and damping, too, so that deflections do not change."""
         factors = as_joint_array(factor, self.n, NOT_NEGATIVE, "MaxwellSlip.scaled: factor")
         bends = np.isfinite(constants(self.stiffness, traced=1.0)) & (constants(factors, traced=1.0) > 0.0)
         stiffness = np.where(bends, factors * np.where(bends, self.stiffness, 1.0), self.stiffness)
@@ -130,9 +131,9 @@ class MaxwellSlip(Friction):
 def _shares(count: int) -> NDArray[np.float64]:
     """Return the shares of the level at which the elements slip, the last one first, shape (count,).
 
-    In u = sigma_0 x / F_s, Dahl's curve 1 - exp(-u) has where its slope is s the tangent 1 - g(s) + s u, with
-    g(s) = s (1 - log s). Elements of stiffness sigma_0 / N follow the tangents of slopes 1, 1 - 1/N, ..., 0: an
-    element slips where two of these meet, at u = N (g(s + 1/N) - g(s)).
+    With u = sigma_0 x / F_s, the tangent of Dahl's curve 1 - exp(-u) with slope s is 1 - g(s) + s u, where
+    g(s) = s (1 - log s). Elements of stiffness sigma_0 / N follow the tangents of slopes 1, 1 - 1/N, ..., 0: an element
+    slips where two tangents meet, at u = N (g(s + 1/N) - g(s)).
     """
     slopes = np.arange(count + 1) / count
     rest = np.concatenate([[0.0], slopes[1:] * (1.0 - np.log(slopes[1:]))])

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motors, and servos with a gear, by name: config/motors/ has a file for each, with the data of its data sheet."""
+"""Motors, and servos with a gear, by name: config/motors/ has one file for each, from its data sheet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robodyn_ros.actuation.catalogue import Catalogue
 from robodyn_ros.base.fields import declare
 
 COPPER = 1.0 / (235.0 + 25.0)
-"""Relative rise of the resistance of copper with the temperature, from 25 degrees Celsius on [1/K]: IEC 60034-1."""
+"""Relative rise of the resistance of copper per kelvin above 25 degrees Celsius [1/K], IEC 60034-1."""
 
 
 @dataclass(frozen=True)

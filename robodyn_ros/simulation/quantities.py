@@ -6,11 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Quantities of the plant that rollouts take as inputs instead of constants, and the plant with given values of them.
+"""Quantities of the plant that rollouts can take as inputs, and the plant with given values of them.
 
-`varied_plant` and `varied_model` work on floats, which gives a plant to fold into a program, and on traced scalars,
-which gives a plant whose values are inputs of the program. Both are the same formulas. Values are checked before, by
-`checked_samples`: the formulas look at no traced value.
+`varied_plant` and `varied_model` use the same formulas for floats, whose values become constants of a program, and for
+traced scalars, whose values are inputs of the program. `checked_samples` checks the values before, since formulas
+cannot inspect traced values.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ JOINT, LINK = "joint", "link"
 """Axes of the joints, in the order of q, and of the moving links, in the order of ``RobotModel.joints``."""
 
 MODEL = "model."
-"""Prefix of the quantities of the law's own model."""
+"""Prefix of quantities of the law's model."""
 
 OFFSET = "start.q_offset"
 
 START = ("start.q", "start.v", OFFSET)
-"""Quantities that are inputs of every rollout, varied or not."""
+"""Quantities of the start, inputs of every rollout."""
 
 NOISES = ("sensing.position_noise", "sensing.velocity_noise")
 """Standard deviations of the scenario's noise: a program takes both or none."""
@@ -60,7 +60,7 @@ LOOP_BANDWIDTH = "motor.current_loop_bandwidth"
 LOOP_GAINS = ("motor.current_loop_proportional", "motor.current_loop_integral")
 
 HARMONICS = {"motor.cogging", "motor.torque_ripple"}
-"""Factors on what motors do periodically with their angles."""
+"""Factors on the periodic torques of motors."""
 
 COMMAND_DELAY = "command.delay"
 
@@ -76,14 +76,14 @@ Values = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Quantity(Field):
-    """A named number or array of the simulated robot, of its start, or of the law's own model.
+    """A named number or array of the simulated robot, of its start, or of the law's model.
 
     Attributes:
         axes: Axes of a value: `JOINT`, `LINK` or a length.
-        nominal: The path of the field of a plant that it stands for, such as ``friction.viscous``; or the number that
-            changes nothing; None: that of the scenario.
-        needs: Quantity without which it has no effect; empty for none.
-        only: Attribute of `JointActuators`, which joints it has an effect on, shape (n,); empty: all.
+        nominal: Path of the plant's field, such as ``friction.viscous``; or the number that changes nothing; None: the
+            scenario has the value.
+        needs: Quantity without which it has no effect; empty: none.
+        only: Attribute of `JointActuators` that selects the joints on which it has an effect; empty: all.
     """
 
     axes: tuple[str | int, ...] = ()
@@ -97,7 +97,7 @@ class Quantity(Field):
         return tuple(lengths[axis] if isinstance(axis, str) else axis for axis in self.axes)
 
     def typical_value(self, plant: PlantModel) -> Array:
-        """Return a value near the nominal one without zeros, of `shape`: no sample is simplified as if it had zeros."""
+        """Return a value near the nominal one without zeros, of `shape`, so that no program is simplified for zeros."""
         shape = self.shape(plant)
         small = 1e-3 * np.sqrt(np.arange(2.0, 2.0 + np.prod(shape, dtype=int))).reshape(shape)
         nominal = np.zeros(shape) if self.nominal is None else self.nominal_value(plant)
@@ -106,7 +106,7 @@ class Quantity(Field):
     def nominal_value(self, plant: PlantModel) -> Array:
         """Return the value of a plant, of `shape`."""
         if self.nominal is None:
-            raise InputError(f"{self.name}: its value is that of the scenario")
+            raise InputError(f"{self.name}: the scenario has its value")
         nominal = attrgetter(self.nominal)(plant) if isinstance(self.nominal, str) else self.nominal
         return np.array(np.broadcast_to(np.asarray(nominal, dtype=np.float64), self.shape(plant)))
 
@@ -118,7 +118,7 @@ _MOTOR, _LOOP = "actuators.motors.motor", "motor.current_loop"
 
 def _quantity_of(own: Field, name: str, axes: tuple[str | int, ...], nominal: str | float | None, **changes: Any
                  ) -> Quantity:
-    """The quantity of a field of a settings class, with its unit, range and meaning."""
+    """Make a quantity from a field of a settings class, with its unit, range and meaning."""
     return Quantity(**vars(own) | {"name": name, "default": None, "kind": own.value_type, "axes": axes,
                                    "nominal": nominal, "description": own.description.partition(";")[0]} | changes)
 
@@ -217,12 +217,12 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
 
 
 def plant_quantities(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the quantities among some that belong to the plant: not to sensors, driver, start, or the law's model."""
+    """Return those names that belong to the plant, not to sensors, driver, start or the law's model."""
     return tuple(name for name in names if name not in (*SENSING, *COMMANDS, *START) and not name.startswith(MODEL))
 
 
 def varied_model(model: RobotModel, values: Values) -> RobotModel:
-    """Return a robot with other inertias.
+    """Return a robot with given inertial quantities.
 
     Args:
         model: The robot.
@@ -237,7 +237,7 @@ def varied_model(model: RobotModel, values: Values) -> RobotModel:
 
 
 def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
-    """Return a plant with other values of some quantities.
+    """Return a plant with given values of some quantities.
 
     Args:
         plant: The plant.
@@ -275,7 +275,7 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
 
 
 def _varied_loops(loops: CurrentLoops, motor: DCMotor, values: Mapping[str, Any]) -> CurrentLoops:
-    """Return current loops with the gains among some quantities, each of shape (..., n); themselves without any."""
+    """Return current loops with the gains among some quantities, each of shape (..., n)."""
     if LOOP_BANDWIDTH in values:
         loops = loops.with_bandwidth(values[LOOP_BANDWIDTH], motor)
     gains: dict[str, Any] = {name.removeprefix(f"{_LOOP}_"): values[name][..., loops.joints] for name in LOOP_GAINS
@@ -284,18 +284,18 @@ def _varied_loops(loops: CurrentLoops, motor: DCMotor, values: Mapping[str, Any]
 
 
 def varied_state(plant: PlantModel, q: Array, v: Array, values: Mapping[str, Array]) -> PlantState:
-    """Return the state at the start of a robot with other values of some quantities.
+    """Return the initial state of a robot with given values of some quantities.
 
-    Motors of elastic joints begin where its own springs bear its own links' weights.
+    Motors of elastic joints start where the varied springs bear the weights of the varied links.
 
     Args:
         plant: The plant.
         q: Shape (n,) [rad or m].
         v: Shape (n,) [rad/s or m/s].
-        values: Floats by the name of the quantity; only those of `plant_quantities` count.
+        values: Floats by the name of the quantity; only `plant_quantities` are used.
 
     Raises:
-        InputError: Its springs are too fast for the step of an explicit method.
+        InputError: The springs are too fast for the step of an explicit method.
     """
     state, own = plant.state(q, v), plant_quantities(values)
     if not (own and len(plant.elastic)):
@@ -306,7 +306,7 @@ def varied_state(plant: PlantModel, q: Array, v: Array, values: Mapping[str, Arr
 
 
 def with_fields(record: T, values: Mapping[str, Any]) -> T:
-    """Return a dataclass with other values of some fields, which are named by paths such as ``friction.viscous``."""
+    """Return a dataclass with given values of some fields, named by paths such as ``friction.viscous``."""
     if not values:
         return record
     own = {path: value for path, value in values.items() if "." not in path}
@@ -317,14 +317,14 @@ def with_fields(record: T, values: Mapping[str, Any]) -> T:
 
 
 def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
-    """Return the names of quantities to vary.
+    """Check the names of quantities to vary, and return them.
 
     Args:
         names: The names.
         plant: The plant.
 
     Raises:
-        InputError: A name is unknown or stands twice, or a quantity has no effect.
+        InputError: A name is unknown or occurs twice, or a quantity has no effect.
     """
     if isinstance(names, str):
         raise InputError(f"varied: expected a list of quantities, received '{names}'")
@@ -372,14 +372,14 @@ _WITHOUT_EFFECT = {
     "derates": "no motor of '{}' has limits that fall with its temperature; give one derating_start and derating_end",
     "has_loop": "no motor of '{}' has a current loop; give the actuators current_loop",
 }
-"""Why quantities have no effect, by the joints that they are for."""
+"""Why quantities have no effect, by `Quantity.only`."""
 
 
 def by_name(samples: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike]:
-    """Return values of quantities as they are.
+    """Check that values are a mapping by the names of quantities, and return them.
 
     Raises:
-        InputError: The values are no mapping by the quantities' names.
+        InputError: They are not.
     """
     if not isinstance(samples, Mapping):
         raise InputError(f"samples: expected values by the name of the quantity, received {shown(samples)}")
@@ -390,16 +390,16 @@ def checked_samples(samples: Mapping[str, ArrayLike], plant: PlantModel, varied:
     """Check values of quantities for N robots.
 
     Args:
-        samples: Values by name, each of the quantity's shape after an axis of N samples.
+        samples: Values by name, each with a leading axis of N samples before the quantity's shape.
         plant: The plant.
-        varied: Quantities that the program takes; those of the start are taken always.
+        varied: Quantities that the program takes as inputs, besides those of the start.
 
     Returns:
         Floats by name.
 
     Raises:
         InputError: A name is unknown or not varied, a shape or the number of samples is wrong, or a number is NaN or
-            out of range; it names the quantity, the sample, and what was expected and received.
+            out of range. The message names the quantity, the sample, and the expected and received values.
     """
     checked: dict[str, Array] = {}
     for name, given in by_name(samples).items():
@@ -443,7 +443,7 @@ def _checked(quantity: Quantity, given: ArrayLike, plant: PlantModel) -> Array:
         expected = ", ".join(map(str, ("N", *shape))) + ("" if shape else ",")
         raise InputError(f"samples of {quantity.name}: expected shape ({expected}), received shape {array.shape}")
     fits = quantity.range.holds(array)
-    if quantity.only:  # the plant's own values of other joints, such as no thermal resistance, may be out of range
+    if quantity.only:  # values at other joints, such as a missing thermal resistance, may be out of range
         fits |= ~getattr(plant.actuators, quantity.only)
     if not fits.all():
         sample, *place = map(int, np.argwhere(~fits)[0])
@@ -476,7 +476,7 @@ def _check_derating(samples: Mapping[str, Array], plant: PlantModel) -> None:
 
 
 def _check_loops(samples: Mapping[str, Array], plant: PlantModel) -> None:
-    """Refuse samples with which a current loop is unstable, as that of a plant is refused."""
+    """Refuse samples with an unstable current loop, as plants do."""
     actuators = plant.actuators
     loops, motor = actuators.current_loops, actuators.motors.motor
     names = [name for name in (LOOP_BANDWIDTH, *LOOP_GAINS, "motor.resistance") if name in samples]

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The state of the actuators and the energies after some steps."""
+"""State of the actuators, and energies, after some steps."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ActuatorState(NamedTuple):
     """State of the actuators at the end of a step; every array has shape (n,).
 
     Attributes:
-        voltage: At the motors' terminals; NaN for an ideal source [V].
-        current: Of the armature; NaN likewise [A].
-        motor_torque: Generated, before rotor inertia and gear; NaN likewise [N m].
-        joint_effort: Of the drive on the joint [N m or N].
-        friction_effort: Of friction in joint and gear, and of a brake, on the joint [N m or N].
-        temperature: Of the winding; NaN where it is not modelled [degrees Celsius].
+        voltage: Voltage at the motor's terminals; NaN for an ideal source [V].
+        current: Armature current; NaN for an ideal source [A].
+        motor_torque: Generated torque, before rotor inertia and gear; NaN for an ideal source [N m].
+        joint_effort: Effort of the drive on the joint [N m or N].
+        friction_effort: Friction of joint, gear and brake on the joint [N m or N].
+        temperature: Temperature of the winding; NaN if it is not modelled [degrees Celsius].
         voltage_saturated: Whether the voltage limit of the amplifier is active.
         current_saturated: Whether the limit of current or torque is active.
         effort_saturated: Whether the effort limit of the joint is active.
@@ -57,17 +57,17 @@ class Energy(NamedTuple):
     friction_loss - stop_loss - winding_heat, except for the error of the integrator.
 
     Attributes:
-        kinetic: Of links and rotors.
-        potential: Of the links; 0 where their centre of mass is as high as the base's origin.
-        magnetic: Of the motors' inductances and magnets.
-        presliding: Of the springs that dry friction bends.
-        elastic: Of the springs between motors and links.
-        drive_work: Taken by motors from their supply, and done by ideal sources.
-        external_work: Of external wrenches.
-        viscous_loss: In joints, motors' shafts, and passive drives.
-        friction_loss: Of dry friction and brakes.
-        stop_loss: At stops.
-        winding_heat: In the motors' resistances.
+        kinetic: Kinetic energy of links and rotors.
+        potential: Potential energy of the links; 0 with their centre of mass at the height of the base's origin.
+        magnetic: Energy of the motors' inductances and magnets.
+        presliding: Energy of the springs that dry friction bends.
+        elastic: Energy of the springs between motors and links.
+        drive_work: Work that motors take from their supply, and that ideal sources do.
+        external_work: Work of external wrenches.
+        viscous_loss: Loss to viscous friction of joints and motors' shafts, and to damping by drives.
+        friction_loss: Loss to dry friction and brakes.
+        stop_loss: Loss at stops.
+        winding_heat: Loss in the motors' resistances.
     """
 
     kinetic: float
@@ -90,14 +90,14 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
 
     Args:
         plant: The simulated model.
-        state: After the step.
+        state: State after the step.
         command: The commands.
-        voltage: Demanded from the amplifiers, within their limits, shape (n,) [V].
+        voltage: Voltage demanded from the amplifiers, within their limits, shape (n,) [V].
         friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
-        impulse: Of friction and stops, shape (n,) [N m s or N s].
-        motor_impulse: Of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
-        bristle_impulse: Of dry friction that bends before joints slide, shape (N, m) of `friction.Bristles` [N m s or
-            N s]; None where there is none.
+        impulse: Impulse of friction and stops, shape (n,) [N m s or N s].
+        motor_impulse: Impulse of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
+        bristle_impulse: Impulse of dry friction that bends before joints slide, shape (N, m) of `friction.Bristles`
+            [N m s or N s]; None: no bristles.
     """
     actuators, step, v, current = plant.actuators, plant.step, state.v, state.current
     motion = plant.joined(v, state.motor_side.v)
@@ -127,9 +127,9 @@ class MotorReadings(NamedTuple):
     """`State.motor_q`, `motor_v` and `joint_torque`; each array has shape (n,).
 
     Attributes:
-        motor_q: Positions of the motors at the outputs of their gears; those of the links for rigid joints [rad or m].
-        motor_v: Their velocities, likewise [rad/s or m/s].
-        joint_torque: Of sensors between motor and link; of a rigid joint, the effort of the drive [N m or N].
+        motor_q: Positions of the motors at the outputs of their gears; of the links for rigid joints [rad or m].
+        motor_v: Their velocities [rad/s or m/s].
+        joint_torque: Reading of a sensor between motor and link; for rigid joints the effort of the drive [N m or N].
     """
 
     motor_q: NDArray[Any]
@@ -142,15 +142,15 @@ def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> Mo
 
     Args:
         plant: The simulated model.
-        state: At the end of a step.
-        effort: Commanded in this step, within the limits, shape (n,) [N m or N].
+        state: State at the end of a step.
+        effort: Commanded effort in this step, within the limits, shape (n,) [N m or N].
     """
     torque = ideal_effort(plant, PlantCommand.from_effort(effort)) + plant.actuators.effort_from_current(state.current)
     return at_motors(plant, state, torque)
 
 
 def at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:
-    """As :func:`motor_side`, from the efforts of the drives, shape (n,) [N m or N]."""
+    """Like :func:`motor_side`, from the efforts of the drives, shape (n,) [N m or N]."""
     torque = spring_torque(plant, spring_deflection(plant, state)).whole
     return MotorReadings(*_motor_motion(plant, state.q, state.v, state.motor_side),
                          np.where(plant.actuators.is_elastic, plant.at_elastic(torque), drive))
@@ -161,7 +161,7 @@ def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) 
 
     Args:
         plant: The simulated model.
-        state: At the end of the step.
+        state: State at the end of the step.
         reported: Result of :func:`report`.
     """
     actuators = plant.at_state(state.temperature, state.q, state.v, state.motor_side).actuators
@@ -184,13 +184,13 @@ def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) 
 
 def encoder_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide
                    ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return positions and velocities at the encoders, each on the side that the actuators declare, shape (n,) each.
+    """Return positions and velocities at the encoders, on the side that the actuators declare, shape (n,) each.
 
     Args:
         plant: The simulated model.
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
-        motor_side: Of elastic joints.
+        motor_side: Motors of elastic joints.
     """
     at_motor = plant.measured_at_motors
     if at_motor is None:
@@ -210,7 +210,7 @@ def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
 
     Args:
         plant: The simulated model.
-        dynamics: Of its rigid bodies.
+        dynamics: Dynamics of its rigid bodies.
         state: The state.
     """
     q, v, motor_v = state.q, state.v, state.motor_side.v
@@ -220,13 +220,13 @@ def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
 
 
 def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potential: float) -> Energy:
-    """Return the energies with the stored energy of the bodies as given.
+    """Return the energies, given those of the rigid bodies.
 
     Args:
         plant: The simulated model.
         state: The state.
-        kinetic: Of links and rotors [J].
-        potential: Of the links [J].
+        kinetic: Kinetic energy of links and rotors [J].
+        potential: Potential energy of the links [J].
     """
     sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
     actuators, at_motors = plant.actuators, plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))

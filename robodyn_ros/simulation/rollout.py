@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Rollouts: a controller on a simulated robot, thousands of ticks in one call, and thousands of robots at once."""
+"""Rollouts: a controller on a simulated robot, thousands of ticks in one call, for thousands of robots at once."""
 
 from __future__ import annotations
 
@@ -60,37 +60,36 @@ from robodyn_ros.simulation.score import Rollout, Score
 
 _logger = logging.getLogger(__name__)
 
-_HUGE = 1e100  # where efforts of a diverging motion overflow
+_HUGE = 1e100  # a motion beyond it diverges, and its efforts may overflow
 
 
 class RolloutClient(Protocol):
-    """Computes scores on other machines, as `study.cluster.Cluster` does."""
+    """Computes scores on other machines, for example `study.cluster.Cluster`."""
 
     def scores(self, loop: ClosedLoop, scenario: Scenario, arrays: Mapping[str, Array]) -> Score:
-        """Simulate many robots; the scores are those of `ClosedLoop.scores`, to the bit on equal processors.
+        """Simulate many robots; on equal processors, the scores equal those of `ClosedLoop.scores` to the bit.
 
         Args:
             loop: The closed loop.
             scenario: The task of all robots.
-            arrays: What differs, each array with an axis of the N robots: ``parameters``, see `ClosedLoop.packed`, and
-                varied quantities by name.
+            arrays: Arrays with a leading axis of the N robots: ``parameters``, see `ClosedLoop.packed`, and varied
+                quantities by name.
         """
 
 
 class ClosedLoop:
     """A controller on a simulated robot, for any number of rollouts.
 
-    A law is compiled together with the plant at the first rollout. A controller that cannot be compiled runs as Python
-    code beside the compiled plant, at tens of microseconds per tick: `note` says why. Ticks, references and limits are
-    those of the nodes in lockstep.
+    The first rollout compiles the law together with the plant. A controller that cannot be compiled runs in Python, at
+    tens of microseconds per tick, and `note` says why. Ticks, references and limits are those of the nodes in lockstep.
 
     Args:
-        controller: The controller, with the parameters that are used where no others are given.
+        controller: The controller; its parameters are the defaults of rollouts.
         plant: The simulated robot; None: `PlantModel.from_robot` with steps of 1 ms.
         period: Control period, a multiple of the plant's step [s].
-        engine: Steps the robot instead of the compiled plant, for example a `MujocoPlant`; the controller then runs as
-            Python code beside it, and the plant is the engine's.
-        varied: Names of `QUANTITIES` that differ from robot to robot; the others are built into the program.
+        engine: Simulator that steps the robot instead of the compiled plant, for example a `MujocoPlant`; the
+            controller then runs in Python, and the plant is the engine's.
+        varied: Names of `QUANTITIES` that differ from robot to robot; others are constants of the program.
 
     Attributes:
         controller: As given.
@@ -151,11 +150,11 @@ class ClosedLoop:
 
         Args:
             trajectories: Trajectories to follow; the start is held before, the last point after.
-            duration: How long [s]; None: until the last trajectory ends.
+            duration: Duration [s]; None: until the last trajectory ends.
             **options: As for `Scenario.sample`: ``q``, ``v``, noise, ``seed``, ``signals``.
 
         Raises:
-            InputError: As there.
+            InputError: As for `Scenario.sample`.
         """
         form = state_form(type(self.controller), self.robot.n)
         return Scenario.sample(self.robot, self.controller.follows, self._period_ns, trajectories, duration, form=form,
@@ -167,17 +166,17 @@ class ClosedLoop:
 
         Args:
             scenario: The task of the robot.
-            parameters: Parameters of the controller; None: those that it has.
-            sample: Values of varied quantities by name; those of the plant, or of the scenario, where there are none.
-            compiled: False: run law and plant in plain Python with the textbook's dynamics, to be compared with the
+            parameters: Parameters of the controller; None: its own.
+            sample: Values of varied quantities by name; default: those of the plant, or of the scenario.
+            compiled: False: run law and plant in plain Python with the textbook's dynamics, for comparison with the
                 compiled program.
 
         Raises:
-            InputError: The robot would start inside a surface, or where the law must not begin, or a value of the
+            InputError: The robot would start inside a surface, or where the law refuses to begin, or a value of the
                 sample does not fit.
             CompileError: ``compiled`` is False, and the controller cannot be traced.
-            PluginError: A controller that runs uncompiled raised, or returned something else than efforts; or an effort
-                is not finite.
+            PluginError: A controller that runs uncompiled raised, or did not return efforts; or an effort is not
+                finite.
             SimulationError: The state became infinite or NaN.
         """
         samples = self._samples({name: np.asarray(value)[None] for name, value in (sample or {}).items()}, scenario)
@@ -226,26 +225,26 @@ class ClosedLoop:
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
                q: ArrayLike | None = None, threads: int | None = None, *,
                samples: Mapping[str, ArrayLike] | None = None, client: RolloutClient | None = None) -> Score:
-        """Simulate many robots at once; one that diverges has NaN or infinity in its score.
+        """Simulate many robots at once; the score of a diverging robot has NaN or infinity.
 
-        The score of a robot has the same bits alone, in any batch, and with any number of threads.
+        The score of a robot is the same to the bit alone, in any batch, and with any number of threads.
 
         Args:
             scenario: The task of all robots.
-            parameters: Parameters of the controller, one set for each robot, or their numbers as of `packed`, shape
-                (N, p), or (p,) for all; None: those that the controller has, for all.
+            parameters: Parameters of the controller, one set for each robot, or their numbers as in `packed`, shape
+                (N, p), or (p,) for all; None: the controller's own, for all.
             q: Joint positions at the start, shape (N, n) [rad or m]; None: the scenario's, for all.
             threads: Threads that share the robots; a controller that runs uncompiled uses one. None: one.
-            samples: Values of varied quantities by name, each of the quantity's shape after an axis of the N robots;
-                those of the plant, or of the scenario, where there are none.
-            client: Computes the scores on other machines, for example a `study.cluster.Cluster`; None: this one does.
+            samples: Values of varied quantities by name, each with a leading axis of the N robots; default: those of
+                the plant, or of the scenario.
+            client: Other machines that compute the scores, for example a `study.cluster.Cluster`; None: this machine.
 
         Raises:
-            InputError: Neither parameters nor positions nor samples say how many robots there are, their numbers
-                differ, a value of a sample does not fit, a robot would start inside a surface or where the law must not
-                begin, or ``client`` computes no scores, or has ``threads`` beside it.
+            InputError: Neither parameters nor positions nor samples determine the number of robots, their numbers
+                differ, a value of a sample does not fit, a robot would start inside a surface or where the law refuses
+                to begin, ``client`` is not a cluster, or ``threads`` is given together with ``client``.
             PluginError: As for `run`.
-            ClusterError: The cluster cannot be used any more.
+            ClusterError: The cluster is no longer usable.
         """
         _check_client(client, threads)
         ticks = len(scenario.clocks)
@@ -323,10 +322,10 @@ class ClosedLoop:
         """The numbers among the parameters of the controller, shape (p,).
 
         Args:
-            parameters: None: those that the controller has.
+            parameters: The parameters; None: the controller's own.
 
         Raises:
-            InputError: A parameter that is built in differs from the controller's, or a value does not fit.
+            InputError: A parameter that is a constant of the program differs, or a value does not fit.
         """
         if parameters is None:
             return self._packed.values
@@ -337,10 +336,10 @@ class ClosedLoop:
         return packed.values
 
     def packed_rows(self, candidates: Iterable[Parameters | Callable[[], Parameters]]) -> Array:
-        """The numbers of N sets of parameters, shape (N, p); rows of NaN where the law refuses a set.
+        """The numbers of N sets of parameters, shape (N, p); rows of NaN for sets that the law refuses.
 
         Args:
-            candidates: The sets, or functions that return them, and may refuse with an `InputError` as `packed` may.
+            candidates: The sets, or functions that return them or raise `InputError`.
         """
         rows = list[Array]()
         for candidate in candidates:
@@ -351,13 +350,13 @@ class ClosedLoop:
         return np.array(rows)
 
     def procedure(self, *, recorded: bool, noisy: bool, longest_delay: int = 0, divides: bool = False) -> Procedure:
-        """The compiled program, see `closed_loop_procedure`; the same object at every call.
+        """The compiled program, see `closed_loop_procedure`; each call returns the same object.
 
         Args:
-            recorded: Whether motions are recorded, or only scores kept.
+            recorded: Whether to record motions, or only to score them.
             noisy: Whether the law's measurements have noise.
-            longest_delay: Greatest delay of the measurements that the program has room for [control periods].
-            divides: Whether steps that are too long for the speed are divided, see `fast_motion`.
+            longest_delay: Length of the delay line for measurements [control periods].
+            divides: Whether to divide steps that are too long for the speed, see `fast_motion`.
 
         Raises:
             CompileError: The controller cannot be compiled.
@@ -390,7 +389,7 @@ class ClosedLoop:
         return InterpretedLoop(self.controller, self.plant, self._steps, engine, self._inputs)
 
     def _samples(self, given: Mapping[str, ArrayLike], scenario: Scenario) -> dict[str, Array]:
-        """Checked values of quantities, and positions at the start within the limits."""
+        """Check the values of quantities, and the initial positions."""
         checked = checked_samples(given, self.plant, self.varied)
         if OFFSET in checked:
             checked["start.q"] = scenario.q + checked.pop(OFFSET)
@@ -408,7 +407,7 @@ class ClosedLoop:
 
     def _varied_inputs(self, scenario: Scenario, values: Mapping[str, Array], sample: int | None = None
                        ) -> dict[str, Array]:
-        """The inputs of the program that are varied: values given, or one sample of them, or the nominal ones."""
+        """Varied inputs of the program: the given values, or one sample of them, else the nominal ones."""
         own = {}
         for name in dict.fromkeys((*self._inputs, *(NOISES if self._noisy(scenario) else ()))):
             if name in values:
@@ -420,7 +419,7 @@ class ClosedLoop:
         return own
 
     def _longest_delay(self, values: Mapping[str, Array]) -> int:
-        """A power of two that no delay exceeds, so that few programs serve all samples; 0 if none is varied."""
+        """A power of two above all delays, so that few programs serve all samples; 0 if no delay varies."""
         delays = [QUANTITIES[name].nominal_value(self.plant) if name not in values else values[name]
                   for name in (DELAY, COMMAND_DELAY) if name in self._inputs]
         if not delays:
@@ -438,11 +437,11 @@ class ClosedLoop:
                 "inputs": TickInput(scenario.clocks, scenario.references, normals, scenario.signals)}
 
     def _given(self, memory: Any) -> dict[str, Any]:
-        """The argument for a memory, if there is one."""
+        """The argument for the law's memory, if it has one."""
         return {} if memory is None else {"loop_state.memory": memory}
 
     def _state(self, scenario: Scenario, values: Mapping[str, Array], sample: int = 0) -> PlantState:
-        """The state at the start of a robot with some values of quantities."""
+        """The initial state of one sample."""
         try:
             return varied_state(self.plant, scenario.q, scenario.v, values)
         except InputError as error:
@@ -450,13 +449,7 @@ class ClosedLoop:
 
     def _memory(self, scenario: Scenario, values: Mapping[str, Array], start: PlantState,
                 parameters: Parameters | None = None) -> Any:
-        """The initial memory of the law, with its own parameters or others, for a robot with values of quantities.
-
-        ``start`` is the state of :meth:`_state`.
-
-        Raises:
-            InputError: The law must not begin there.
-        """
+        """The initial memory of the law at a state of :meth:`_state`; raises `InputError` if the law must not begin."""
         if not isinstance(self.controller, Law):
             return None
         law = self.controller
@@ -475,12 +468,12 @@ class ClosedLoop:
         return initial_memory(law, state)
 
     def _has_own_inertias(self, values: Mapping[str, Array]) -> bool:
-        """Whether robots differ in a model of the law that is in its parameters, not in its dynamics."""
+        """Whether samples vary a model that the law keeps in its parameters, not in its dynamics."""
         return bool(self.controller.Parameters.inertia_fields()) and any(name.startswith(MODEL) for name in values)
 
     def _with_inertias(self, packed: Array, scenario: Scenario, values: Mapping[str, Array], start: PlantState
                        ) -> tuple[Array, Any]:
-        """Packed parameters and initial memory of a law with the inertias of a sample."""
+        """Packed parameters and initial memory of the law with the inertias of a sample."""
         own = {name.removeprefix(MODEL): value for name, value in values.items() if name.startswith(MODEL)}
         robot = Robot(varied_model(self.robot.model, own))
         parameters = self._packed.unpack(packed).with_inertias(robot)
@@ -488,7 +481,7 @@ class ClosedLoop:
 
 
 def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None:
-    """Raise PluginError if the controller requested for no finite effort while the state was finite and no giant."""
+    """Raise PluginError if the controller answered a finite, not huge state with an effort that is not finite."""
     sane = (np.abs(motions.q) < _HUGE).all(axis=1) & (np.abs(motions.v) < _HUGE).all(axis=1)
     wrong = np.argwhere(~np.isfinite(motions.effort) & sane[:, None])
     if len(wrong):
@@ -505,27 +498,27 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
             ) -> Rollout:
     """Simulate a robot under a controller.
 
-    `ClosedLoop` does so any number of times for the price of one compilation, `rollout_scores` for robots that differ.
+    `ClosedLoop` compiles once for any number of rollouts; `rollout_scores` simulates robots that differ.
 
-    A controller that cannot be compiled runs as Python code; one warning in the log says why and how long a tick takes.
-    Another one names a spring of the robot that swings too fast for the step, see `PlantModel.unresolved_spring`.
+    A controller that cannot be compiled runs in Python; one warning in the log says why, and how long a tick takes.
+    Another warning names a spring that is too fast for the step, see `PlantModel.unresolved_spring`.
 
     Args:
         robot: The robot; its ``timing`` has the control period.
-        controller: Name of an installed controller, ``package.module:Class``, or a controller; a name with
-            ``+safety`` behind it has the safety filter.
+        controller: Name of an installed controller, ``package.module:Class``, or a controller; a name ending in
+            ``+safety`` adds the safety filter.
         trajectory: Trajectory to follow; None: hold the start.
-        duration: How long [s]; None: until the trajectory ends.
-        parameters: Parameters of the controller; None: the defaults, or those that the controller has.
-        plant: The simulated robot: step, motors, friction, surfaces, driver; a robot without actuators of its own
-            knows those of the plant. ``PlantModel.from_description(robot.model, friction=...)`` makes one. None:
+        duration: Duration [s]; None: until the trajectory ends.
+        parameters: Parameters of the controller; None: the defaults, or the controller's own.
+        plant: The simulated robot: step, motors, friction, surfaces, driver. A robot without actuators takes those of
+            the plant. ``PlantModel.from_description(robot.model, friction=...)`` makes one. None:
             `PlantModel.from_robot`.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
         signals: The controller's declared inputs by name: a value, a function of time, or a `Signal`.
 
     Raises:
-        InputError: An argument does not fit the others.
+        InputError: The arguments do not fit together.
         PluginError: No controller has that name; or the controller fails.
         SimulationError: The state of the robot became infinite or NaN.
     """
@@ -541,24 +534,24 @@ def rollout_scores(robot: Robot, controller: str | Controller, samples: Mapping[
                    trajectory: Trajectory | None = None, duration: float | None = None, *,
                    parameters: Parameters | None = None, plant: PlantModel | None = None,
                    workers: int | RolloutClient | None = None, signals: Mapping[str, Any] | None = None) -> Score:
-    """Simulate many robots that differ under a controller, and score them.
+    """Simulate and score many robots that differ, under one controller.
 
     Args:
-        robot: As for `rollout`, as the arguments that are not named here.
-        controller: Likewise.
-        samples: Values of `QUANTITIES` in which N robots differ, by name, each with an axis of the robots first.
+        robot: As for `rollout`.
+        controller: As for `rollout`.
+        samples: Values of `QUANTITIES` for N robots, by name, each with a leading axis of the robots.
         trajectory: As for `rollout`.
-        duration: Likewise.
-        parameters: Likewise.
-        plant: Likewise.
-        workers: Number of threads of this machine that share the robots; or other machines, for example a
-            `study.cluster.Cluster`; None: one thread.
+        duration: As for `rollout`.
+        parameters: As for `rollout`.
+        plant: As for `rollout`.
+        workers: Number of threads that share the robots; or other machines, for example a `study.cluster.Cluster`;
+            None: one thread.
         signals: As for `rollout`.
 
     Raises:
         InputError: As for `rollout`.
         PluginError: As for `rollout`.
-        ClusterError: The cluster cannot be used any more.
+        ClusterError: The cluster is no longer usable.
     """
     threads, client = (workers, None) if workers is None or isinstance(workers, int) else (None, workers)
     _check_client(client)
@@ -593,14 +586,14 @@ def _check_client(client: Any, threads: int | None = None) -> None:
 
 
 def _started(scenario: Scenario, values: Mapping[str, Array]) -> Scenario:
-    """The scenario with another start, where the values have one."""
+    """The scenario, with the start of the values if they have one."""
     if not any(name in values for name in START):
         return scenario
     return replace(scenario, q=values.get("start.q", scenario.q), v=values.get("start.v", scenario.v))
 
 
 def _control_period(period: float, step: float) -> tuple[int, int]:
-    """The control period [ns] and the steps in it."""
+    """The control period [ns], and its number of steps."""
     steps, rest = divmod(to_nanoseconds(period) if 0.0 < period < np.inf else 0, max(1, to_nanoseconds(step)))
     if rest or not steps:
         raise InputError(f"rollout: expected a control period of a whole number of steps of {step} s, received "
@@ -617,7 +610,7 @@ _Record = TypeVar("_Record")
 
 
 def _stacked(records: Sequence[_Record]) -> _Record:
-    """One record, or array, of several, with an axis of them first; None of nothing."""
+    """Stack records, or arrays, along a new leading axis; None for an empty list."""
     form = form_of(records[0], shapes=False)
     if form is None:
         return records[0]
@@ -627,13 +620,13 @@ def _stacked(records: Sequence[_Record]) -> _Record:
 
 
 def _select(record: Any, place: Any) -> Any:
-    """One or some of the records that are stacked."""
+    """Select one or some of stacked records."""
     form: Any = form_of(record, shapes=False)
     return unflatten(form, iter([array[place] for array in flatten(form, record, "record")]))
 
 
 def _replace_results(result: LoopResult, robots: NDArray[Any], values: Any) -> None:
-    """Replace the results of some robots by others, or by a number."""
+    """Replace the results of some robots by other results, or by a number."""
     form: Any = form_of(result, shapes=False)
     arrays = flatten(form, result, "result")
     for array, new in zip(arrays, [values] * len(arrays) if isinstance(values, float) else

@@ -38,14 +38,13 @@ class Scenario:
 
     Attributes:
         clocks: Time and period of each tick, shape (K, 2) [s].
-        references: The reference at each tick, of the class that the law follows, each array with an axis of K ticks
-            before its own; None if it follows none.
+        references: Reference at each tick, of the class that the law follows, each array with a leading axis of K
+            ticks; None if the law follows none.
         normals: Standard normal numbers of the noise in measured positions and velocities, shape (K, 2, n).
         deviation: Standard deviation of this noise, shape (2, n) [rad or m; rad/s or m/s].
         q: Joint positions at the start, shape (n,) [rad or m].
         v: Joint velocities at the start, shape (n,) [rad/s or m/s].
-        signals: The law's `Inputs` at each tick, each array with an axis of K ticks before its own; None if it has
-            none.
+        signals: The law's `Inputs` at each tick, each array with a leading axis of K ticks; None if it has none.
     """
 
     clocks: Array
@@ -67,7 +66,7 @@ class Scenario:
         return self.normals * self.deviation
 
     def inputs(self, noisy: bool) -> Iterator[TickInput]:
-        """The inputs of the ticks, with noise or without."""
+        """Yield the inputs of the ticks, with noise or without."""
         for k, clock in enumerate(self.clocks):
             reference = None
             if self.references is not None:
@@ -84,28 +83,28 @@ class Scenario:
                signals: Mapping[str, Any] | None = None, form: StateForm | None = None) -> Scenario:
         """Sample a scenario that starts at time 0.
 
-        Continuous joints are angles, as for the nodes: trajectories begin the short way, and the robot starts at the
-        position nearest to the first reference that is the same place.
+        Positions of continuous joints are angles, as for the nodes: whole turns are chosen such that the robot starts
+        nearest to the first reference.
 
         Args:
             robot: The robot.
             follows: Class of the references that its controller follows; None if it follows none.
             period_ns: Control period [ns].
             trajectories: Trajectories to follow; the start is held before, the last point after.
-            duration: How long [s]; None: until the last trajectory ends.
-            q: Joint positions at the start, shape (n,) [rad or m]; None: where the first trajectory begins, or
+            duration: Duration [s]; None: until the last trajectory ends.
+            q: Joint positions at the start, shape (n,) [rad or m]; None: the beginning of the first trajectory, or
                 else `default_position`.
             v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
             position_noise: Standard deviation of the noise in measured positions, a number or shape (n,) [rad or m].
-            velocity_noise: Likewise for velocities [rad/s or m/s].
-            seed: Of the noise.
+            velocity_noise: The same for velocities [rad/s or m/s].
+            seed: Seed of the noise.
             signals: The law's inputs by name: values, functions of time, or `Signal`s, see `sampled_signals`.
-            form: What the law reads; None: no inputs.
+            form: Inputs that the law declares; None: none.
 
         Raises:
-            InputError: A trajectory is of another kind than the controller follows, the time is less than a period,
-                nothing says how long, a shape is wrong, a standard deviation is negative, or the start is beyond the
-                limits; or a signal is missing, unknown, or does not fit.
+            InputError: The controller does not follow this kind of trajectory, the duration is unknown or below a
+                period, a shape is wrong, a standard deviation is negative, or the start is beyond the limits; or a
+                signal is missing, unknown, or does not fit.
         """
         source = None if follows is None else SOURCES[follows](robot, default_position(robot))
         if not isinstance(trajectories, Sequence):
@@ -147,13 +146,13 @@ class Scenario:
 
 
 def _references(robot: Robot, follows: type | None, trajectories: Sequence[Trajectory], times: Array, q: Array) -> Any:
-    """The references at some times, each of their arrays with an axis of times before its own."""
+    """The references at some times, each array with a leading axis of times."""
     if follows is None:
         return None
     source = SOURCES[follows](robot, q)
     for trajectory in trajectories:
         follower = source.source_of(trajectory.kind)
-        assert follower is not None  # as it was checked
+        assert follower is not None  # checked by the caller
         follower.follow(trajectory)
     rows = [source.sample(time) for time in times.tolist()]
     return follows(*(np.stack(field) for field in zip(*rows, strict=True)))

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Results of rollouts: errors and efforts of many robots, and the whole motion of one."""
+"""Results of rollouts: scores of many robots, and the whole motion of one."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from robodyn_ros.simulation.tracking import TrackingRecord
 
 
 class Sums(NamedTuple):
-    """Sums over the ticks from which a score is made; each array may be traced.
+    """Sums over the ticks, for the score; each array may be traced.
 
     Attributes:
-        error_square: Of squares of the tracking error, shape (e,), see `Score`.
-        error_worst: Its largest magnitude, shape (e,).
-        effort_square: Of squares of the efforts, shape (n,).
-        effort_worst: Their largest magnitudes, shape (n,).
-        change_square: Of squares of the efforts' changes, shape (n,).
-        overshoot: The largest error against its sign at the first tick, shape (e,).
-        saturated: The number of ticks at the effort limit, shape (n,).
-        first_error: The error at the first tick, shape (e,).
-        effort: The efforts at the last tick, shape (n,).
+        error_square: Sum of squares of the tracking error, shape (e,), see `Score`.
+        error_worst: Largest magnitude of the tracking error, shape (e,).
+        effort_square: Sum of squares of the efforts, shape (n,).
+        effort_worst: Largest magnitudes of the efforts, shape (n,).
+        change_square: Sum of squares of the efforts' changes, shape (n,).
+        overshoot: Largest error of the opposite sign to the first error, shape (e,).
+        saturated: Number of ticks at the effort limit, shape (n,).
+        first_error: Error at the first tick, shape (e,).
+        effort: Efforts at the last tick, shape (n,).
     """
 
     error_square: Any
@@ -51,7 +51,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def zeros(cls, errors: int, n: int) -> Self:
-        """Before the first tick, for e errors and n joints."""
+        """Return the sums before the first tick, for e errors and n joints."""
         error, effort = np.zeros(errors), np.zeros(n)
         return cls(error, error, effort, effort, effort, error, effort, error, effort)
 
@@ -79,20 +79,20 @@ class Sums(NamedTuple):
 
 
 class Score(NamedTuple):
-    """Errors and efforts of a rollout, each array for one robot, or with an axis of N robots before its own.
+    """Errors and efforts of a rollout; for N robots, each array has a leading axis of robots.
 
-    The tracking error has one element for each joint [rad or m]; if the controller follows poses, it has six, for
-    translation and rotation of the tip link in base axes [m, rad], 0 for axes that the law does not control. See
+    The tracking error has one element for each joint [rad or m]. If the controller follows poses, it has six, for
+    translation and rotation of the tip link in base axes [m, rad]; axes that the law does not control count as 0. See
     `closed_loop.tracking_error` and `closed_loop.counted_errors`.
 
     Attributes:
-        rms_error: Root of the mean square of the tracking error over the ticks, shape (e,).
+        rms_error: Root mean square of the tracking error over the ticks, shape (e,).
         worst_error: Largest magnitude of the tracking error, shape (e,).
-        rms_effort: Shape (n,) [N m or N].
-        worst_effort: Shape (n,) [N m or N].
-        rms_effort_change: Of the effort from one tick to the next, shape (n,) [N m or N].
-        overshoot: Largest tracking error whose sign is opposite to that at the first tick, shape (e,); 0 for elements
-            that begin without error.
+        rms_effort: Root mean square of the effort, shape (n,) [N m or N].
+        worst_effort: Largest magnitude of the effort, shape (n,) [N m or N].
+        rms_effort_change: Root mean square of the change of effort per tick, shape (n,) [N m or N].
+        overshoot: Largest tracking error of the opposite sign to the first one, shape (e,); 0 for elements that start
+            without error.
         saturated: Share of the ticks at which the effort of a joint is at its limit, shape (n,).
         q: Joint positions at the end, shape (n,) [rad or m].
         v: Joint velocities at the end, shape (n,) [rad/s or m/s].
@@ -110,11 +110,11 @@ class Score(NamedTuple):
 
     @classmethod
     def from_sums(cls, sums: Sums, ticks: int, q: Array, v: Array) -> Self:
-        """The score after some ticks; each array may have an axis of robots first.
+        """Return the score after some ticks; each array may have a leading axis of robots.
 
         Args:
-            sums: Over the ticks.
-            ticks: Their number.
+            sums: Sums over the ticks.
+            ticks: Number of ticks.
             q: Joint positions at the end [rad or m].
             v: Joint velocities at the end [rad/s or m/s].
         """
@@ -124,7 +124,7 @@ class Score(NamedTuple):
 
 
 def joined(scores: Iterable[Score]) -> Score:
-    """The scores of the robots of several batches, one after the other."""
+    """Concatenate the scores of several batches of robots."""
     return Score(*(np.concatenate(parts) for parts in zip(*scores, strict=True)))
 
 
@@ -141,11 +141,11 @@ class Rollout:
         q: Joint positions, shape (K, n) [rad or m].
         v: Joint velocities, shape (K, n) [rad/s or m/s].
         effort: Commanded efforts, within the limits of the joints, shape (K, n) [N m or N].
-        reference: The references, of the class that the controller follows, each array with an axis of K ticks before
-            its own; None if the controller follows none.
+        reference: References, of the class that the controller follows, each array with a leading axis of K ticks; None
+            if the controller follows none.
         error: Tracking error, shape (K, e), see `Score`.
         score: Errors and efforts over all ticks, and the state after the last control period.
-        note: Why the controller ran as Python code, and how long a tick took; empty if it was compiled.
+        note: Why the controller ran in Python, and how long a tick took; empty if it was compiled.
     """
 
     joint_names: tuple[str, ...]
@@ -162,7 +162,7 @@ class Rollout:
     note: str = ""
 
     def tracking(self) -> TrackingRecord:
-        """A record to tabulate and plot: of the joints, or of the tip's position if the controller follows poses.
+        """A record for tables and plots: of the joints, or of the tip's position if the controller follows poses.
 
         Raises:
             InputError: The controller follows no reference.

@@ -6,10 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Recorded efforts on a simulated robot, segment by segment, each from the measured state.
+"""Replays recorded efforts on a simulated robot in short segments, each from the measured state.
 
-An arm under efforts alone does not come back to a motion that it has left: after seconds, a small error of the model or
-of the measured efforts is a large one of the position. After some tenths of a second, it tells how good the model is.
+Under recorded efforts alone, an arm never returns to the recorded motion: within seconds, a small error of the model or
+of the measured efforts grows to a large position error. Over some tenths of a second, the error shows how good the
+model is.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _GAP = 1.5  # [sampling periods]
 
 
 def step_for(time: Array) -> float:
-    """Return the step of a plant that takes whole steps between evenly spaced stamps, shape (K,) [s]."""
+    """Return a step that divides the interval of evenly spaced stamps, shape (K,), without remainder [s]."""
     period = float(np.median(np.diff(time)))
     return period / max(1, int(np.ceil(period / DEFAULT_STEP - 1e-9)))
 
@@ -35,15 +36,15 @@ def replay_segments(plant: Plant, time: Array, q: Array, v: Array, effort: Array
     """Simulate a measured motion under its efforts.
 
     Args:
-        plant: The robot, with a step as of `step_for`.
-        time: Evenly spaced stamps, but for gaps, shape (K,) [s].
+        plant: The robot, with the step of `step_for`.
+        time: Stamps, evenly spaced except for gaps, shape (K,) [s].
         q: Measured positions, shape (K, n) [rad or m].
         v: Measured velocities, shape (K, n) [rad/s or m/s].
-        effort: On the joints, before friction, shape (K, n) [N m or N].
-        duration: Of a segment; those at gaps and at the end may be shorter [s].
+        effort: Efforts on the joints, before friction, shape (K, n) [N m or N].
+        duration: Duration of a segment; segments at gaps and at the end may be shorter [s].
 
     Returns:
-        Simulated positions; those of a segment's first sample are measured, shape (K, n) [rad or m].
+        Simulated positions; the first of each segment is measured, shape (K, n) [rad or m].
 
     Raises:
         InputError: A segment is shorter than two samples.

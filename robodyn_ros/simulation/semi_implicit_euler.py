@@ -6,23 +6,23 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""One step by the semi-implicit Euler method, implicit in damping and motors, as functions that can be compiled.
+"""The semi-implicit Euler method, implicit in damping and motors; its functions can be compiled.
 
     (M(q) + h D) v' = M(q) v + h (tau - b(q, v)) + impulses of motors, friction and stops,    q' = q + h v'
 
-The velocities are those of the links, then those of the motors of elastic joints; see `elastic_joints` for the springs.
+Velocities of the links are followed by those of the motors of elastic joints; see `elastic_joints` for the springs.
 
 The method is of order 1: the energy error of a freely swinging robot over a given time is proportional to h. For
 constant M and no damping it is the symplectic Euler method [HairerLubichWanner], whose energy error does not grow with
 time. It is stable for any damping, back-EMF and inductance.
 
-Its velocities belong to the middle of the step before. With springs, this would be felt: a spring that swings fast has
-then moved much further, and its energy would change with the step. So robots with springs drift first (:func:`midway`),
+Its velocities belong to the middle of the previous step. With springs, this would matter: a fast spring moves far in
+half a step, and its energy would depend on the step. Therefore robots with springs drift first (:func:`midway`),
 
     q_mid = q + h/2 v,    the equation above at q_mid,    q' = q_mid + h/2 v',
 
-the same method with velocities that belong to their positions, [HairerLubichWanner] VI.3 (the leapfrog). A joint that
-would drift past a stop has met it: see `impact`.
+which is the same method with velocities and positions of one instant, [HairerLubichWanner] VI.3 (the leapfrog). A joint
+that would drift past a stop hits it: see `impact`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristl
 
 
 def midway(plant: PlantModel, state: PlantState) -> PlantState:
-    """Return the state in which the forces of a step act: with positions in its middle, if the plant drifts first."""
+    """Return the state at which the forces of a step act: with positions in its middle if the plant drifts first."""
     if not plant.drifts_first:
         return state
     motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
@@ -62,20 +62,20 @@ def midway(plant: PlantModel, state: PlantState) -> PlantState:
 
 def problem(plant: PlantModel, state: PlantState, command: PlantCommand
             ) -> tuple[Problem, NDArray[Any], BristleLines]:
-    """Pose the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
+    """Set up the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
     Args:
         plant: The simulated model.
-        state: Before the step; :func:`midway` where the plant drifts first.
+        state: State before the step; the state of :func:`midway` if the plant drifts first.
         command: The commands.
 
     Returns:
-        The problem; the motors' voltages, shape (n,) [V]; and the impulses of bristles.
+        The problem; the motor voltages, shape (n,) [V]; and the impulses of bristles.
     """
     q, v, step = state.q, state.v, plant.step
     drives, springs = joint_drives(plant, state, command), len(plant.elastic)
     position, nothing = plant.joined(q, state.motor_side.q), np.zeros(springs)
-    # M v - h b in one recursion: -h times the effort that would stop the bodies within the step.
+    # M v - h b in one recursion: -h times the effort that stops the bodies within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
     tau = drives.effort + plant.joined(command.external, nothing)
     coupled = with_motor_diagonal(plant, shaft_damping(plant), nothing)
@@ -100,7 +100,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand
 
 
 def first_modes(state: PlantState, _problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Modes of friction and stops, and of the motors, to begin with: those of the step before."""
+    """First guess for the modes of friction and stops, and of the motors: those of the previous step."""
     return state.contact_mode, state.saturation
 
 
@@ -108,15 +108,15 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, volta
               solution: ConstraintSolution, bent: BristleRound | None = None) -> PlantState:
     """Return the state after the step.
 
-    Work is impulse times the mean of the velocities before and after, as the change of kinetic energy by an impulse.
+    Work is impulse times the mean of the velocities before and after, like the change of kinetic energy by an impulse.
 
     Args:
         plant: The simulated model.
-        state: Of :func:`problem`.
-        command: The commands, with the efforts of contacts among the external ones.
-        voltage: Of :func:`problem`.
-        solution: Of the problem.
-        bent: Bristles at the end of the step; None where there are none.
+        state: As for :func:`problem`.
+        command: The commands; their external efforts include the contacts.
+        voltage: Voltages of :func:`problem`.
+        solution: Solution of the problem.
+        bent: Bristles at the end of the step; None: no bristles.
     """
     n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
     motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)

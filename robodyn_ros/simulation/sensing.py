@@ -8,7 +8,7 @@
 
 """Joint sensors: encoders with a resolution, noise, a delay, and velocities from differences of positions.
 
-At the beginning, ``position, velocity = sensors.restart(plant.q, plant.v)``; then, once per control period,
+First ``position, velocity = sensors.restart(plant.q, plant.v)``; then, once per control period,
 ``position, velocity = sensors.measure(plant.q, plant.v)``.
 """
 
@@ -29,7 +29,7 @@ from robodyn_ros.compile import equal, minimum, where
 from robodyn_ros.description.model import Array
 
 MAX_DELAY = 64
-"""Greatest delay that rollouts vary [control periods]."""
+"""Greatest delay in rollouts that vary it [control periods]."""
 
 
 class VelocitySource(StrEnum):
@@ -43,7 +43,7 @@ class VelocitySource(StrEnum):
 
 @dataclass(frozen=True)
 class Sensing:
-    """Settings of the sensors. A value per joint is one number for all joints, or has shape (n,)."""
+    """Settings of the sensors; a value per joint is one number for all joints, or has shape (n,)."""
 
     position_resolution: ArrayLike = declare(
         0.0, unit=POSITION, minimum=0.0, maximum=10.0, per_joint=True, description="Step of the encoders; 0: none")
@@ -67,9 +67,9 @@ class Sensing:
 class Sensors:
     """Measures joints once per control period.
 
-    A position gets noise and is rounded to the steps of the encoder. A velocity comes from the sensor, or is the
-    difference of two such positions, and is filtered. Both are delayed. The filter is the exact solution of
-    T dy/dt = x - y for an input x that is constant over a period.
+    Noise is added to positions, which are then rounded to the steps of the encoder. Velocities come from a sensor or
+    from differences of such positions, and are filtered. Both are delayed. The filter solves T dy/dt = x - y exactly
+    for an input x that is constant over a period.
 
     Args:
         sensing: Settings of the sensors.
@@ -104,7 +104,7 @@ class Sensors:
             v: Joint velocities, shape (n,) [rad/s or m/s].
 
         Returns:
-            Measured positions and velocities, shape (n,) each. The sequence of the noise continues.
+            Measured positions and velocities, shape (n,) each; the noise sequence continues.
         """
         self._position, self._velocity = self._encode(q), v
         self._line.clear()
@@ -156,12 +156,14 @@ def encoded(position: NDArray[Any], resolution: NDArray[Any]) -> NDArray[Any]:
 
 
 def delayed(measured: NDArray[Any], line: NDArray[Any], taken: Any, delay: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return an earlier measurement, the first one as long as there are too few, and the measurements to come back to.
+    """Return the delayed measurement, and the new delay line; all arguments may be traced.
+
+    While there are fewer measurements than the delay, the first one is returned.
 
     Args:
-        measured: The present measurement; may be traced, as all arguments.
-        line: D measurements before it, the last first, shape (D, *shape of the measurement).
-        taken: How many measurements there were before this one.
+        measured: The present measurement.
+        line: The D measurements before it, newest first, shape (D, *shape of the measurement).
+        taken: Number of measurements before this one.
         delay: A whole number from 0 to D [control periods].
     """
     lag, result = minimum(delay, taken), measured

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Scripted signals: what a law's declared inputs are in a rollout, where no topic brings them."""
+"""Scripted signals: values of a law's declared inputs in a rollout, which has no topics."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from robodyn_ros.description.model import Array
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """A scripted signal, as a sensor of some rate and latency brings it.
+    """A scripted signal with the rate and latency of a sensor.
 
     Attributes:
-        value: A value that stays the same, or a function of the time of the measurement [s] that returns a value; None:
-            no message comes then.
+        value: A constant, or a function of the time of measurement [s]; a function may return None for no message.
         period: Time between two messages [s]; 0: one at each tick.
         delay: Time from the measurement to the arrival of its message [s].
     """
@@ -48,17 +47,17 @@ def sampled_signals(form: StateForm | None, signals: Mapping[str, Any], times: A
     """Sample the inputs of a law.
 
     Args:
-        form: What the law reads; None: no inputs.
-        signals: By name a value, an array with an axis of the K ticks before that of a value, a function of the time
-            [s], or a `Signal`.
+        form: Inputs that the law declares; None: none.
+        signals: By name a value, an array of values with a leading axis of the K ticks, a function of the time [s], or
+            a `Signal`.
         times: Time of each tick, shape (K,) [s].
 
     Returns:
-        The law's `Inputs`, each array with an axis of K ticks first; None: it has none.
+        The law's `Inputs`, each array with a leading axis of K ticks; None: it has none.
 
     Raises:
-        InputError: A signal is missing that the law requires, or has nothing for longer than the law stands; the law
-            has no input of a name; or a value does not fit.
+        InputError: A signal that the law requires is missing, or its value is older than the law accepts; the law has
+            no input of a name; or a value does not fit.
         PluginError: A function raised.
     """
     inputs = {} if form is None else form.inputs
@@ -95,7 +94,7 @@ def _sampled(name: str, declared: Input, given: Any, times: Array) -> Reading:
 def _messages(declared: Input, signal: Signal, times: Array, where: str) -> list[Reading]:
     """The newest message of a signal at each tick, and its age."""
     rows: list[Reading] = []
-    newest: tuple[float, Array] | None = None  # time of arrival, and value
+    newest: tuple[float, Array] | None = None  # arrival time, and value
     asked = -1
     for time in times.tolist():
         measured = time - signal.delay

@@ -6,15 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Split steps of the other methods: first the smooth motion, then the impulses of friction and stops.
+"""Split steps of the explicit and adaptive methods: smooth motion first, then impulses of friction and stops.
 
 The smooth motion ends at (q', v'). Impulses J of friction and stops change this to
 
     M(q) (v'' - v') = J,    q'' = q' + c h (v'' - v'),
 
 with c = 1/2 for a method of order 2 or more (an impulse spread over the step), and c = 0 for the explicit Euler method,
-whose positions do not depend on the new velocity. Friction and stops act at the ends of steps only; with them, every
-method is of order 1.
+in which positions do not depend on the new velocity. Friction and stops act at the ends of steps only, so every method
+is of order 1 with them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> 
 
     Args:
         plant: The simulated model.
-        state: Before the step.
+        state: State before the step.
         command: The commands.
 
     Returns:
@@ -68,18 +68,18 @@ def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> 
 
 def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: SmoothState
             ) -> tuple[Problem, NDArray[Any], BristleLines]:
-    """Pose the problem of friction and stops after the smooth motion.
+    """Set up the problem of friction and stops after the smooth motion.
 
     A joint at a stop after the smooth motion cannot continue in that direction.
 
     Args:
         plant: The simulated model.
-        state: Before the step.
+        state: State before the step.
         command: The commands.
         x: End of the smooth motion.
 
     Returns:
-        The problem; the motors' voltages, shape (n,) [V]; and the impulses of bristles, of which there are none.
+        The problem; the motor voltages, shape (n,) [V]; and no impulses of bristles.
     """
     actuators, limits = plant.actuators, plant.limits
     motion = plant.joined(state.v, state.motor_side.v)
@@ -103,7 +103,7 @@ def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: Smoo
 
 
 def first_modes(state: PlantState, posed: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Modes of friction and stops, and of the motors, to begin with."""
+    """First guess for the modes of friction and stops, and of the motors."""
     return within_reach(state.contact_mode, posed), np.zeros(len(state.q))
 
 
@@ -113,9 +113,9 @@ def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, volt
 
     Args:
         plant: The simulated model.
-        state: Before the step.
-        voltage: Of :func:`problem`.
-        solution: Of the problem.
+        state: State before the step.
+        voltage: Voltages of :func:`problem`.
+        solution: Solution of the problem.
         x: End of the smooth motion.
     """
     actuators, step, velocity, mode = plant.actuators, plant.step, solution.velocity, solution.contact_mode
@@ -123,7 +123,7 @@ def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, volt
     n, motion = plant.n, plant.joined(x.v, x.motor_v)
     corrected = plant.joined(x.q, x.motor_q) + share * step * (velocity - motion)
     before = plant.joined(state.q, state.motor_side.q)
-    # A joint at a stop, or at rest, is exactly there in spite of the error of the method.
+    # Place joints at stops, or at rest, exactly, without the error of the method.
     lower, upper = plant.limits.lower, plant.limits.upper
     at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
     resting = equal(mode, STICKING) * equal(plant.joined(state.v, state.motor_side.v), 0.0)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Surfaces of a world as shapes to draw: boxes, spheres and cylinders."""
+"""Shapes that draw the surfaces of a world: boxes, spheres and cylinders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.surfaces import Box, Cylinder, Plane, Sphere, Surface
 
 PLANE_EDGE, PLANE_THICKNESS = 2.4, 0.01
-"""Size of the slab that is drawn for a plane, relative to the robot's reach."""
+"""Size of the slab that represents a plane, relative to the robot's reach."""
 
 
 class ShapeKind(StrEnum):
@@ -36,9 +36,9 @@ class SurfaceShape:
 
     Attributes:
         name: Name of the surface.
-        kind: Its kind; the axis of a cylinder is z.
+        kind: Kind of the shape; the axis of a cylinder is z.
         size: Extents along its axes, shape (3,) [m].
-        pose: Of its frame in the base frame, shape (4, 4).
+        pose: Pose of its frame in the base frame, shape (4, 4).
     """
 
     name: str
@@ -48,11 +48,11 @@ class SurfaceShape:
 
 
 def surface_shape(surface: Surface, reach: float) -> SurfaceShape:
-    """Return the shape of a surface; that of a plane is a slab below the plane, near the robot's base.
+    """Return the shape of a surface; a plane becomes a slab below it, near the robot's base.
 
     Args:
         surface: The surface.
-        reach: Of the robot [m].
+        reach: Reach of the robot [m].
     """
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = surface.rotation, surface.position

@@ -32,7 +32,7 @@ class Material:
 
     Attributes:
         stiffness: k, force per penetration [N/m].
-        damping: c of Hunt and Crossley, per penetration velocity [s/m].
+        damping: c of Hunt and Crossley, per velocity of penetration [s/m].
         friction: Coulomb coefficient mu.
     """
 
@@ -46,7 +46,7 @@ class Surface:
     """The surface of a convex body that is fixed to the base.
 
     Attributes:
-        name: For messages.
+        name: Name in messages.
         material: Compliance and friction.
         rotation: Axes of the body in base axes, shape (3, 3).
         position: Origin of the body in the base frame, shape (3,) [m].
@@ -61,7 +61,7 @@ class Surface:
         """Return the signed distance of a point and its gradient, the normal that points out of the body.
 
         Args:
-            point: In the base frame, of floats or traced scalars, shape (3,) [m].
+            point: Point in the base frame, floats or traced scalars, shape (3,) [m].
 
         Returns:
             The distance, negative inside [m]; and the unit normal in base axes, shape (3,).
@@ -70,13 +70,13 @@ class Surface:
         return distance, self.rotation @ normal
 
     def _local_distance(self, x: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-        """As :meth:`distance`, in the frame of the body."""
+        """Like :meth:`distance`, in the frame of the body."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Plane(Surface):
-    """The half space below the plane through the origin, z being its normal."""
+    """The half space below the plane through the origin with normal z."""
 
     def _local_distance(self, x: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
         return x[2], np.array([0.0, 0.0, 1.0])
@@ -114,7 +114,7 @@ class Sphere(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(Surface):
-    """A cylinder about the origin, z being its axis.
+    """A cylinder about the origin with axis z.
 
     Attributes:
         radius: Radius [m].
@@ -132,7 +132,7 @@ class Cylinder(Surface):
 
 
 def _outside_of_box(beyond: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    """Return the signed distance of a box and its gradient by the distances beyond the faces, shape (2,) or (3,).
+    """Return the signed distance of a box and its gradient, from the distances beyond its faces, shape (2,) or (3,).
 
     Outside, the nearest point can be on a face, an edge or a corner; inside, it is on the nearest face.
     """

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Tracking errors of a controller for each joint, as a table."""
+"""Table of the tracking errors of each joint under each controller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.side_by_side import side_by_side
 
 SETTLING = 1.0
-"""Time that a controller has to remove the error that it finds when it takes over [s]."""
+"""Time in which a controller removes the error that it takes over [s]."""
 
 
 class TrackingSample(NamedTuple):
@@ -29,7 +29,7 @@ class TrackingSample(NamedTuple):
 
     Attributes:
         time: Time [s].
-        controller: Name of the controller in force.
+        controller: Name of the active controller.
         joint_names: Names of the n joints, in the order of the arrays.
         desired: Reference positions, shape (n,) [rad or m].
         measured: Measured positions, shape (n,) [rad or m].
@@ -94,14 +94,14 @@ class TrackingRecord:
         return {name: names == name for name in dict.fromkeys(self.controllers)}
 
     def settled(self) -> NDArray[np.bool_]:
-        """Mask of the samples at which the controller has been in force for `SETTLING`, shape (N,)."""
+        """Mask of the samples at which the controller has been active for `SETTLING`, shape (N,)."""
         names = np.asarray(self.controllers)
         changes = np.r_[True, names[1:] != names[:-1]]
         since = np.maximum.accumulate(np.where(changes, np.arange(len(names)), 0))
         return np.asarray(self.time - self.time[since] >= SETTLING)
 
     def spans(self) -> list[tuple[str, float, float]]:
-        """Spans in which one controller was in force: its name, start and end [s] from the first sample."""
+        """Spans with one active controller: its name, start and end [s] from the first sample."""
         starts = [i for i, name in enumerate(self.controllers) if i == 0 or name != self.controllers[i - 1]]
         time = self.time - self.time[0]
         ends = [*starts[1:], len(time) - 1]
@@ -110,8 +110,8 @@ class TrackingRecord:
     def table(self) -> str:
         """Errors of each joint under each controller, as text [mrad or mm].
 
-        Root mean square, worst, and settled: the worst after the first `SETTLING` of each such span, in which a
-        controller takes over the error that it finds; nan if no time is as long.
+        Columns: root mean square, worst, and settled, the worst without the first `SETTLING` of each span, in which the
+        controller removes the error that it takes over; nan if no span is longer.
         """
         phases, settled = self.phases(), self.settled()
         width = max(len("joint"), *(len(name) for name in self.joint_names))

@@ -178,13 +178,13 @@ _SHAPES: dict[str, tuple[type[_AnySurface], Callable[..., Surface]]] = {
 
 
 def _rotation(found: Any) -> Array:
-    from scipy.spatial.transform import Rotation  # a robot without a world shall not wait for SciPy
+    from scipy.spatial.transform import Rotation  # slow to import, needed with a world only
 
     return np.asarray(Rotation.from_euler("xyz", found.rpy).as_matrix(), dtype=np.float64)
 
 
 def _axes_with_z(z: Array) -> Array:
-    """Axes whose third one is given, shape (3, 3); the identity for the z axis of the base."""
+    """Axes with a given third axis, shape (3, 3); the identity for the z axis of the base."""
     helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     x = helper - (helper @ z) * z
     x = x / np.linalg.norm(x)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What one does with a robot and a law besides running them: each folder is one task.
+"""Tools for a robot and a law besides running them; each folder is one task.
 
 ``identification/``, ``study/``, ``learn/``, ``export/``, ``recording/``, ``plots/``, ``view/``. Open first:
 ``identification/identified_model.py``, ``study/study.py``, ``export/c_law.py``. Only nodes/ and commands/ import it.

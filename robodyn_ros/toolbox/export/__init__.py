@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Control laws and dynamics leave Python: C sources for micro-controllers and real-time loops."""
+"""Exports control laws and dynamics to C, for micro-controllers and real-time loops."""
 
 from robodyn_ros.toolbox.export.c_delay import delay_source
 from robodyn_ros.toolbox.export.c_law import law_source

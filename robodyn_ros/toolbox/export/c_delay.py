@@ -6,11 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a control loop has against delay, in C: prediction of the state, and damping in steps of a robot that swings.
+"""Compensation of delay in C: prediction of the state, and stepwise damping of a robot that swings.
 
 Formulas are traced from `control/runtime/state_prediction.py` and `control/runtime/calming.py`;
 `templates/delay.c.in` has the branches and loops around them. The default damping for a period and a delay needs
-eigenvalues over many configurations: it is a table here, over the rate by which alone it depends on both.
+eigenvalues over many configurations. It depends on both through one rate only, so a table over this rate is exported.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from robodyn_ros.toolbox.export.c_motion import filled, template
 from robodyn_ros.toolbox.export.c_source import CSource, assembled, renamed_for_linker
 
 HISTORY = 128
-"""Commands that a prediction remembers; one of 7 joints takes 8 kB."""
+"""Commands that a prediction stores; for 7 joints they take 8 kB."""
 
 _DELAYS = (*range(16), 23, 31, 47, 63, 127, 255)
-"""Delays of the table; between them the damping is interpolated [control periods]."""
+"""Delays of the table, between which the damping is interpolated [control periods]."""
 
 
 def delay_source(robot: Robot, precision: str = "double", law: str = "") -> CSource:
     """Write the prediction of states over a delay, and the damping in steps.
 
     Args:
-        robot: The robot, whose `timing` is that of the loop.
+        robot: The robot; its `timing` is that of the loop.
         precision: ``double`` or ``float``.
-        law: Name of the law beside which this will be, for names in object files.
+        law: Name of the law in the same program, for names in object files.
 
     Returns:
         C99 that allocates nothing; the caller owns both structs.
@@ -62,7 +62,7 @@ def delay_source(robot: Robot, precision: str = "double", law: str = "") -> CSou
     timings = [LoopTiming(period, delay) for delay in reversed(_DELAYS)] + [LoopTiming(period / 4.0, 0)]
     rates = np.array([default_gains.damping_rate(timing) for timing in timings])
     dampings = [default_gains.damping(robot.with_timing(*timing)) for timing in timings]
-    shares = np.array([0.0, *calming.SHARES])  # of no level is none
+    shares = np.array([0.0, *calming.SHARES])  # no damping at level 0
     values: dict[str, str] = {
         "n": str(robot.n), "robot": prefix, "ROBOT": prefix.upper(), "real": precision, "HISTORY": str(HISTORY),
         "rint": "rint" + PRECISIONS[precision], "WAVES": str(2 * calming.HALF_WAVES), "RATES": str(len(rates)),

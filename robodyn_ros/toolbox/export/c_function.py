@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A tape as a C function: one statement an operation, in C99, with the mathematics of <math.h> and nothing else."""
+"""A tape as a C99 function: one statement for each operation; it needs <math.h> only."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from robodyn_ros.compile.records import Shape
 from robodyn_ros.description.model import Array
 
 WIDTH = 110
-"""Longest line of C where words allow it."""
+"""Longest line of C, unless a word is longer."""
 
 PRECISIONS = {"double": "", "float": "f"}
-"""Types of all numbers, and how names of functions and literals end for them."""
+"""Types of all numbers, with the suffixes of function names and literals."""
 
 _INFIX = {op.ADD: "+", op.SUBTRACT: "-", op.MULTIPLY: "*", op.DIVIDE: "/"}
 _COMPARISONS = {op.LESS: "<", op.LESS_EQUAL: "<=", op.EQUAL: "=="}
@@ -48,10 +48,10 @@ def check_distinct(names: Iterable[str], what: str) -> None:
 
     Args:
         names: The names.
-        what: Of what, for the message.
+        what: What they name, for the message.
 
     Raises:
-        InputError: Two have the same `identifier`.
+        InputError: Two names have the same `identifier`.
     """
     known: dict[str, str] = {}
     for name in names:
@@ -63,14 +63,14 @@ def check_distinct(names: Iterable[str], what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CFunction:
-    """A function to be written.
+    """A function of C.
 
     Attributes:
-        name: Its name in C.
+        name: Name in C.
         tape: Its operations.
-        comment: What it computes: lines above it.
-        outputs: Name and shape of each array that it fills, which together are the flat result of the tape; empty: one
-            array of the tape's shape, ``result``.
+        comment: Lines of the comment above it.
+        outputs: Name and shape of each array that it fills, in the order of the tape's flat result; empty: one array
+            of the tape's shape, ``result``.
     """
 
     name: str
@@ -79,17 +79,17 @@ class CFunction:
     outputs: Mapping[str, Shape] = field(default_factory=dict)
 
     def declaration(self, real: str) -> str:
-        """Its declaration, without semicolon; arrays are flat, rows one after the other."""
+        """Declaration without semicolon; arrays are flat, row by row."""
         arguments = [f"const {real} {identifier(name)}{_size(shape)}" for name, shape in self.tape.inputs.items()]
         arguments += [f"{real} {name}{_size(shape)}" for name, shape in self._outputs().items()]
         return folded(f"void {self.name}({', '.join(arguments)})")
 
     def helpers(self) -> set[int]:
-        """Codes of the operations that need a function of `helper_text`."""
+        """Codes of the operations that need a helper function, see `helper_text`."""
         return set(self.tape.codes.tolist()) & {*_HELPERS, op.QUADRATIC_PROGRAM}
 
     def definition(self, real: str) -> Iterator[str]:
-        """Its lines.
+        """Yield the lines of the definition.
 
         Args:
             real: One of `PRECISIONS`.
@@ -115,7 +115,7 @@ class CFunction:
         for entry, (code, used) in enumerate(zip(self.tape.codes.tolist(), self.tape.operands.tolist(), strict=True)):
             if code == op.INPUT and entry not in results:
                 texts.append(elements[used[0]])
-            elif code == op.INPUT:  # kept, as the result may take the place of the input
+            elif code == op.INPUT:  # copied, since the result may overwrite the input
                 yield f"    const {real} t{entry} = {elements[used[0]]};"
                 texts.append(f"t{entry}")
             elif code == op.CONSTANT:
@@ -132,7 +132,7 @@ class CFunction:
         yield "}"
 
     def _call(self, entry: int, texts: list[str], real: str) -> Iterator[str]:
-        """A quadratic program, whose arguments are stored where it is called, or a result of one; both are double."""
+        """Yield the call of a quadratic program, or the use of one of its results; its numbers are double."""
         codes, operands = self.tape.codes, self.tape.operands.tolist()
         if codes[entry] == op.ELEMENT:
             call, place = operands[entry][:2]
@@ -155,14 +155,14 @@ class CFunction:
 
 
 def folded(line: str) -> str:
-    """A line of C, folded where it is long."""
+    """Fold a long line of C."""
     indent = line[:len(line) - len(line.lstrip())]
     return textwrap.fill(line, WIDTH, subsequent_indent=indent + "    ", break_long_words=False,
                          break_on_hyphens=False)
 
 
 def helper_text(code: int, real: str) -> str:
-    """The definition of a function that C lacks; quadratic programs are solved in double, whatever the precision."""
+    """Definition of a function that C lacks; quadratic programs are always solved in double."""
     if code == op.QUADRATIC_PROGRAM:
         return "\n\n".join(c_functions(solve_program, "qp_", "double", lambda value: literal(value, "double")))
     name, arguments, body = _HELPERS[code]
@@ -175,7 +175,7 @@ def _size(shape: Shape) -> str:
 
 
 def literal(value: float, real: str) -> str:
-    """A number as C reads it."""
+    """A number as a literal of C."""
     if math.isnan(value):
         return "NAN"
     if math.isinf(value):
@@ -186,7 +186,7 @@ def literal(value: float, real: str) -> str:
 
 
 def row(values: Array, real: str) -> str:
-    """Numbers as C reads them, between commas."""
+    """Numbers as literals of C, separated by commas."""
     return ", ".join(literal(float(value), real) for value in values) or "0"
 
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A control law in C: its tick with gains and memory in a struct that the caller owns."""
+"""A control law in C: a tick function, with gains and memory in a struct of the caller."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from robodyn_ros.toolbox.export.c_source import CSource, assembled, comment
 
 
 class SettableGain(NamedTuple):
-    """A gain that C may set.
+    """A gain that can be set in C.
 
     Attributes:
-        parameter: Its name, range and meaning.
-        place: Its index in the numbers of the parameters.
+        parameter: Name, range and meaning.
+        place: Index in the packed parameters.
     """
 
     parameter: FlatParameter
@@ -47,17 +47,17 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
     """Write a law with the dynamics of its robot in C.
 
     Args:
-        law: The law, with the gains that the code begins with.
-        name: Of the law, in names of C.
+        law: The law, with the initial gains of the code.
+        name: Name of the law in names of C.
         precision: ``double`` or ``float``.
 
     Returns:
-        C99 that allocates nothing. A struct of the caller holds gains and memory; ``init``, ``set_gain`` and ``tick``
-        work on it.
+        C99 without memory allocation. A struct of the caller holds gains and memory; ``init``, ``set_gain`` and
+        ``tick`` work on it.
 
     Raises:
-        InputError: It is no `Law`, the precision is unknown, or two gains have the same name in C.
-        CompileError: The law cannot be traced; the message names its line, and what to write instead.
+        InputError: The law is no `Law`, the precision is unknown, or two gains have the same name in C.
+        CompileError: The law cannot be traced; the message names the line, and what to write instead.
         DescriptionError: The robot has no inertia, or nothing moves.
     """
     if not isinstance(law, Law):
@@ -92,7 +92,7 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
 
 
 def settable(parameters: Parameters, robot: Robot, packed: PackedParameters) -> Iterator[SettableGain]:
-    """The gains that may change alone: numbers from which no other number of the parameters is derived.
+    """Yield the gains that can be set alone: no other number of the parameters is derived from them.
 
     Args:
         parameters: Complete for the robot.
@@ -114,7 +114,7 @@ def settable(parameters: Parameters, robot: Robot, packed: PackedParameters) -> 
 
 
 def _with_other_value(parameters: Parameters, robot: Robot, parameter: FlatParameter) -> Parameters:
-    """The parameters with another value of one of them: greater, or less where a law refuses the greater one."""
+    """Change one parameter: to a greater value, or to a smaller one if the law refuses it."""
     value = float(parameter.value)
     greater, less = (0.99 * value + 0.01 * (bound if math.isfinite(bound) else other)
                      for bound, other in ((parameter.maximum, 1.0), (parameter.minimum, 0.0)))
@@ -125,12 +125,12 @@ def _with_other_value(parameters: Parameters, robot: Robot, parameter: FlatParam
 
 
 def _member(path: str) -> str:
-    """The member of the struct of the state for an array of `StateForm.shapes`."""
+    """Member of the state's struct for an array of `StateForm.shapes`."""
     return identifier(path.removeprefix("inputs.").removesuffix(".value").replace(".", "_"))
 
 
 def _first_memory(law: Law[Any, Any, Any], state: State) -> Array:
-    """The numbers of the initial memory, traced."""
+    """Trace the numbers of the initial memory."""
     memory: Any = law.initial_memory(state)
     form = form_of(memory, shapes=False, integers=True)
     arrays = flatten(form, memory, "memory") if isinstance(form, Structure) else [memory]

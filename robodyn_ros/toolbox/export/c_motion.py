@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The motion of a robot in C: trajectories, coming to rest, limits, soft start and stop, as the control loop has them.
+"""The motion part of the control loop in C: trajectories, coming to rest, limits, soft start and stop.
 
 Formulas are traced from the functions of the control loop; `templates/motion.c.in` has the branches and loops around
 them.
@@ -33,20 +33,22 @@ from robodyn_ros.toolbox.export.c_function import PRECISIONS, CFunction, literal
 from robodyn_ros.toolbox.export.c_source import CSource, assembled, renamed_for_linker
 
 LONGEST_REPEAT = 0.5
-"""Time for which a state may repeat and still be told from a jump by its velocities [s]: hardware interfaces have no
-stamps, and their states repeat where a driver is slower than its controller manager, or held up."""
+"""Longest repetition of a state after which its velocities still distinguish motion from a jump [s].
+
+Hardware interfaces have no stamps, and their states repeat if a driver is slower than its controller manager, or late.
+"""
 
 
 def motion_source(robot: Robot, precision: str = "double", law: str = "") -> CSource:
-    """Write what moves a robot beside its law: trajectories, coming to rest, clock, supervisor.
+    """Write the control loop around a law: trajectories, coming to rest, clock, supervisor.
 
     Args:
         robot: The robot.
         precision: ``double`` or ``float``.
-        law: Name of the law beside which this will be, for names in object files.
+        law: Name of the law in the same program, for names in object files.
 
     Returns:
-        C99 that allocates nothing; the caller owns all structs and the points of trajectories.
+        C99 without memory allocation; the caller owns all structs and the points of trajectories.
 
     Raises:
         InputError: The precision is unknown.
@@ -74,7 +76,7 @@ def template(name: str) -> str:
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """A template with values for its names between two @."""
+    """Replace the names between two @ in a template."""
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text

@@ -47,7 +47,7 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
         precision: ``double`` or ``float``.
 
     Returns:
-        C99 that allocates nothing. A struct of the caller holds state and command; ``init`` and ``step`` work on it.
+        C99 without memory allocation. A struct of the caller holds state and command; ``init`` and ``step`` work on it.
 
     Raises:
         InputError: The precision is unknown, the integrator divides steps by itself, or the robot touches
@@ -104,7 +104,7 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
 
 def _statements(program: Program, statements: Sequence[Statement], prefix: str, written: list[CFunction], depth: int
                 ) -> Iterator[str]:
-    """The lines of statements; the functions that they call are added to those written."""
+    """Yield the lines of statements; add the functions that they call to ``written``."""
     indent = "    " * depth
     for statement in statements:
         if isinstance(statement, Compute):
@@ -126,7 +126,7 @@ def _statements(program: Program, statements: Sequence[Statement], prefix: str, 
 def _function(program: Program, statement: Compute, name: str) -> CFunction:
     shapes: dict[str, Shape] = {path: program.variables[path] for path in statement.inputs}
     outputs = {f"new_{identifier(path)}": program.variables[path] for path in _filled(program, statement.output_names)}
-    given = list(dict.fromkeys(_filled(program, statement.inputs)))  # a path may be an input twice
+    given = list(dict.fromkeys(_filled(program, statement.inputs)))  # a path may occur twice
 
     def flat(*arrays: Any) -> Any:
         known = dict(zip(given, arrays, strict=True))
@@ -138,7 +138,7 @@ def _function(program: Program, statement: Compute, name: str) -> CFunction:
 
 
 def _motors_at_rest(plant: PlantModel, name: str) -> CFunction:
-    """Where motors of elastic joints begin, as in `PlantModel.state`."""
+    """Initial positions of the motors of elastic joints, as in `PlantModel.state`."""
     n, m = plant.n, len(plant.elastic)
 
     def motors_at_rest(q: Array, v: Array) -> Array:
@@ -148,7 +148,7 @@ def _motors_at_rest(plant: PlantModel, name: str) -> CFunction:
 
 
 def _filled(program: Program, paths: Iterable[str]) -> list[str]:
-    """The arrays that have elements."""
+    """Paths of the arrays that have elements."""
     return [path for path in paths if math.prod(program.variables[path])]
 
 

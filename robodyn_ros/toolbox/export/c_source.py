@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""C sources of a robot's dynamics: one file and its header, from the tapes that are compiled here."""
+"""C sources of a robot's dynamics: a file and its header, from the same tapes that Python compiles."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class CSource(NamedTuple):
     """A C file and its header.
 
     Attributes:
-        name: Name of both without ending, and beginning of the names of all functions.
+        name: Name of both files without ending, and prefix of all function names.
         header: Text of the header.
         source: Text of the C file.
-        operations: Number of operations on numbers in it.
+        operations: Number of arithmetic operations in it.
     """
 
     name: str
@@ -46,7 +46,7 @@ class CSource(NamedTuple):
 
     @property
     def files(self) -> dict[str, str]:
-        """Texts of both by name, the header first."""
+        """Texts of both files by name, the header first."""
         return {f"{self.name}.h": self.header, f"{self.name}.c": self.source}
 
 
@@ -55,7 +55,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
 
     Args:
         folder: The folder.
-        files: Texts by path in it.
+        files: Texts by path in the folder.
 
     Raises:
         InputError: The folder exists, or it cannot be written.
@@ -73,18 +73,18 @@ def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
 
 
 BYTES_PER_OPERATION = 15
-"""Size of the code of an operation, for estimates: 7 to 15 on a Cortex-M7 for laws, dynamics and plants."""
+"""Code size of an operation, for estimates [bytes]: 7 to 15 on a Cortex-M7 for laws, dynamics and plants."""
 
 
 def check_size(sources: Sequence[CSource], flash: float) -> None:
-    """Check that code fits into the flash memory of a micro-controller, by its number of operations.
+    """Estimate whether code fits into the flash memory of a micro-controller, from its number of operations.
 
     Args:
         sources: The code.
         flash: Size of the memory [kB].
 
     Raises:
-        InputError: It is estimated not to fit.
+        InputError: The estimate exceeds the memory.
     """
     operations = sum(source.operations for source in sources)
     size = operations * BYTES_PER_OPERATION / 1000.0
@@ -99,7 +99,7 @@ def files_of(sources: Sequence[CSource]) -> dict[str, str]:
     Raises:
         InputError: Two have the same name.
     """
-    names = [source.name.lower() for source in sources]  # some file systems do not tell them apart
+    names = [source.name.lower() for source in sources]  # some file systems ignore case
     for source, name in zip(sources, names, strict=True):
         if names.count(name) > 1:
             raise InputError(f"export: the law's files have the name of others, '{source.name}'; rename its class")
@@ -120,11 +120,10 @@ def dynamics_source(robot: Robot, names: Sequence[str], precision: str = "double
         precision: ``double`` or ``float``.
 
     Returns:
-        Functions that take the joint arrays and fill the flat result, rows one after the other: C99, without memory of
-        their own, and reentrant.
+        C99 functions that take the joint arrays and fill the flat result, row by row; they are reentrant.
 
     Raises:
-        InputError: A name is unknown or stands twice, or the precision is unknown.
+        InputError: A name is unknown or occurs twice, or the precision is unknown.
         DescriptionError: The robot has no inertia, and a function needs it.
     """
     known = functions()
@@ -149,11 +148,11 @@ def source_of(name: str, robot: Robot, written: Sequence[CFunction], precision: 
 
     Args:
         name: Name of the files without ending.
-        robot: Whose joints the arrays have.
+        robot: The robot.
         written: The functions.
         precision: ``double`` or ``float``.
     """
-    bodies = ["\n".join(function.definition(precision)) for function in written]  # refuses a wrong precision
+    bodies = ["\n".join(function.definition(precision)) for function in written]  # raises for an unknown precision
     declared = [f"{comment(function.comment)}\n{function.declaration(precision)};" for function in written]
     return assembled(name, robot.model, declared, bodies, written, precision)
 
@@ -166,11 +165,11 @@ _NEEDS_NAN = """\
 
 _DECLARED = re.compile(r"^ +(?:const )?(?:double|float) (\w[^;=]*)", re.MULTILINE)
 _REST_OF_STACK = 1024
-"""Bytes for arguments, saved registers, counters and the short functions that others call."""
+"""Bytes for arguments, saved registers, counters and helper functions."""
 
 
 def stack_bytes(functions: Sequence[str], precision: str) -> int:
-    """Return a bound of the stack that a function and one that it calls need, from their local variables.
+    """Return a bound of the stack of nested calls, from the local variables of functions.
 
     Args:
         functions: Texts of functions of C.
@@ -182,12 +181,12 @@ def stack_bytes(functions: Sequence[str], precision: str) -> int:
 
 
 def renamed_for_linker(prefix: str, law: str, declarations: str) -> str:
-    """Lines that give the functions of a header other names in object files, which begin with those of a law.
+    """Return lines that rename the functions of a header in object files, with the name of a law.
 
-    So exports of several laws of one robot can be in one program, each with its own motion and delay.
+    Exports of several laws of one robot can then be in one program, each with its own motion and delay.
 
     Args:
-        prefix: What the names of the functions begin with: the robot.
+        prefix: Prefix of the function names: the robot.
         law: Name of the law in C.
         declarations: Text of the header.
     """
@@ -198,14 +197,14 @@ def renamed_for_linker(prefix: str, law: str, declarations: str) -> str:
 
 def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Sequence[str],
               written: Sequence[CFunction], precision: str) -> CSource:
-    """A file and its header, below what they were made of.
+    """Assemble a file and its header, with a comment on their origin at the top.
 
     Args:
         name: Name of the files without ending.
-        model: Whose joints the arrays have.
+        model: The robot.
         declared: Texts of the header.
         bodies: Texts of the C file.
-        written: The functions among them whose operations C may lack.
+        written: Functions that may need helper functions.
         precision: ``double`` or ``float``.
     """
     about = [f"{model.name}, {model.n} joints, tip link {model.tip_link}; written by robodyn_ros {__version__}.",
@@ -240,7 +239,7 @@ def _function(robot: Robot, function: RobotFunction, name: str) -> CFunction:
 
 
 def comment(lines: Sequence[str]) -> str:
-    """A comment of C; no line is longer than `WIDTH` where words allow it."""
+    """A comment of C with lines of at most `WIDTH`, unless a word is longer."""
     wrapped: list[str] = []
     for line in lines:
         row = ""

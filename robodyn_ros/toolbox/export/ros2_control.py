@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A control law as a package of ros2_control: a plugin of controller_interface in C++ around the law in C."""
+"""A control law as a package for ros2_control: a controller plugin in C++ around the law in C."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from robodyn_ros.toolbox.export.c_source import CSource, files_of, source_of
 
 _OWN = ("command_interface", "gravity_compensation_by", "wrench_tip_interfaces", "trajectory_limits", "runaway_factor",
         "delay_compensation", "speed_scaling", "supervisor", "constraints", "gains")
-"""Parameters of the controller beside those of its law."""
+"""Parameters of the controller besides those of its law."""
 
 _DESCRIPTIONS = {"runaway_factor": "Speed at which a joint ran away and the robot is stopped, relative to its velocity "
                  "limit; 0: never"}
-"""Where parameters have another effect than in the controller node: there is no other law to drop this one for."""
+"""Descriptions of parameters that differ from the controller node: here no other law can replace this one."""
 
 
 def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointActuators | None = None
@@ -57,17 +57,17 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointAct
     """Write a law as an ament_cmake package for ros2_control.
 
     Args:
-        law: The law, with the gains that the controller begins with; the period of its robot's timing is that of the
+        law: The law, with the initial gains of the controller; the period in its robot's timing is that of the
             controller manager.
-        name: Of the law, in names of the package and of C.
-        actuators: Motors, for the command interface ``voltage``; None: ``effort`` alone.
+        name: Name of the law in names of the package and of C.
+        actuators: Motors, for the command interface ``voltage``; None: ``effort`` only.
 
     Returns:
-        Texts of the files by their path in the package; the first folder has the package's name.
+        Texts of the files by path; the first folder is the package.
 
     Raises:
-        InputError: It is no `Law` or reads more than joints and the wrench, a joint has no motor, or names of joints
-            or gains are not distinct in C.
+        InputError: The law is no `Law` or reads more than joints and the wrench, a joint has no motor, or names of
+            joints or gains are not distinct in C.
         CompileError: The law cannot be traced.
         DescriptionError: The robot has no inertia.
     """
@@ -115,7 +115,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointAct
 
 
 def tip_source(robot: Robot) -> CSource:
-    """The reference of the tip link by a reference of the joints, in C: forward kinematics and their derivatives."""
+    """C code of the tip link's reference from a joint reference: forward kinematics and derivatives."""
     dynamics = InlineDynamics(robot.model)
 
     def tip_reference(q: Array, v: Array, a: Array) -> Array:
@@ -131,7 +131,7 @@ def tip_source(robot: Robot) -> CSource:
 
 
 def voltage_source(robot: Robot, actuators: JointActuators) -> CSource:
-    """The motor voltages that give efforts at velocities, within the limits of the amplifiers, in C.
+    """C code of the motor voltages for efforts at velocities, within the limits of the amplifiers.
 
     Raises:
         InputError: A joint has no motor.
@@ -146,7 +146,7 @@ def voltage_source(robot: Robot, actuators: JointActuators) -> CSource:
 
 def _snippets(law: Law[Any, Any, Any], name: str, robot: str, gains: list[SettableGain], has_voltage: bool
               ) -> dict[str, str]:
-    """Lines of C++ that depend on the gains and on the reference of the law."""
+    """Lines of C++ that depend on the gains and the reference of the law."""
     rows = "\n".join(f"    settings.gains[{i}] = params.{_member(gain.parameter.name)};"
                      for i, gain in enumerate(gains))
     n = law.robot.n
@@ -176,7 +176,7 @@ def _member(parameter: str) -> str:
 
 
 def _parameters(robot: Robot, package: str, gains: list[SettableGain], has_voltage: bool) -> str:
-    """The YAML of generate_parameter_library."""
+    """The YAML file for generate_parameter_library."""
     commanded = ("effort", "voltage") if has_voltage else ("effort",)
     own = [
         Field("command_interface", commanded[0], "Command interface of the joints", choices=commanded, structural=True),
@@ -199,7 +199,7 @@ def _parameters(robot: Robot, package: str, gains: list[SettableGain], has_volta
 
 
 def _entry(field: Field) -> dict[str, Any]:
-    """A parameter for generate_parameter_library."""
+    """A parameter in the form of generate_parameter_library."""
     kind = {str: "string", float: "double"}[field.value_type] + "_array" * field.is_list
     check = ({"one_of<>": [list(field.choices)]} if field.choices else {"fixed_size<>": [field.length]} if field.length
              else {"bounds<>": [float(field.minimum), float(field.maximum)]} if not field.is_list else {})
@@ -210,7 +210,7 @@ def _entry(field: Field) -> dict[str, Any]:
 
 
 def _put(tree: dict[str, Any], path: str, leaf: dict[str, Any]) -> None:
-    """Put a leaf at a path of names with dots, each a name of C++."""
+    """Insert a leaf at a dotted path, whose parts become names of C++."""
     *parents, last = path.split(".")
     for part in parents:
         tree = tree.setdefault(identifier(part), {})

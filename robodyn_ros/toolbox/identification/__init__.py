@@ -6,4 +6,4 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A model that fits: excitation, and identification of inertias, friction and motors from recorded motion."""
+"""Excitation, and identification of inertias, friction and motors from recorded motion."""

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The estimates of the law `adaptive` as a model: the nearest parameters that a robot of rigid bodies can have."""
+"""Converts the estimates of the law `adaptive` to the nearest physically possible parameters."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from robodyn_ros.toolbox.identification.effort_model import EffortModel, random_
 from robodyn_ros.toolbox.identification.identified_model import described_parameters
 
 _ACCURACY = 1e-4
-"""Deviation of efforts from those of the estimates, as a share of their root mean square."""
+"""Allowed deviation of efforts from those of the estimates, relative to their root mean square."""
 
 
 def consistent_estimates(robot: Robot, names: Sequence[str], estimates: Array) -> tuple[EffortModel, Array]:
-    """Parameters with a positive definite pseudo-inertia of each link that need nearly the efforts of the estimates.
+    """Find parameters with positive definite pseudo-inertias whose efforts are close to those of the estimates.
 
-    The estimates of a law need not belong to possible bodies; combinations that efforts do not depend on follow the
-    description.
+    The estimates of a law need not be physically possible. The description determines combinations of parameters that
+    do not affect efforts.
 
     Args:
         robot: The robot that the law controlled.
-        names: Names of the estimates, as `parameter_names` has them.
-        estimates: Shape (10 links + n,).
+        names: Names of the estimates, as of `parameter_names`.
+        estimates: The estimates, shape (10 links + n,).
 
     Returns:
-        Names and columns, and all parameters in their order.
+        The effort model, and all its parameters.
 
     Raises:
-        InputError: The estimates are those of another robot, or not finite.
+        InputError: The estimates belong to another robot, or are not finite.
     """
     expected = parameter_names(robot)
     if tuple(names) != expected:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Weighted least squares for the parameters, alone and under the condition that every link is a possible body."""
+"""Weighted least squares for the parameters, optionally with physically possible inertias of every link."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.pseudo_inertia import COUNT, PriorLink
 
 PRIOR_DEVIATION = 0.5
-"""Standard deviation that links are expected to have from the description, about that of the logarithm of a mass."""
+"""Prior standard deviation of links from the description, roughly that of the logarithm of a mass."""
 
 MAX_STEPS = 1000
 
-_BARRIER = 1e-3  # keeps friction positive; it moves a friction of 0 by a thirtieth of its standard deviation
+_BARRIER = 1e-3  # keeps friction positive; it shifts a friction of 0 by a thirtieth of its standard deviation
 _START_SHARE = 1e-3
 _TOLERANCE = 1e-6  # of the square of a Newton step [variances]
 _SUFFICIENT, _SHORTEST, _ROUNDING = 0.1, 1e-12, 1e-9
-_SHARE_OF_REACH = 0.7  # beyond which a step would take many others to come back from the border
+_SHARE_OF_REACH = 0.7  # longer steps come so close to the border that many more are needed
 _GROWTH = 3.0
 _SINGULAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Sum of squares |A x - b|^2 of any number of rows, kept as a triangle.
+    """Sum of squares |A x - b|^2 of any number of rows, stored as a triangular matrix.
 
     Attributes:
         matrix: A, shape (r, p).
@@ -53,11 +53,11 @@ class LinearFit:
         return cls(triangle[:, :-1], triangle[:, -1])
 
     def solution(self) -> Array:
-        """The x with the least sum, shape (p,)."""
+        """The x with the least sum of squares, shape (p,)."""
         return np.asarray(np.linalg.lstsq(self.matrix, self.target, rcond=None)[0], dtype=np.float64)
 
     def deviations(self) -> Array:
-        """Standard deviations of the solution for rows of unit variance; infinite where nothing is told; shape (p,)."""
+        """Standard deviations of the solution for rows of unit variance, infinite if not identifiable, shape (p,)."""
         _, values, axes = np.linalg.svd(self.matrix, full_matrices=False)
         told = values > _SINGULAR * values.max(initial=0.0)
         deviations = np.sqrt(((axes[told].T / values[told]) ** 2).sum(axis=1))
@@ -65,18 +65,18 @@ class LinearFit:
 
 
 class Prior:
-    """Expectation of all parameters before the measurement.
+    """Prior of all parameters, before the measurement.
 
     Args:
-        inertial: Of the description, shape (10 links,).
-        joint_values: Of the joints: friction, rotors and offsets, shape (m,).
-        joint_deviations: Standard deviations of those; 0: known, shape (m,).
-        signed: Which of those may be negative, shape (m,); None: none.
+        inertial: Inertial parameters of the description, shape (10 links,).
+        joint_values: Joint parameters: friction, rotors and offsets, shape (m,).
+        joint_deviations: Their standard deviations; 0: known exactly, shape (m,).
+        signed: Which joint parameters may be negative, shape (m,); None: none.
 
     Attributes:
         expected: All p = 10 links + m parameters, shape (p,).
-        free: Indices of the parameters that may change: not those of links without mass, nor known ones, shape (f,).
-        curvature: Inverse covariance of these, shape (f, f).
+        free: Indices of the free parameters: those with a deviation, of links with mass, shape (f,).
+        curvature: Inverse covariance of the free parameters, shape (f, f).
     """
 
     def __init__(self, inertial: Array, joint_values: Array, joint_deviations: Array,
@@ -96,7 +96,7 @@ class Prior:
 
     @property
     def start(self) -> Array:
-        """The expectation, with positive friction where it has none, shape (f,)."""
+        """The expected free parameters, with friction above 0, shape (f,)."""
         start = self.expected[self.free]
         joints = len(self._deviations)
         start[len(start) - joints:] = np.where(
@@ -104,7 +104,7 @@ class Prior:
         return start
 
     def cost(self, free: Array) -> float:
-        """Minus the logarithm of the probability, up to a constant; infinite where no body or friction is possible."""
+        """Negative log probability, up to a constant; infinite for impossible bodies or friction."""
         links, joints = self._split(free)
         bounded = joints[self._positive]
         if (bounded <= 0.0).any():
@@ -124,7 +124,7 @@ class Prior:
                 block_diag(*(two / PRIOR_DEVIATION**2 for _, two in of_links), np.diag(second)))
 
     def reach(self, free: Array, step: Array) -> float:
-        """How many steps lead to the border of what is possible."""
+        """Multiple of a step that reaches the border of the possible parameters."""
         (links, joints), (steps, joint_steps) = self._split(free), self._split(step)
         of_links = [link.reach(row, along) for (link, row), (_, along) in zip(links, steps, strict=True)]
         joints, joint_steps = joints[self._positive], joint_steps[self._positive]
@@ -136,7 +136,7 @@ class Prior:
         return list(zip(links, free[:count].reshape(-1, COUNT), strict=True)), free[count:]
 
     def covariance(self, measured: LinearFit | None = None) -> Array:
-        """Covariance of all parameters before a measurement, or after it, shape (p, p); 0 for those that are known."""
+        """Covariance of all parameters before or after a measurement, shape (p, p); 0 for known parameters."""
         inverse = self.curvature
         if measured is not None:
             inverse = inverse + measured.matrix[:, self.free].T @ measured.matrix[:, self.free]
@@ -147,14 +147,14 @@ class Prior:
 
 
 def consistent_solution(measured: LinearFit, prior: Prior) -> Array:
-    """The most probable parameters, for which every link's pseudo-inertia is positive definite, shape (p,).
+    """Find the most probable parameters with positive definite pseudo-inertias of all links, shape (p,).
 
-    The sum of both costs is convex, and infinite at the border of what is possible, so that it has one minimum within.
-    Newton's method follows it while the weight of the measurement grows to 1 ([BoydVandenberghe] 9.5, 11.3).
+    The sum of both costs is convex, and infinite at the border of the possible parameters, so it has one minimum
+    inside. Newton's method follows it while the weight of the measurement grows to 1 ([BoydVandenberghe] 9.5, 11.3).
 
     Args:
-        measured: Rows in standard deviations of the measurement.
-        prior: What is known before.
+        measured: Rows in units of the standard deviations of the measurement.
+        prior: Knowledge before the measurement.
 
     Raises:
         InputError: The search does not converge.
@@ -171,7 +171,7 @@ def consistent_solution(measured: LinearFit, prior: Prior) -> Array:
 
 
 def _minimum(matrix: Array, target: Array, prior: Prior, free: Array) -> Array:
-    """The free parameters with the least |A x - b|^2 / 2 plus the prior's cost, by damped Newton steps, shape (f,)."""
+    """Minimise |A x - b|^2 / 2 plus the prior's cost over the free parameters by damped Newton steps, shape (f,)."""
     square, product = matrix.T @ matrix, matrix.T @ target
 
     def cost(free: Array) -> float:

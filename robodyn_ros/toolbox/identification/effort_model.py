@@ -6,14 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Efforts of the drives as a linear function of all that is identified: inertias, friction, rotors and offsets.
+"""Efforts of the drives as a linear function of the identified parameters: inertias, friction, rotors and offsets.
 
     tau = Y(q, v, a) pi + D v + (F_c + (F_s - F_c) exp(-(v / v_s)^2)) sign(v) + J a + tau_0
           + C^T (D_m C v + F_m sign(C v) + J_m C a)
 
 It is linear in pi, D, F_c, F_s - F_c, the reflected inertia J of the rotors and the offsets tau_0 of the measured
-efforts; Stribeck's velocity v_s is given. The last term belongs to motors that turn with several joints, as in the
-coupled wrists of industrial arms [GautierPoignet]: C v are their velocities, over the ratio to their own joint.
+efforts; Stribeck's velocity v_s is given. The last term describes motors that turn with several joints, as in the
+coupled wrists of industrial arms [GautierPoignet]: C v are their velocities, divided by the ratio to their own joint.
 
 Efforts depend on combinations of the parameters only, the base parameters, which are found numerically [Gautier].
 """
@@ -33,15 +33,15 @@ from robodyn_ros.dynamics.regressor import PARAMETERS
 from robodyn_ros.robot import Robot
 
 DEPENDENT = 1e-7
-"""Share of a column's length that lies outside of the columns before, below which it depends on them."""
+"""A column depends on those before it if the remainder of a projection on them is a smaller share of its length."""
 
 _NEGLIGIBLE = 1e-6
 
 MOTOR_PARAMETERS = ("motor_viscous", "motor_coulomb", "motor_rotor")
-"""Of each motor that turns with several joints: D_m, F_m and J_m, reflected to its own joint."""
+"""Parameters of each motor that turns with several joints: D_m, F_m and J_m, reflected to its own joint."""
 
 JOINT_PARAMETERS = ("viscous", "coulomb", "stribeck", "rotor")
-"""Of each joint: D, F_c, F_s - F_c, and the rotor's inertia reflected to the joint."""
+"""Parameters of each joint: D, F_c, F_s - F_c, and the rotor's inertia reflected to the joint."""
 
 OFFSET = "offset"
 """tau_0 of each joint."""
@@ -54,9 +54,9 @@ class BaseParameters:
     """Independent columns of a regressor: Y pi = Y[:, independent] (pi[independent] + regrouping pi[dependent]).
 
     Attributes:
-        independent: Indices of b parameters, each the name of a base parameter, shape (b,).
-        dependent: Indices of the others, shape (p - b,).
-        regrouping: How the others count, shape (b, p - b).
+        independent: Indices of b parameters, which name the base parameters, shape (b,).
+        dependent: Indices of the remaining parameters, shape (p - b,).
+        regrouping: Factors of the remaining parameters in the base parameters, shape (b, p - b).
         names: Names of all p parameters.
     """
 
@@ -69,11 +69,11 @@ class BaseParameters:
     def from_regressor(cls, regressor: Array, names: Sequence[str]) -> BaseParameters:
         """Find the base parameters of a regressor.
 
-        A column that depends on the columns before it is left out, so that parameters of the links near the base stay.
+        Columns that depend on earlier columns are left out, which keeps parameters of links near the base.
 
         Args:
-            regressor: Rows for random motions, more than there are parameters, shape (rows, p).
-            names: Of the parameters, length p.
+            regressor: Rows for random motions, more than parameters, shape (rows, p).
+            names: Names of the parameters, length p.
         """
         lengths = np.linalg.norm(regressor, axis=0)
         reference, kept = float(lengths.max(initial=0.0)), []
@@ -82,7 +82,7 @@ class BaseParameters:
             if length <= DEPENDENT * reference * _NEGLIGIBLE:
                 continue
             rest = regressor[:, column] / length
-            for _ in range(2):  # a second time removes what rounding left
+            for _ in range(2):  # the second pass removes rounding errors
                 rest = rest - basis @ (basis.T @ rest)
             outside = float(np.linalg.norm(rest))
             if outside > DEPENDENT:
@@ -95,17 +95,17 @@ class BaseParameters:
 
     @cached_property
     def combinations(self) -> Array:
-        """The linear map from all parameters to the base parameters, shape (b, p)."""
+        """Linear map from all parameters to the base parameters, shape (b, p)."""
         combinations = np.zeros((len(self.independent), len(self.names)))
         combinations[np.arange(len(self.independent)), self.independent] = 1.0
         combinations[:, self.dependent] = self.regrouping
         return combinations
 
     def values(self, parameters: Array) -> Array:
-        """Base parameters of a whole set, shape (b,).
+        """Return the base parameters of a full set of parameters, shape (b,).
 
         Args:
-            parameters: Shape (p,).
+            parameters: All parameters, shape (p,).
         """
         return self.combinations @ parameters
 
@@ -119,14 +119,14 @@ class BaseParameters:
 
 @dataclass(frozen=True, eq=False)
 class EffortModel:
-    """Names and columns of the parameters: ten of each link, then each of `joint_parameters` of all joints.
+    """Names and columns of the parameters: ten for each link, then each of `joint_parameters` for all joints.
 
     Attributes:
         robot: The robot.
-        stribeck_velocity: v_s; NaN where the friction of a joint has no such effect, shape (n,) [rad/s or m/s].
-        has_rotor: Which joints have a motor whose inertia counts, shape (n,).
-        coupling: C, the motors' velocities over the ratio to their own joint for velocities of the joints, so that its
-            diagonal is 1; None: every motor turns with its own joint alone; shape (n, n).
+        stribeck_velocity: v_s; NaN for joints without Stribeck's effect, shape (n,) [rad/s or m/s].
+        has_rotor: Which joints have a rotor to identify, shape (n,).
+        coupling: C, motor velocities per joint velocity, divided by the ratio to the own joint, so that its diagonal is
+            1, shape (n, n); None: every motor turns with its own joint only.
         has_offset: Whether the measured efforts have offsets.
     """
 
@@ -138,7 +138,7 @@ class EffortModel:
 
     @cached_property
     def joint_parameters(self) -> tuple[str, ...]:
-        """`JOINT_PARAMETERS`, `MOTOR_PARAMETERS` if motors turn with several joints, and `OFFSET` if there are any."""
+        """`JOINT_PARAMETERS`, plus `MOTOR_PARAMETERS` for coupled motors and `OFFSET` for offsets."""
         return (*JOINT_PARAMETERS, *(MOTOR_PARAMETERS if len(self.coupled) else ()),
                 *([OFFSET] if self.has_offset else []))
 
@@ -151,7 +151,7 @@ class EffortModel:
 
     @cached_property
     def has(self) -> dict[str, NDArray[np.bool_]]:
-        """Which joints have each of these parameters, shapes (n,)."""
+        """Which joints have each of `joint_parameters`, shape (n,) each."""
         n = self.robot.n
         there, is_coupled = np.ones(n, dtype=bool), np.isin(np.arange(n), self.coupled)
         return {"viscous": there, "coulomb": there, "stribeck": np.isfinite(self.stribeck_velocity),
@@ -171,7 +171,7 @@ class EffortModel:
                              for joint in self.robot.joint_names))
 
     def slots(self, parameter: str) -> slice:
-        """Places of a parameter of all joints.
+        """Indices of one parameter of all joints.
 
         Args:
             parameter: One of `joint_parameters`.
@@ -180,13 +180,13 @@ class EffortModel:
         return slice(first, first + self.robot.n)
 
     def columns(self, q: Array, v: Array, a: Array, sliding: Array | None = None) -> Array:
-        """The regressor of K samples, shape (K, n, p), for positions, velocities and accelerations of shape (K, n).
+        """The regressor of K samples, shape (K, n, p).
 
         Args:
-            q: [rad or m].
-            v: [rad/s or m/s].
-            a: [rad/s^2 or m/s^2].
-            sliding: Velocities that dry friction depends on, shape (K, n); None: v.
+            q: Positions, shape (K, n) [rad or m].
+            v: Velocities, shape (K, n) [rad/s or m/s].
+            a: Accelerations, shape (K, n) [rad/s^2 or m/s^2].
+            sliding: Velocities that determine dry friction, shape (K, n); None: v.
         """
         regressor = np.zeros((len(q), self.robot.n, len(self.names)))
         regressor[:, :, :self.inertial_count] = self.robot.dynamics().batch.regressor(q, v, a)
@@ -194,7 +194,7 @@ class EffortModel:
         return regressor
 
     def joint_columns(self, v: Array, a: Array, sliding: Array | None = None) -> Array:
-        """The columns of `joint_parameters`, shape (K, n, kinds n); arguments as of `columns`."""
+        """The columns of `joint_parameters`, shape (K, n, kinds n); arguments as for `columns`."""
         sliding = v if sliding is None else sliding
         n, sign = self.robot.n, np.sign(sliding)
         columns = np.zeros((len(v), n, len(self.joint_parameters) * n))
@@ -210,7 +210,7 @@ class EffortModel:
         return columns
 
     def rise(self, v: Array) -> Array:
-        """exp(-(v / v_s)^2); 0 without Stribeck's effect, shape of v."""
+        """exp(-(v / v_s)^2); 0 without Stribeck's effect; of the shape of v."""
         n, has = self.robot.n, np.isfinite(self.stribeck_velocity)
         unit = Friction(np.zeros(n), np.zeros(n), np.ones(n), np.where(has, self.stribeck_velocity, 1.0))
         return np.where(has, unit.level(v), 0.0)
@@ -224,9 +224,9 @@ class EffortModel:
 
     @cached_property
     def base(self) -> BaseParameters:
-        """The combinations that efforts depend on, for motions of any kind."""
+        """Base parameters for general motions."""
         q, v, a = random_motions(self.robot, 3 * len(self.names) // self.robot.n)
-        # Velocities as small as those of Stribeck's effect, too, so that it is not taken for Coulomb friction.
+        # Include velocities as small as Stribeck's, to distinguish the effect from Coulomb friction.
         v[::2] *= np.where(np.isfinite(self.stribeck_velocity), self.stribeck_velocity, 1.0)
         return BaseParameters.from_regressor(self.columns(q, v, a).reshape(-1, len(self.names)), self.names)
 

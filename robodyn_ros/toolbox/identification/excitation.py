@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motions that tell a robot's parameters: periodic, within all limits, with a well-conditioned regressor [Swevers]."""
+"""Motions that identify a robot's parameters: periodic, within limits, with a well-conditioned regressor [Swevers]."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.toolbox.identification.effort_model import EffortModel
 
 FRICTION_SHARE = 0.05
-"""Friction for which the columns of the regressor are scaled, as a share of the efforts."""
+"""Typical friction, as a share of the efforts, by which columns of the regressor are scaled."""
 
 MIN_APPROACH = 1.0
-"""Least time from the default position to the beginning of the period [s]."""
+"""Least time from the default position to the start of the period [s]."""
 
 MAX_CONDITION = 100.0
-"""Condition number up to which a motion is good: noise of 0.1 % of the efforts is 10 % of a parameter at most."""
+"""Condition number of a good motion: noise of 0.1 % of the efforts causes at most 10 % error of a parameter."""
 
-_POINTS_PER_CYCLE = 40  # of the fastest harmonic, for quintics between them
+_POINTS_PER_CYCLE = 40  # of the fastest harmonic; quintics connect the points
 _SAMPLES_PER_CYCLE = 12  # in the search
 _CHECKS_PER_CYCLE = 60  # of the result
 _SHRINKING = 0.97
@@ -50,7 +50,7 @@ _MAX_NUMBERS = 5_000_000  # of the regressors in memory
 class FourierSeries:
     """Basis of motions q(t) = q_0 + sum_k a_k sin(k w t) / (k w) - b_k cos(k w t) / (k w) with v(0) = a(0) = 0.
 
-    The sums of a_k and of k b_k are 0, so that each joint has 2 N - 2 free amplitudes for N harmonics.
+    The sums of a_k and of k b_k are 0, which leaves 2 N - 2 free amplitudes per joint for N harmonics.
 
     Attributes:
         period: 2 pi / w [s].
@@ -66,12 +66,12 @@ class FourierSeries:
         return 2 * self.harmonics - 2
 
     def basis(self, times: Array) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration at K times [s] per unit of each amplitude, each of shape (K, 2 N - 2)."""
+        """Positions, velocities, accelerations at K times [s] per unit of each amplitude, shape (K, 2 N - 2) each."""
         order = np.arange(1, self.harmonics + 1)
         rates = 2.0 * np.pi / self.period * order
         phase = np.outer(times, rates)
         sine, cosine = np.sin(phase), np.cos(phase)
-        q = np.hstack([sine / rates, (1.0 - cosine) / rates])  # the offset is the position at time 0
+        q = np.hstack([sine / rates, (1.0 - cosine) / rates])  # q_0 is the position at time 0
         v, a = np.hstack([cosine, sine]), np.hstack([-sine * rates, cosine * rates])
         ones = np.zeros((2, 2 * self.harmonics))
         ones[0, :self.harmonics], ones[1, self.harmonics:] = 1.0, order
@@ -84,14 +84,14 @@ class Task:
     """Limits and form of an excitation.
 
     Attributes:
-        duration: Of the periodic motion, a multiple of the period [s].
-        period: [s].
-        harmonics: Of the series.
-        share: Share of the ranges of position, velocity, effort and acceleration that may be used, in (0, 1].
+        duration: Duration of the periodic motion, a multiple of the period [s].
+        period: Period [s].
+        harmonics: Number of harmonics.
+        share: Usable share of the ranges of position, velocity, effort and acceleration, in (0, 1].
         acceleration: Greatest acceleration of each joint, shape (n,) [rad/s^2 or m/s^2]; None: no limit.
         floor: Least height of all moving link frames in the base frame [m]; None: no limit.
-        iterations: Of the search.
-        seed: Of the motion that the search begins with.
+        iterations: Number of iterations of the search.
+        seed: Seed of the initial motion of the search.
     """
 
     duration: float = 30.0
@@ -107,7 +107,7 @@ class Task:
         """Check the numbers.
 
         Raises:
-            InputError: One is out of its range.
+            InputError: A number is out of its range.
         """
         as_number(self.period, Range(0.0, above=True, unit="s"), "excite: period")
         as_number(self.duration, Range(0.0, above=True, unit="s"), "excite: duration")
@@ -126,11 +126,11 @@ class Excitation:
     """A motion that excites the parameters.
 
     Attributes:
-        points: The periods, from rest to rest; the first point comes when the robot had time to get there from its
-            default position.
-        condition_before: Condition number of the motion that the search began with.
+        points: The periods, from rest to rest; the time before the first point allows to reach it from the default
+            position.
+        condition_before: Condition number of the initial motion of the search.
         condition: Condition number of this motion.
-        shares: Greatest share of each limit that it uses, by name.
+        shares: Greatest used share of each limit, by name.
     """
 
     points: Points
@@ -142,15 +142,15 @@ class Excitation:
 def excite(robot: Robot, task: Task) -> Excitation:
     """Search a motion whose base regressor has a small condition number.
 
-    Rows of the regressor are divided by effort limits, columns multiplied by typical magnitudes of their parameters, so
-    that the number has no unit. Columns are the base parameters, viscous and Coulomb friction.
+    Rows of the regressor are divided by effort limits, and columns multiplied by typical magnitudes of their
+    parameters, to make the number dimensionless. The columns are base parameters, viscous and Coulomb friction.
 
     Args:
-        robot: The robot; its efforts and limits are those of the description.
+        robot: The robot; efforts and limits come from the description.
         task: Limits and form of the motion.
 
     Raises:
-        InputError: A number is out of its range, or no motion keeps to the limits.
+        InputError: A number is out of its range, or no motion within the limits is found.
     """
     task.check()
     search = _Search(robot, task)
@@ -164,7 +164,7 @@ def excite(robot: Robot, task: Task) -> Excitation:
 
 
 class _Search:
-    """Condition number and margins of motions, each given by its amplitudes and positions at time 0, shape (x,)."""
+    """Condition number and margins of motions; a motion is its amplitudes and initial positions, shape (x,)."""
 
     def __init__(self, robot: Robot, task: Task) -> None:
         model, n = robot.model, robot.n
@@ -183,7 +183,7 @@ class _Search:
                                                      endpoint=False))
         self._effort_model = EffortModel(robot, np.full(n, np.nan), np.zeros(n, dtype=bool))
         self._nominal = np.concatenate([inertial_and_friction(robot), np.zeros(2 * n)])
-        # The unit of amplitudes: such that velocities are of the order of what the joint can do.
+        # Scale amplitudes so that velocities are of the order of the joint's limits.
         typical = np.minimum(self._speed, 2.0 * np.pi * self._reach * task.harmonics / task.period)
         self._unit = np.where(np.isfinite(typical), typical, 1.0) / task.harmonics
         self._columns, self._scale = self._scaled_columns()
@@ -205,7 +205,7 @@ class _Search:
         return columns, scales[columns]
 
     def feasible_start(self) -> Array:
-        """A random motion, made smaller until it keeps to the limits."""
+        """A random motion, shrunk until it keeps to the limits."""
         random = np.random.default_rng(self._task.seed)
         n, count = self._robot.n, self._series.amplitudes
         amplitudes = _START_SHARE * random.normal(size=(n, count))
@@ -214,11 +214,7 @@ class _Search:
         return self.shrunk(np.concatenate([amplitudes, np.zeros((n, 1))], axis=1).ravel())
 
     def shrunk(self, x: Array) -> Array:
-        """The motion with smaller amplitudes, until it keeps to the limits between the samples of the search, too.
-
-        Raises:
-            InputError: Even the smallest motion does not.
-        """
+        """Shrink a motion until it also keeps to the limits between the samples of the search."""
         factor = 1.0
         while max(self.shares(x).values()) > 1.0:
             factor *= _SHRINKING
@@ -247,7 +243,7 @@ class _Search:
         return np.concatenate([logarithm for logarithm, _ in parts]), np.concatenate([used for _, used in parts])
 
     def _evaluate_together(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        """The same with the regressors of all M motions in memory."""
+        """Like `_evaluate`, with the regressors of all M motions in memory."""
         q, v, a = self._motion(x, basis)
         count, samples, n = q.shape
         flat = [each.reshape(-1, n) for each in (q, v, a)]
@@ -270,7 +266,7 @@ class _Search:
         return np.min([batch.forward_kinematics(q, link)[:, 2, 3] for link in links], axis=0)
 
     def _with_slopes(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """Values of `_evaluate` for one motion, and their derivatives, by differences that share one batch."""
+        """Values of `_evaluate` for one motion, and their derivatives by differences, in one batch."""
         key = x.tobytes()
         if self._cached is None or self._cached[0] != key:
             steps = np.vstack([np.zeros(len(x)), _DIFFERENCE * np.eye(len(x))])
@@ -285,7 +281,7 @@ class _Search:
         return float(value), slope
 
     def margins(self, x: Array) -> Array:
-        """1 minus the used share of each limit that there is."""
+        """1 minus the used share of each limit."""
         return 1.0 - self._with_slopes(x)[1]
 
     def margin_slopes(self, x: Array) -> Array:
@@ -314,7 +310,7 @@ class _Search:
                              f"{MOST_POINTS}; give a shorter duration, fewer harmonics or a longer period")
         times: Array = spacing * np.arange(count + 1, dtype=np.float64)
         q, v, a = (each[0] for each in self._motion(x[None], self._series.basis(times)))
-        v[[0, -1]] = a[[0, -1]] = 0.0  # rounding
+        v[[0, -1]] = a[[0, -1]] = 0.0  # remove rounding errors
         home = default_position(robot)
         speed = np.where(np.isfinite(self._speed), self._speed, 1.0)
         approach = max(MIN_APPROACH, float((PEAK_SPEED * np.abs(q[0] - home) / speed).max()) / _START_SHARE)
@@ -322,5 +318,5 @@ class _Search:
 
 
 def inertial_and_friction(robot: Robot) -> Array:
-    """The description's inertial parameters, viscous and Coulomb friction, shape (10 links + 2 n,)."""
+    """Inertial parameters, viscous and Coulomb friction of the description, shape (10 links + 2 n,)."""
     return np.concatenate([inertial_parameters(robot.model), robot.model.damping, robot.model.friction])

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""An identified model as files: a URDF, and the YAML of actuators and friction that the simulation takes."""
+"""Writes an identified model as files: a URDF, and a YAML of actuators and friction for the simulation."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _DIGITS = 10
 
 
 def urdf_with_inertias(model: RobotModel, identified: RobotModel, viscous: Array, coulomb: Array) -> str:
-    """The URDF of a robot with other inertias and friction; all else stays as it is.
+    """Return the URDF of a robot with new inertias and friction, otherwise unchanged.
 
-    A moving link has the inertia of itself and of all links that are fixed to it, which lose theirs: motion tells only
-    their sum. The friction of mimic joints is counted with the joint that they follow.
+    Motion identifies only the total inertia of a moving link and the links fixed to it. The moving link gets it; the
+    fixed links lose theirs. The friction of mimic joints is included in that of the joint that they follow.
 
     Args:
-        model: The robot as described, with its URDF.
-        identified: The same robot with other inertias.
-        viscous: Of the joints, shape (n,) [N m s/rad or N s/m].
-        coulomb: Likewise [N m or N].
+        model: The described robot, with its URDF.
+        identified: The same robot with new inertias.
+        viscous: Viscous friction of the joints, shape (n,) [N m s/rad or N s/m].
+        coulomb: Coulomb friction of the joints, shape (n,) [N m or N].
 
     Raises:
         InputError: The robot has no URDF.
@@ -72,12 +72,12 @@ def urdf_with_inertias(model: RobotModel, identified: RobotModel, viscous: Array
 
 def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: Mapping[str, Any] | None = None,
                       springs: SpringFit | None = None, presliding: PreslidingFit | None = None) -> dict[str, Any]:
-    """Content of the YAML file of actuators and friction.
+    """Return the content of the YAML file of actuators and friction.
 
     Args:
         model: Identified inertias and friction.
         constants: Identified motors.
-        given: Content of a file that describes the motors; identified values take the place of its own.
+        given: Content of a file that describes the motors; identified values replace its own.
         springs: Identified springs of elastic joints.
         presliding: Identified presliding.
     """
@@ -105,9 +105,9 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: 
         if actuator and (constants.known[j] or effort_model.has_rotor[j]):
             actuator |= {"motor": _motor(actuator["motor"], model, constants, j, ratio[j])}
             if "gear" in before or "gear_inertia" in actuator:
-                actuator["gear_inertia"] = 0.0  # that of the rotor includes it
+                actuator["gear_inertia"] = 0.0  # included in the rotor's inertia
         if j not in effort_model.coupled:
-            actuator.pop("motor_damping", None)  # the viscous friction of the joint includes it
+            actuator.pop("motor_damping", None)  # included in the viscous friction of the joint
         elif actuator:
             viscous, coulomb = (model.parameters[effort_model.slots(kind).start + j]
                                 for kind in ("motor_viscous", "motor_coulomb"))
@@ -121,14 +121,14 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: 
             section["friction"]["stribeck_velocity"] = _rounded(friction.stribeck_velocity[j])
         if presliding is not None:  # one model for all joints
             section["friction"]["model"] = "maxwell_slip"
-            if presliding.told[j]:  # its samples at reversals tell the level, too
+            if presliding.told[j]:  # samples at reversals identify the level, too
                 stiffness, level = _rounded(presliding.stiffness[j]), _rounded(presliding.level[j])
                 section["friction"] |= {"stiffness": stiffness, "coulomb": level, "static": level}
     return content | {"joints": sections}
 
 
 def _motor(motor: Any, model: IdentifiedModel, constants: MotorConstants, j: int, ratio: float) -> dict[str, Any]:
-    """Data of a motor, with the identified values in the place of those given."""
+    """Data of a motor, with identified values instead of the given ones."""
     figures = dict(motor) if isinstance(motor, Mapping) else asdict(MOTORS.load(str(motor)))
     if constants.known[j]:
         figures["torque_constant"] = _rounded(abs(constants.effort_per_current[j]) / ratio)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Parameters of a robot from measured motion and efforts, with standard deviations, and the model that has them."""
+"""Identifies a robot's parameters, with standard deviations, from measured motion and efforts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from robodyn_ros.toolbox.identification.instrumental_fit import InstrumentalFit
 from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 
 TOLD = 0.5
-"""Share of its standard deviation before, to which the motion must reduce that of a parameter, to have told it."""
+"""A motion identifies a parameter if it reduces its standard deviation below this share of the prior one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +35,15 @@ class IdentifiedModel:
     """Identified parameters, in the order of `EffortModel.names`.
 
     Attributes:
-        effort_model: The columns that the parameters belong to.
-        parameters: The most probable ones with a positive definite pseudo-inertia of every link, shape (p,).
-        described: Those of the description, shape (p,).
+        effort_model: The columns of the parameters.
+        parameters: Most probable parameters with positive definite pseudo-inertias, shape (p,).
+        described: Parameters of the description, shape (p,).
         deviations: Standard deviations after the measurement, shape (p,).
-        prior_deviations: And before it, shape (p,).
+        prior_deviations: Standard deviations before the measurement, shape (p,).
         base_values: Base parameters by instrumental variables alone, shape (b,).
         base_deviations: Their standard deviations, shape (b,).
-        base_bias: Their bias by noise of the motion, as estimated; the deviations include it; shape (b,).
-        base_told: Whether the motion told them, shape (b,).
+        base_bias: Their estimated bias by noise of the motion, included in the deviations, shape (b,).
+        base_told: Whether the motion identifies them, shape (b,).
         noise: Root mean square of measured minus predicted effort, shape (n,) [N m or N].
     """
 
@@ -60,12 +60,12 @@ class IdentifiedModel:
 
     @property
     def told(self) -> NDArray[np.bool_]:
-        """Whether the motion told each parameter, shape (p,)."""
+        """Whether the motion identifies each parameter, shape (p,)."""
         return self.deviations < TOLD * self.prior_deviations
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with these inertias and armatures; friction and motors are in `friction` and `rotor_inertia`."""
+        """The robot with the identified inertias and armatures; see also `friction` and `rotor_inertia`."""
         model = self.effort_model.robot.model
         described = np.where(model.armature > 0.0, model.armature, 1.0)
         model = model.with_scaled_armature(self.rotor_inertia / described)
@@ -88,7 +88,7 @@ class IdentifiedModel:
     def predict(self, q: Array, v: Array, a: Array) -> Array:
         """Efforts of the drives for a motion, each array of shape (K, n) [N m or N]."""
         model, own = self.effort_model, len(JOINT_PARAMETERS) * self.robot.n
-        # The dynamics have the rotors of the description.
+        # The dynamics use the rotors of the description.
         motors = joint_matrix(model.coupling, self.rotor_inertia) - self.robot.model.rotor_inertia
         efforts = drive_efforts(self.robot, self.friction, q, v, a) + a @ motors
         if len(model.joint_parameters) > len(JOINT_PARAMETERS):
@@ -106,7 +106,7 @@ def drive_efforts(robot: Robot, friction: Friction, q: Array, v: Array, a: Array
 
 
 def effort_scale(robot: Robot, effort: Array) -> Array:
-    """Full scale of the efforts: their limits, or else the greatest magnitude that was measured, shape (n,)."""
+    """Full scale of the efforts: the limit, or else the greatest measured magnitude, shape (n,)."""
     limit = robot.model.effort_limit
     return np.where(np.isfinite(limit), limit, np.maximum(np.abs(effort).max(axis=0), 1e-9))
 
@@ -115,14 +115,14 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
              coupling: Array | None = None, has_offset: bool = False) -> IdentifiedModel:
     """Identify a robot's inertias, friction and rotors.
 
-    Instrumental variables [JanotVandanjonGautier]: the efforts of each joint count by their own noise, found by
-    repetition; noise of the motion is part of the deviations.
+    By instrumental variables [JanotVandanjonGautier]: the efforts of each joint are weighted by their noise, which is
+    estimated iteratively; the deviations include noise of the motion.
 
     Args:
-        robot: The robot as its description has it.
+        robot: The described robot.
         motion: Measured motion and efforts.
-        has_rotor: Which joints have a motor whose inertia counts, shape (n,); None: none.
-        coupling: Of motors that turn with several joints, see `EffortModel`, shape (n, n); None: there are none.
+        has_rotor: Which joints have a rotor to identify, shape (n,); None: none.
+        coupling: Coupling of motors that turn with several joints, see `EffortModel`, shape (n, n); None: none.
         has_offset: Whether the measured efforts have offsets, as those from currents have.
 
     Raises:
@@ -156,7 +156,7 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
 
 
 def described_parameters(model: EffortModel) -> Array:
-    """The description's parameters in the order of `EffortModel.names`, without Stribeck's effect."""
+    """Parameters of the description in the order of `EffortModel.names`, without Stribeck's effect."""
     described = model.robot.model
     parameters = np.zeros(len(model.names))
     parameters[:model.inertial_count] = inertial_parameters(described)
@@ -170,9 +170,9 @@ def described_parameters(model: EffortModel) -> Array:
 
 
 def prior_of(model: EffortModel, motion: MeasuredMotion) -> Prior:
-    """What is known before: the description, whose friction may be wrong by as much as the efforts.
+    """Prior knowledge: the description, with friction uncertain by as much as the efforts.
 
-    The friction of a joint that does not move stays that of the description.
+    Joints that do not move keep the friction of the description.
     """
     scale = np.where(motion.usable.any(axis=0), effort_scale(model.robot, motion.effort), 0.0)
     fastest = np.maximum(np.abs(motion.v).max(axis=0), motion.slowest + 1e-9)

@@ -6,11 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Recognises measured efforts that no robot has: wrong signs, exchanged columns, efforts that are late or early.
+"""Recognises impossible efforts: wrong signs, exchanged columns, efforts that are late or early.
 
-Friction takes power, and inertias are positive. Efforts of the wrong sign fit a model as well as right ones, but with
-negative masses and friction; exchanged or shifted ones fit none. The least squares of all these candidates share their
-matrix, so that one factorization ranks them.
+Friction dissipates power, and masses are positive. Efforts of the wrong sign fit a model as well as correct ones, but
+with negative masses and friction; exchanged or shifted efforts fit no model. The least-squares problems of all these
+candidates share their matrix, so one factorization ranks them.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from robodyn_ros.toolbox.identification.identified_model import IdentifiedModel,
 from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 
 LARGE_RESIDUAL = 0.1
-"""Share of the full scale from which the residual of a joint is reported."""
+"""Residuals above this share of the full scale are reported."""
 
 _SIGNIFICANT = 8.0
-"""Standard deviations by which an estimate must be negative to be impossible."""
+"""Number of standard deviations below 0 at which an estimate counts as impossible."""
 
 _MATERIAL = 0.02
-"""Share of the greatest measured effort that negative friction must reach, or of the work that negative power must."""
+"""Least negative friction, relative to the greatest measured effort, and least negative work, relative to all work."""
 
 _WORSE = 3.0
-"""Factor of the residual by which a model of positive masses and friction may miss the least squares."""
+"""Factor by which the residual with positive masses and friction may exceed that of least squares."""
 
 _CAUSE = 0.7
-"""Share of the residual that another order or delay of the efforts must leave to be named as a cause."""
+"""Another order or delay is named as a cause if the residual falls below this share."""
 
 _LONGEST_DELAY = 0.25
-"""Longest delay of the efforts that is looked for [s]."""
+"""Longest delay of the efforts to look for [s]."""
 
 _MAX_SAMPLES = 1000  # of the comparison
 
 
 def impossible(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
-    """Return what no robot has, a sentence each; empty: nothing.
+    """Return a sentence on each impossible result; empty: none.
 
     Args:
-        model: Identified from the motion.
+        model: Model identified from the motion.
         motion: Motion and efforts.
     """
     joints, found = model.effort_model.robot.joint_names, []
-    varies = np.ptp(motion.effort, axis=0) > 0.0  # a constant effort was hardly measured, and is reported as one
+    varies = np.ptp(motion.effort, axis=0) > 0.0  # a constant effort was hardly measured; its residual reports it
     negative = _negative_friction(model, motion) & varies
     for j in np.flatnonzero(negative.any(axis=0)):
         found.append(f"the friction of joint '{joints[j]}' would be negative by more than {_SIGNIFICANT:g} standard "
@@ -70,18 +70,18 @@ def impossible(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
 
 
 def large_residuals(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
-    """Return a sentence on each joint whose residual is more than `LARGE_RESIDUAL` of its full scale."""
+    """Return a sentence on each joint with a residual above `LARGE_RESIDUAL`."""
     share = model.noise / effort_scale(model.effort_model.robot, motion.effort)
     return [f"the model misses the effort of joint '{model.effort_model.robot.joint_names[j]}' by an RMS of "
             f"{share[j]:.0%} of its full scale" for j in np.flatnonzero(share > LARGE_RESIDUAL)]
 
 
 def likely_causes(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
-    """Return likely causes, the likeliest first; each with what to do.
+    """Return likely causes with remedies, the most likely first.
 
     Args:
-        model: Identified from the motion.
-        motion: Motion and efforts, at even times.
+        model: Model identified from the motion.
+        motion: Motion and efforts, evenly spaced in time.
     """
     joints, causes = model.effort_model.robot.joint_names, []
     wrong: NDArray[np.bool_] = np.atleast_1d(_negative_friction(model, motion).any(axis=0))
@@ -119,19 +119,19 @@ def likely_causes(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
 
 
 def _columns(model: IdentifiedModel, motion: MeasuredMotion) -> Array:
-    """Columns of the base parameters, 0 where a joint rests, shape (K, n, b)."""
+    """Columns of the base parameters, 0 for joints at rest, shape (K, n, b)."""
     columns: Array = model.effort_model.columns(motion.q, motion.v, motion.a)[:, :, model.effort_model.base.independent]
     return columns * motion.usable[:, :, None]
 
 
 def _residuals(model: IdentifiedModel, motion: MeasuredMotion) -> Array:
-    """Root mean squares that least squares of any sign leave, shape (n,) [N m or N]."""
+    """Root mean square residuals of unconstrained least squares, shape (n,) [N m or N]."""
     left = np.where(motion.usable, motion.effort, 0.0) - _columns(model, motion) @ model.base_values
     return np.sqrt((left**2).sum(axis=0) / np.maximum(motion.usable.sum(axis=0), 1))
 
 
 def _negative_friction(model: IdentifiedModel, motion: MeasuredMotion) -> NDArray[np.bool_]:
-    """Whether least squares find viscous and Coulomb friction that is negative beyond doubt, shape (2, n)."""
+    """Whether least squares find significantly negative viscous and Coulomb friction, shape (2, n)."""
     independent = model.effort_model.base.independent.tolist()
     greatest = np.abs(motion.effort).max(axis=0)
     speed = {"viscous": np.abs(motion.v).max(axis=0), "coulomb": np.ones(len(greatest))}
@@ -147,9 +147,9 @@ def _negative_friction(model: IdentifiedModel, motion: MeasuredMotion) -> NDArra
 
 
 def _work(model: IdentifiedModel, motion: MeasuredMotion) -> tuple[float, float]:
-    """Work of the drives less the greatest change of energy, and the energy that they exchange [J]."""
+    """Work of the drives minus the greatest change of energy, and the energy that they exchange [J]."""
     power, steps = (motion.effort * motion.v).sum(axis=1), np.diff(motion.time, append=motion.time[-1])
-    steps = np.minimum(steps, 4.0 * float(np.median(steps)))  # gaps were not measured
+    steps = np.minimum(steps, 4.0 * float(np.median(steps)))  # limits the weight of gaps
     batch = model.effort_model.robot.dynamics().batch
     energy = batch.kinetic_energy(motion.q, motion.v) + batch.potential_energy(motion.q)
     change = float(np.ptp(energy))

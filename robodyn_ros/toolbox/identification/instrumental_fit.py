@@ -41,8 +41,8 @@ _MAX_DRAWN = 3000  # samples of the motion, evenly spread
 _SEED = 0
 _MAX_STRIBECK_SHARE = 0.3  # of the greatest velocity
 _STRIBECK_CANDIDATES = 25
-_SMOOTHING = 20  # bands in which the errors' spectrum is even [1 / duration of the recording]
-_LONGEST_GAP = 0.1  # as a share of the samples: errors before a longer gap are not like those after it
+_SMOOTHING = 20  # width of the bands in which the errors' spectrum is taken as even [1 / duration of the recording]
+_LONGEST_GAP = 0.1  # share of the samples; errors before and after a longer gap are taken as independent
 
 
 def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Array, slowest: float,
@@ -93,10 +93,10 @@ def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Arra
 
 
 class ErrorSpectra:
-    """Spectra of errors along a recording.
+    """Spectra of errors along a recording, for the variances of estimates that are linear in them.
 
     Args:
-        time: Of the samples, evenly spaced in each part of the recording, shape (K,) [s].
+        time: Times of the samples, evenly spaced in each part of the recording, shape (K,) [s].
     """
 
     def __init__(self, time: Array) -> None:
@@ -108,15 +108,15 @@ class ErrorSpectra:
         self._width = max(1, round(_SMOOTHING * self._length / max(len(time), 1)))
         kept = np.arange(self._width * -(-(self._length // 2 + 1) // self._width)).reshape(-1, 1, self._width)
         self._sizes = np.count_nonzero(kept <= self._length // 2, axis=(1, 2))
-        # Frequencies between the first and the last one stand for the other half of the spectrum, too.
+        # Frequencies between the first and the last also represent the other half of the spectrum.
         self._halves = np.where((kept > 0) & (kept < self._length // 2), 2.0, 1.0)
 
     def variances(self, influence: Array, errors: Array) -> Array:
-        """Variances of m sums of influence times error over samples and joints, for each of r errors, shape (r, m).
+        """Variances of m sums of influence times error over samples and joints, for r series of errors, shape (r, m).
 
         Args:
-            influence: Of each error on each sum, shape (K, n, m).
-            errors: 0 where there are none, shape (r, K, n); errors of joints at the same time may be alike.
+            influence: Influence of each error on each sum, shape (K, n, m).
+            errors: The errors, 0 where there are none, shape (r, K, n); errors of joints at one time may be correlated.
         """
         count = np.maximum(np.count_nonzero(errors, axis=1), 1)
         spectrum = self._bands(np.swapaxes(errors / np.sqrt(count)[:, None], 0, 1))
@@ -126,7 +126,7 @@ class ErrorSpectra:
         return np.asarray(np.einsum("mbjk,rbjk->rm", gain, density, optimize=True).real / self._length)
 
     def _bands(self, series: Array) -> NDArray[np.complex128]:
-        """Spectra in bands of frequency, shape (r, bands, n, frequencies); of series of shape (K, r, n)."""
+        """Spectra in bands of frequency, shape (r, bands, n, frequencies), of series of shape (K, r, n)."""
         placed = np.zeros((*series.shape[1:], self._length))
         placed[..., self._place] = np.moveaxis(series, 0, -1)
         found = np.zeros((*series.shape[1:], len(self._sizes) * self._width), dtype=np.complex128)
