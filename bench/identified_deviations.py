@@ -113,8 +113,8 @@ class Coverage:
         ratios, identified, stribeck = [], [], 0
         for seed in seeds:
             model, errors = recording.identified(seed)
-            ratios.append(np.abs(errors / model.base_deviations)[model.base_told])
-            identified.append(model.base_told)
+            ratios.append(np.abs(errors / model.base_deviations)[model.base_identified])
+            identified.append(model.base_identified)
             stribeck += int(np.isfinite(model.effort_model.stribeck_velocity).sum())
         each = np.concatenate(ratios)
         return cls(float(np.mean(each < 2.0)), float(np.mean(np.concatenate(identified))),

@@ -238,9 +238,9 @@ def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> A
         raise RecordingError(f"{recorded.path}: positions of the motors jump where those of the links do not; leave "
                              "out --motor-positions, or record again")
     springs = fit_springs(recorded.robot.joint_names, motion, motors)
-    if not springs.told.any() and not isinstance(recorded.source, JointTable):
+    if not springs.identified.any() and not isinstance(recorded.source, JointTable):
         return None  # a recording has the motors of rigid joints, too
-    if not springs.told.any():
+    if not springs.identified.any():
         raise RecordingError(f"{recorded.path}: {springs.reasons[0]}; or leave out the positions of the motors")
     for reason in filter(None, springs.reasons):
         print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)
@@ -282,9 +282,9 @@ def _response(recorded: RecordedArm, described: Any, cutoff: float, end: float) 
     fit = fit_response(robot.joint_names, motor_response(recorded.even_samples(cutoff, end)), links.mean(axis=0),
                        diagonals.std(axis=0) / diagonals.mean(axis=0), inertia,
                        None if table is None else table.coupling, stiffness)
-    for reason in filter(None, fit.springs.reasons) if fit.springs.told.any() else ():
+    for reason in filter(None, fit.springs.reasons) if fit.springs.identified.any() else ():
         print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)
-    if not fit.springs.told.any():
+    if not fit.springs.identified.any():
         raise RecordingError(f"{recorded.path}: --frequency-response: {'; '.join(fit.springs.reasons)}")
     return fit
 
@@ -302,7 +302,7 @@ def _presliding(recorded: RecordedArm, model: Any, motion: Any, cutoff: float) -
     rubbed = friction.viscous * motion.v + friction.level(motion.v) * np.sign(motion.v)
     found = fit_presliding(recorded.robot.joint_names, motion, model.predict(motion.q, motion.v, motion.a) - rubbed,
                            cutoff)
-    if not found.told.any():
+    if not found.identified.any():
         raise RecordingError(f"{recorded.path}: {found.reasons[0]}; or leave out --presliding")
     for reason in filter(None, found.reasons):
         print(f"robodyn: warning: {recorded.path}: {reason}", file=sys.stderr)

@@ -81,7 +81,7 @@ def test_the_report_tells_errors_friction_and_what_is_not_identifiable(output):
                     "Not identifiable from this recording"):
         assert f"## {heading}" in report
     assert "validation: identified" in report and "link1.hx + 0.5 link2.m" in report
-    assert "inertial parameters of the links are told one by one" in report
+    assert "inertial parameters of the links are identified one by one" in report
     assert (output / "efforts.png").read_bytes().startswith(b"\x89PNG")
 
 

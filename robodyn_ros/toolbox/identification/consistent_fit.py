@@ -59,9 +59,9 @@ class LinearFit:
     def deviations(self) -> Array:
         """Standard deviations of the solution for rows of unit variance, infinite if not identifiable, shape (p,)."""
         _, values, axes = np.linalg.svd(self.matrix, full_matrices=False)
-        told = values > _SINGULAR * values.max(initial=0.0)
-        deviations = np.sqrt(((axes[told].T / values[told]) ** 2).sum(axis=1))
-        return np.where((axes[told] ** 2).sum(axis=0) > 1.0 - _SINGULAR, deviations, np.inf)
+        resolved = values > _SINGULAR * values.max(initial=0.0)
+        deviations = np.sqrt(((axes[resolved].T / values[resolved]) ** 2).sum(axis=1))
+        return np.where((axes[resolved] ** 2).sum(axis=0) > 1.0 - _SINGULAR, deviations, np.inf)
 
 
 class Prior:

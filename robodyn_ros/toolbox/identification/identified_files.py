@@ -92,7 +92,7 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: 
             section["gear"] = before["gear"]
         spring = dict(before.get("transmission") or {})
         actuator = dict(before.get("actuator") or {})
-        if springs is not None and springs.told[j]:
+        if springs is not None and springs.identified[j]:
             spring["stiffness"] = _rounded(springs.stiffness[j])
             if not actuator:
                 spring["inertia"] = _rounded(max(springs.motor_inertia[j], 1e-9))
@@ -121,7 +121,7 @@ def actuator_sections(model: IdentifiedModel, constants: MotorConstants, given: 
             section["friction"]["stribeck_velocity"] = _rounded(friction.stribeck_velocity[j])
         if presliding is not None:  # one model for all joints
             section["friction"]["model"] = "maxwell_slip"
-            if presliding.told[j]:  # samples at reversals identify the level, too
+            if presliding.identified[j]:  # samples at reversals identify the level, too
                 stiffness, level = _rounded(presliding.stiffness[j]), _rounded(presliding.level[j])
                 section["friction"] |= {"stiffness": stiffness, "coulomb": level, "static": level}
     return content | {"joints": sections}

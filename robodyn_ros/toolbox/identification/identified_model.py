@@ -26,7 +26,7 @@ from robodyn_ros.toolbox.identification.effort_model import JOINT_PARAMETERS, OF
 from robodyn_ros.toolbox.identification.instrumental_fit import InstrumentalFit
 from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 
-TOLD = 0.5
+IDENTIFIED = 0.5
 """A motion identifies a parameter if it reduces its standard deviation below this share of the prior one."""
 
 
@@ -43,7 +43,7 @@ class IdentifiedModel:
         base_values: Base parameters by instrumental variables alone, shape (b,).
         base_deviations: Their standard deviations, shape (b,).
         base_bias: Their estimated bias by noise of the motion, included in the deviations, shape (b,).
-        base_told: Whether the motion identifies them, shape (b,).
+        base_identified: Whether the motion identifies them, shape (b,).
         noise: Root mean square of measured minus predicted effort, shape (n,) [N m or N].
     """
 
@@ -55,13 +55,13 @@ class IdentifiedModel:
     base_values: Array
     base_deviations: Array
     base_bias: Array
-    base_told: NDArray[np.bool_]
+    base_identified: NDArray[np.bool_]
     noise: Array
 
     @property
-    def told(self) -> NDArray[np.bool_]:
+    def identified(self) -> NDArray[np.bool_]:
         """Whether the motion identifies each parameter, shape (p,)."""
-        return self.deviations < TOLD * self.prior_deviations
+        return self.deviations < IDENTIFIED * self.prior_deviations
 
     @cached_property
     def robot(self) -> Robot:
@@ -152,7 +152,7 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
                                for each in (before, after))
     return IdentifiedModel(model, parameters, described_parameters(model), np.sqrt(np.diagonal(after)),
                            np.sqrt(np.diagonal(before)), fit.values, fit.measured.deviations(), fit.bias,
-                           base_after < TOLD * base_before, fit.residual_size(base.values(parameters)))
+                           base_after < IDENTIFIED * base_before, fit.residual_size(base.values(parameters)))
 
 
 def described_parameters(model: EffortModel) -> Array:

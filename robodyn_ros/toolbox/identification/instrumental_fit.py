@@ -203,9 +203,9 @@ class InstrumentalFit:
         size = np.sqrt(np.diagonal(self._own))
         self._size = np.where(size > 0.0, size, 1.0)
         left, values, right = np.linalg.svd(self._square / np.outer(self._size, self._size))
-        told = values > _SINGULAR * values.max(initial=0.0)
-        self._right = right[told]
-        self._inverse = self._right.T / values[told] @ left[:, told].T
+        resolved = values > _SINGULAR * values.max(initial=0.0)
+        self._right = right[resolved]
+        self._inverse = self._right.T / values[resolved] @ left[:, resolved].T
         return np.asarray(self._inverse @ (product / self._size) / self._size)
 
     def _spread(self, least: Array) -> tuple[LinearFit, Array]:

@@ -55,7 +55,7 @@ class PreslidingFit:
     reasons: tuple[str, ...]
 
     @property
-    def told(self) -> NDArray[np.bool_]:
+    def identified(self) -> NDArray[np.bool_]:
         """Which joints were told, shape (n,)."""
         return np.isfinite(self.stiffness)
 
@@ -122,6 +122,6 @@ def _fit(time: Array, q: Array, v: Array, friction: Array, blurred: float) -> tu
     deviation = abs(stiffness) * float(np.hypot(deviations[0] / full[0], deviations[3]))
     if best >= len(grid) - 2 or not 0.0 < stiffness or deviation > MAX_SHARE * stiffness:
         return nothing, (f"it moves by {finest:.2g} rad or m in the {1e3 * blurred:.3g} ms after a reversal that the "
-                         "filter blurs, too much for its presliding to be told; move more slowly, or give a higher "
+                         "filter blurs, too much to identify its presliding; move more slowly, or give a higher "
                          "--cutoff")
     return np.array([stiffness, deviation, full[0]]), ""

@@ -28,7 +28,7 @@ _HEADS = {"viscous": "viscous D", "coulomb": "Coulomb F_c", "stribeck": "rise F_
 
 
 def effort_table(joints: Sequence[str], scale: Array, errors: Sequence[tuple[str, Array]]) -> list[str]:
-    """Root mean squares of effort errors, in units and in percent of full scale.
+    """Root mean squares of effort errors, in units and as a percentage of full scale.
 
     Args:
         joints: Names of the n joints.
@@ -45,7 +45,7 @@ def effort_table(joints: Sequence[str], scale: Array, errors: Sequence[tuple[str
 def friction_table(model: IdentifiedModel) -> list[str]:
     """Friction, rotors, coupled motors and offsets of each joint: identified, with standard deviation, and described.
 
-    All but the friction stands where there is any.
+    Columns other than friction appear only if some joint has them.
     """
     effort_model = model.effort_model
     kinds = [kind for kind in effort_model.joint_parameters if effort_model.has[kind].any()]
@@ -59,7 +59,7 @@ def friction_table(model: IdentifiedModel) -> list[str]:
                 text += f" ({effort_model.stribeck_velocity[j]:.3g})"
             elif kind in ("viscous", "coulomb"):
                 text += f" (described {model.described[place]:.4g})"
-            row.append(text if effort_model.has[kind][j] else "not told" if kind == "stribeck" else "")
+            row.append(text if effort_model.has[kind][j] else "not identified" if kind == "stribeck" else "")
         rows.append(row)
     return table(["joint", *(_HEADS[kind] for kind in kinds)], rows)
 
@@ -69,18 +69,18 @@ def base_table(model: IdentifiedModel) -> list[str]:
     base = model.effort_model.base
     described, consistent = base.values(model.described), base.values(model.parameters)
     inertial = base.independent < model.effort_model.inertial_count
-    rows = [[f"{expression}{'' if told else ' (not identifiable)'}", f"{before:.4g}",
+    rows = [[f"{expression}{'' if identified else ' (not identifiable)'}", f"{before:.4g}",
              f"{value:.4g} ± {deviation:.2g}", f"{bias:.2g}", f"{after:.4g}"]
-            for expression, before, value, deviation, bias, after, told, shown in zip(
+            for expression, before, value, deviation, bias, after, identified, shown in zip(
                  base.expressions(), described, model.base_values, model.base_deviations, model.base_bias, consistent,
-                 model.base_told, inertial, strict=True) if shown]
+                 model.base_identified, inertial, strict=True) if shown]
     return table(["base parameter", "described", "instrumental variables", "bias", "consistent"], rows)
 
 
 def motor_table(joints: Sequence[str], constants: MotorConstants) -> list[str]:
     """Constants of the motors at the joints, with standard deviations."""
     def cell(value: float, deviation: float) -> str:
-        return f"{value:.5g} ± {deviation:.2g}" if np.isfinite(value) else "not told"
+        return f"{value:.5g} ± {deviation:.2g}" if np.isfinite(value) else "not identified"
 
     rows = [[joint, cell(constants.effort_per_current[j], constants.effort_deviation[j]),
              cell(constants.resistance[j], constants.resistance_deviation[j]),
@@ -90,9 +90,9 @@ def motor_table(joints: Sequence[str], constants: MotorConstants) -> list[str]:
 
 
 def spring_table(joints: Sequence[str], springs: SpringFit) -> list[str]:
-    """Stiffness, inertia of the motor, and play of the joints, with standard deviations."""
+    """Stiffness, motor inertia and backlash of the joints, with standard deviations."""
     def cell(value: float, deviation: float) -> str:
-        return f"{value:.4g} ± {deviation:.2g}" if np.isfinite(value) else "not told"
+        return f"{value:.4g} ± {deviation:.2g}" if np.isfinite(value) else "not identified"
 
     rows = [[joint, cell(springs.stiffness[j], springs.stiffness_deviation[j]),
              cell(springs.motor_inertia[j], springs.motor_inertia_deviation[j]),
@@ -101,17 +101,17 @@ def spring_table(joints: Sequence[str], springs: SpringFit) -> list[str]:
 
 
 def response_lines(joints: Sequence[str], fit: ResponseFit) -> list[str]:
-    """Section on springs that a frequency response told: stiffness, damping, motors and links, and the joints not told.
+    """Section on springs from frequency responses: stiffness, damping, motors and links, and unidentified joints.
 
     Args:
         joints: Names of the n joints.
-        fit: Of their responses.
+        fit: Fit of their responses.
     """
     springs, measured, rows = fit.springs, fit.measured, []
     damping: Any = springs.damping, springs.damping_deviation
     for j, joint in enumerate(joints):
-        if not springs.told[j]:
-            rows.append([joint, "not told", "", "", "", ""])
+        if not springs.identified[j]:
+            rows.append([joint, "not identified", "", "", "", ""])
             continue
         rows.append([joint, *(f"{value[j]:.4g} ± {deviation[j]:.2g}" for value, deviation in (
             (springs.stiffness, springs.stiffness_deviation), damping,
@@ -121,31 +121,31 @@ def response_lines(joints: Sequence[str], fit: ResponseFit) -> list[str]:
             f"{measured.averages} spectra with Hann windows, {measured.frequency[1] - measured.frequency[0]:.3g} Hz "
             f"apart; the accelerations come {1e3 * fit.delay:.3g} ms after the torques.", "",
             *table(["joint", "stiffness K [N m/rad]", "damping D [N m s/rad]", "motor B [kg m^2]", "antiresonance [Hz]",
-                    "tells up to [Hz]"], rows)]
+                    "identifiable up to [Hz]"], rows)]
 
 
 def presliding_table(joints: Sequence[str], presliding: PreslidingFit) -> list[str]:
     """Stiffness of the dry friction before the joints slide, with standard deviations."""
     rows = [[joint, *([f"{presliding.stiffness[j]:.4g} ± {presliding.deviation[j]:.2g}", f"{presliding.level[j]:.4g}"]
-                      if presliding.told[j] else ["not told", ""])] for j, joint in enumerate(joints)]
+                      if presliding.identified[j] else ["not identified", ""])] for j, joint in enumerate(joints)]
     return table(["joint", "stiffness σ₀ [N m/rad]", "level F [N m]"], rows)
 
 
 def not_identifiable(model: IdentifiedModel) -> list[str]:
     """Names of the base parameters and frictions that are not identifiable from the recording."""
     expressions = model.effort_model.base.expressions()
-    return [expression for expression, told in zip(expressions, model.base_told, strict=True) if not told]
+    return [each for each, identified in zip(expressions, model.base_identified, strict=True) if not identified]
 
 
 def link_summary(model: IdentifiedModel) -> str:
-    """How many parameters of links the motion told one by one; the others only in combinations."""
+    """Number of link parameters that the motion identifies one by one; it identifies the others in combinations."""
     count = model.effort_model.inertial_count
-    return (f"{int(model.told[:count].sum())} of {count} inertial parameters of the links are told one by one; the "
-            "others only in the combinations above, and are as near to the description as these allow")
+    return (f"{int(model.identified[:count].sum())} of {count} inertial parameters of the links are identified one by one; "
+            "the others only in the combinations above, and are as near to the description as these allow")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines of a Markdown table whose columns are aligned, to be read in a terminal, too."""
+    """Lines of a Markdown table with aligned columns, readable in a terminal, too."""
     cells = [list(head), *map(list, rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"

@@ -143,15 +143,15 @@ def motor_response(samples: EvenSamples) -> MotorResponse:
     power = np.einsum("kfi,kfi->fi", a, a.conj()).real / count
     scale = np.maximum(np.sqrt(np.einsum("fii->fi", torques).real), 1e-300)
     values, vectors = np.linalg.eigh(torques / (scale[:, :, None] * scale[:, None, :]))
-    told = values > _SINGULAR * values[:, -1:]
-    roots = np.sqrt(np.where(told, values, 1.0))
-    whitening = vectors * np.where(told, 1.0 / roots, 0.0)[:, None, :] / scale[:, :, None]
+    resolved = values > _SINGULAR * values[:, -1:]
+    roots = np.sqrt(np.where(resolved, values, 1.0))
+    whitening = vectors * np.where(resolved, 1.0 / roots, 0.0)[:, None, :] / scale[:, :, None]
     whitened = cross @ whitening
     noise = np.maximum(power - (np.abs(whitened)**2).sum(axis=2), 1e-12 * power)
-    noise *= (count / np.maximum(count - told.sum(axis=1), 1))[:, None]
+    noise *= (count / np.maximum(count - resolved.sum(axis=1), 1))[:, None]
     return MotorResponse(frequency.astype(np.float64), whitened @ whitening.conj().transpose(0, 2, 1),
                          np.clip(1.0 - noise / np.maximum(power, 1e-300), 0.0, 1.0), whitened,
-                         scale[:, :, None] * vectors * np.where(told, roots, 0.0)[:, None, :], noise, count, period)
+                         scale[:, :, None] * vectors * np.where(resolved, roots, 0.0)[:, None, :], noise, count, period)
 
 
 def fit_response(names: Sequence[str], response: MotorResponse, mass_matrix: Array, variation: Array,
@@ -205,14 +205,14 @@ def fit_response(names: Sequence[str], response: MotorResponse, mass_matrix: Arr
         known = np.nan if stiffness is None else stiffness[j]
         where = (f"its antiresonance would be at {np.sqrt(known / inertia[j]) / (2.0 * np.pi):.3g} Hz" if known > 0.0
                  else "it moves as a rigid joint")
-        reasons.append(f"joint '{name}': {where}; the recording tells up to {top:.3g} Hz, by {limit}, hence "
+        reasons.append(f"joint '{name}': {where}; the recording resolves up to {top:.3g} Hz, by {limit}, hence "
                        f"stiffnesses up to {inertia[j] * (2.0 * np.pi * top)**2:.3g}; "
                        f"{'sample' if by_rate else 'excite it'} faster")
-    told = np.array([not reason for reason in reasons])
+    resolved = np.array([not reason for reason in reasons])
 
     def of(kind: str) -> tuple[Array, Array]:
         value, deviation = found[kind]
-        return np.where(told, value, np.nan), np.where(told, deviation, np.nan)
+        return np.where(resolved, value, np.nan), np.where(resolved, deviation, np.nan)
 
     nothing = np.full(len(names), np.nan)
     springs = SpringFit(*of("stiffness"), *of("motor"), nothing, nothing, tuple(reasons), *of("damping"))

@@ -61,7 +61,7 @@ class SpringFit:
     damping_deviation: Array | None = None
 
     @property
-    def told(self) -> NDArray[np.bool_]:
+    def identified(self) -> NDArray[np.bool_]:
         """Which joints were told, shape (n,)."""
         return np.isfinite(self.stiffness)
 
@@ -90,7 +90,7 @@ def fit_springs(names: Sequence[str], motion: MeasuredMotion, motors: MeasuredMo
         found[1] = np.hypot(found[1], attenuation)
         if found[0] <= 0.0 or found[1] > MAX_SHARE * found[0]:
             reasons.append(f"joint '{name}': the deflection of {deflection.std():.2g} rad or m, with a noise of "
-                           f"{noise:.2g}, does not tell its stiffness; load the joint more, or measure with finer "
+                           f"{noise:.2g}, does not identify its stiffness; load the joint more, or measure with finer "
                            "encoders on both sides")
             continue
         rows[:, j] = found

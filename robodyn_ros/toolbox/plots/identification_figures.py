@@ -170,10 +170,11 @@ def save_responses(fit: ResponseFit, joints: Sequence[str], path: Path, title: s
         if used.any():  # noise beside them hides the response
             shown = np.abs(np.concatenate([measured.response[used, j, j], fit.fitted[:, j, j]]))
             magnitude.set_ylim(0.5 * shown.min(), 2.0 * shown.max())
-        if fit.springs.told[j]:
+        if fit.springs.identified[j]:
             magnitude.axvline(fit.antiresonance[j], color="tab:blue", linestyle=":", label="antiresonance")
         magnitude.set_title(joint, fontsize="small", loc="left", pad=3, parse_math=False)
-        magnitude.set_title("" if fit.springs.told[j] else "not told", fontsize="x-small", loc="right", pad=3)
+        magnitude.set_title("" if fit.springs.identified[j] else "not identified", fontsize="x-small", loc="right",
+                            pad=3)
         for axes in (magnitude, coherence):
             axes.set_visible(True)
             axes.tick_params(labelsize="small")

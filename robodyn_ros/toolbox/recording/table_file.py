@@ -105,8 +105,8 @@ class Table:
                                  "read, received one that takes more, or that is damaged; thin the recording, or leave "
                                  "columns out") from None
         except (InputError, OSError) as error:
-            told = " ".join(str(error).split())
-            raise RecordingError(told if str(path) in told else f"{path}: {told}") from None
+            text = " ".join(str(error).split())
+            raise RecordingError(text if str(path) in text else f"{path}: {text}") from None
         except Exception as error:  # damaged binary files make their parsers raise anything
             raise RecordingError(f"{path}: expected a readable {path.suffix} file, received: "
                                  f"{' '.join(str(error).split()) or type(error).__name__}") from None

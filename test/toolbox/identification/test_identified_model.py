@@ -112,7 +112,7 @@ def test_it_says_what_a_motion_of_one_joint_cannot_tell(arm):
     motion = trajectory(type(points)(points.times, still, points.v * zeros, points.a * zeros))
     model = identify(arm.described, arm.measure(motion))
     names = np.array(model.effort_model.names)
-    told = dict(zip(names[model.effort_model.base.independent], model.base_told, strict=True))
+    told = dict(zip(names[model.effort_model.base.independent], model.base_identified, strict=True))
     last, first = arm.described.joint_names[-1], arm.described.joint_names[0]
     assert told[f"{last}.coulomb"] and not told[f"{first}.coulomb"]
     np.testing.assert_allclose(model.friction.coulomb[0], arm.described.model.friction[0], rtol=1e-3)

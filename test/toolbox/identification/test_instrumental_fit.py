@@ -25,7 +25,7 @@ def test_noise_of_the_positions_makes_no_inertia_small():
     """With least squares, that of link 1 is 8 % small, at ten of its deviations."""
     runs = [Recording("planar_2r", 500, noise=5e-4).identified(seed) for seed in range(2)]
     for model, errors in runs:
-        assert (np.abs(errors) < 4.0 * model.base_deviations).all() and model.base_told.all()
+        assert (np.abs(errors) < 4.0 * model.base_deviations).all() and model.base_identified.all()
         np.testing.assert_allclose(errors[2] / model.base_values[2], 0.0, atol=0.015)
         assert np.isnan(model.effort_model.stribeck_velocity).all()
         assert (np.abs(model.base_bias) <= model.base_deviations).all()
@@ -36,7 +36,7 @@ def test_a_recording_without_signal_identifies_no_inertia():
     inertias = np.array(["I" in name.split(".")[1] for name in np.array(model.effort_model.names)[
         model.effort_model.base.independent]])
     wrong = np.abs(errors) > 4.0 * model.base_deviations
-    assert not (model.base_told & wrong & inertias).any()
+    assert not (model.base_identified & wrong & inertias).any()
 
 
 @pytest.mark.long

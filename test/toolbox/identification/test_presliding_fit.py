@@ -55,7 +55,7 @@ def test_slow_motion_tells_the_stiffness_within_its_deviation():
 def test_faster_motion_is_told_in_one_line():
     motion = prepared(1.0, 6.0)
     found = fit_presliding(("axle",), motion, 0.5 * motion.a, CUTOFF)
-    assert not found.told[0] and "too much for its presliding to be told; move more slowly" in found.reasons[0]
+    assert not found.identified[0] and "too much to identify its presliding; move more slowly" in found.reasons[0]
 
 
 def test_a_branch_is_the_closed_form_after_a_reversal():

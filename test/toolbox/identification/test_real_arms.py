@@ -64,7 +64,7 @@ def test_the_tx40_has_a_rotor_in_the_coupled_wrist(tx40_model):
     """It is found although it is small: as in the reference figures that come with the published recording."""
     place = tx40_model.effort_model.slots("motor_rotor").stop - 1
     assert tx40_model.parameters[place] == pytest.approx(9.64e-3, abs=2.0 * tx40_model.deviations[place])
-    assert tx40_model.told[place]
+    assert tx40_model.identified[place]
 
 
 def test_torques_of_the_tx40_are_predicted_as_by_the_published_model(tx40, tx40_model):
@@ -164,7 +164,7 @@ def test_gravity_of_tiagos_arm_is_told_by_currents_and_that_of_the_torso_is_not(
                       strict=True))
     for name, (described, _) in TIAGO_MOMENTS.items():
         assert values[name] == pytest.approx(described, rel=0.35)
-    told = dict(zip(values, model.base_told, strict=True))
+    told = dict(zip(values, model.base_identified, strict=True))
     assert told["arm_2_link.hx"] and told["arm_4_link.hx"]
     # The effort of the torso is 4 units at most, its weight 170 N: the published result adds the described weight.
     assert np.abs(arm.table.effort[:, 0]).max() < 5.0

@@ -88,7 +88,7 @@ def test_an_arm_whose_joints_move_at_once_under_a_controller():
     error = found.stiffness - true
     assert (np.abs(error[:6]) < 2.0 * found.stiffness_deviation[:6]).all()
     assert (np.abs(error[:6]) < 0.05 * true[:6]).all()
-    assert not found.told[6] and "the recording tells up to" in found.reasons[6]
+    assert not found.identified[6] and "the recording resolves up to" in found.reasons[6]
 
 
 def test_the_spectra_are_those_of_welch():
@@ -109,7 +109,7 @@ def test_the_spectra_are_those_of_welch():
 
 def test_a_rigid_joint_and_a_mode_beyond_the_recording_are_told():
     rigid = fitted(recorded(lambda s: 1.0 / (MOTOR + LINK) + 0.0 * s)).springs
-    assert not rigid.told.any() and "it moves as a rigid joint; the recording tells up to 15" in rigid.reasons[0]
+    assert not rigid.identified.any() and "it moves as a rigid joint; the recording resolves up to 15" in rigid.reasons[0]
     known = {"stiffness": np.array([STIFFNESS]), "motor": MOTOR}
     slow = fitted(recorded(two_masses, rate=50.0, highest=24.0), **known).springs
     assert "its antiresonance would be at 1" in slow.reasons[0] and "by the sampling rate" in slow.reasons[0]
@@ -149,7 +149,7 @@ def test_the_command_writes_the_spring_with_a_picture(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("words, told", [
-    (["--motor-positions", "motor"], "joint 'elbow': it moves as a rigid joint; the recording tells up to 15"),
+    (["--motor-positions", "motor"], "joint 'elbow': it moves as a rigid joint; the recording resolves up to 15"),
     (["--positions", "motor"], "--frequency-response: expected --motor-positions, received --positions"),
     (["--motor-positions", "motor", "--adaptive"], "--frequency-response has no effect with --adaptive"),
 ], ids=range(3))

@@ -94,7 +94,7 @@ def test_encoders_that_are_too_coarse_are_told_in_one_line(recorded, tmp_path, c
     path = table(tmp_path / "arm.csv", recorded, 4e-3)
     assert identify(path, tmp_path / "found") == 2
     told = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "does not tell its stiffness; load the joint more, or measure with finer encoders" in told
+    assert "does not identify its stiffness; load the joint more, or measure with finer encoders" in told
 
 
 @pytest.mark.parametrize("is_rigid", few([False, True], 1))
