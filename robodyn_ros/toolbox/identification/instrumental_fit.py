@@ -8,11 +8,10 @@
 
 """Parameters by instrumental variables, with deviations and bias from errors of the efforts and of the motion.
 
-Noise of the positions is in the columns W of the regressor, too, so that least squares make inertias too small. The
-instruments Z are the same columns of a narrowly filtered motion, whose noise is smaller by orders of magnitude
-[JanotVandanjonGautier]: sum_j Z_j^T (tau_j - W_j beta) / phi_j = 0, where phi_j is the variance of the residuals of
-joint j. Deviations are those of these sums: the spectrum of residuals is measured, and includes noise of efforts and
-positions, of any colour.
+Noise of the positions enters the columns W of the regressor, so least squares underestimate inertias. The instruments Z
+are the same columns of a narrowly filtered motion with much less noise [JanotVandanjonGautier]:
+sum_j Z_j^T (tau_j - W_j beta) / phi_j = 0, where phi_j is the variance of the residuals of joint j. Deviations follow
+from the measured spectrum of the residuals, which includes coloured noise of efforts and positions.
 
 Friction is not linear in Stribeck's velocity, which a search over one number finds.
 """
@@ -33,9 +32,9 @@ MIN_SIGNIFICANCE = 5.0
 """Stribeck's rise of the friction over its standard deviation, below which it is not identified."""
 
 _REPETITIONS = 3  # of the weighting
-_MIN_NOISE = 1e-6  # as a share of the greatest effort; simulated efforts may have none
+_MIN_NOISE = 1e-6  # as a share of the greatest effort; simulated efforts may be free of noise
 _SINGULAR = 1e-9
-_WHITE_DRAWS = 12  # of white noise, which deviations are compared with
+_WHITE_DRAWS = 12  # of white noise, to compare deviations with
 _DRAWS = 4  # pairs of opposite noise, for the bias
 _MAX_DRAWN = 3000  # samples of the motion, evenly spread
 _SEED = 0
@@ -47,17 +46,17 @@ _LONGEST_GAP = 0.1  # share of the samples; errors before and after a longer gap
 
 def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Array, slowest: float,
                       spectra: ErrorSpectra) -> float:
-    """v_s of exp(-(v / v_s)^2) sign(v) whose rise explains most of what other columns leave; NaN: within its errors.
+    """Find v_s of exp(-(v / v_s)^2) sign(v) that explains most of the residual effort; NaN: the rise is within errors.
 
-    The rise is its own instrument, less its part that the other columns have in common with theirs.
+    The rise is its own instrument, minus its projection on the other columns.
 
     Args:
         columns: All other columns of the joint's samples, 0 where they do not count, shape (K, p).
-        instruments: Of these columns, shape (K, p).
+        instruments: Instruments of these columns, shape (K, p).
         v: Velocities of the joint, 0 where samples do not count, shape (K,) [rad/s or m/s].
         effort: Measured efforts, 0 where samples do not count, shape (K,) [N m or N].
         slowest: Velocity below which there are no samples [rad/s or m/s].
-        spectra: Of errors at the times of the samples.
+        spectra: Spectra of errors at the times of the samples.
     """
     greatest = _MAX_STRIBECK_SHARE * float(np.abs(v).max(initial=0.0))
     felt = np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > 0.0)
@@ -68,7 +67,7 @@ def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Arra
     unexplained = effort - w @ (inverse @ (z.T @ effort))
 
     def fitted(logarithms: Array) -> tuple[Array, Array, Array, Array]:
-        """Rises with each v_s and their own parts, (K, s); these parts' lengths and rises of friction, (s,)."""
+        """Rises with each v_s and their orthogonal parts, (K, s); lengths of these, and rises of friction, (s,)."""
         rises = (np.sign(v) * np.exp(-((v / np.exp(logarithms)[:, None]) ** 2))).T
         own = rises - z @ (inverse.T @ (w.T @ rises))
         strength = (own * rises).sum(axis=0)
@@ -77,7 +76,7 @@ def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Arra
         return rises, own, strength, np.where(found, np.maximum(own.T @ unexplained / strength, 0.0), 0.0)
 
     def explained(logarithms: Array) -> Array:
-        """Squares of the efforts that a rise with each v_s explains, shape of `logarithms`."""
+        """Squared effort that a rise with each v_s explains, of the shape of ``logarithms``."""
         _, _, strength, rise = fitted(logarithms)
         return rise**2 * strength
 
@@ -138,14 +137,14 @@ class InstrumentalFit:
     """Base parameters of a model from a motion.
 
     Args:
-        model: Columns.
+        model: Effort model with the columns.
         motion: Measured motion and efforts.
         scale: Full scale of the efforts, shape (n,) [N m or N].
 
     Attributes:
         values: Base parameters, shape (b,).
-        bias: Estimated bias of these, shape (b,).
-        measured: The same as sum of squares, whose curvature is the inverse covariance, the bias included.
+        bias: Estimated bias of the values, shape (b,).
+        measured: The values as a sum of squares; its curvature is the inverse covariance, including the bias.
     """
 
     def __init__(self, model: EffortModel, motion: MeasuredMotion, scale: Array) -> None:
@@ -155,7 +154,7 @@ class InstrumentalFit:
         self._w, self._z = self._both(slice(None), None)
         self._effort = np.where(motion.usable, motion.effort, 0.0)
         self._spectra = ErrorSpectra(motion.time)
-        # Of each joint: Z^T W, Z^T Z and Z^T tau.
+        # For each joint: Z^T W, Z^T Z and Z^T tau.
         self._products = [tuple(z.T @ other for other in (w, z, effort)) for w, z, effort in zip(
             *(np.ascontiguousarray(np.swapaxes(each, 0, 1)) for each in (self._w, self._z, self._effort)), strict=True)]
         least = _MIN_NOISE * scale
@@ -167,11 +166,9 @@ class InstrumentalFit:
         self.measured, self.bias = self._spread(least)
 
     def _both(self, rows: slice, noise: Array | None) -> tuple[Array, Array]:
-        """Columns and instruments of samples, 0 where a joint's friction is not known, each of shape (K, n, b).
+        """Columns and instruments of samples, shape (K, n, b) each; 0 where a joint's friction is not known.
 
-        Args:
-            rows: The samples.
-            noise: To be added, shape (6, K, n); None: none.
+        ``noise``, shape (6, K, n), is added to the motion.
         """
         usable, sliding = self._motion.usable[rows], self._given.v[rows]
         motions = [MotionSamples(*(values[rows] for values in each)) for each in (self._given, self._instruments)]
@@ -186,7 +183,7 @@ class InstrumentalFit:
         """Measured minus predicted effort, 0 where a joint's friction is not known, shape (K, n) [N m or N].
 
         Args:
-            values: Of the base parameters, shape (b,).
+            values: Base parameters, shape (b,).
         """
         return np.asarray(self._effort - self._w @ values)
 
@@ -196,7 +193,7 @@ class InstrumentalFit:
         return np.sqrt((self.residual(values)**2).sum(axis=0) / count)
 
     def _solve(self) -> Array:
-        """The base parameters with the present weights, of least length where several are as good, shape (b,)."""
+        """Solve for the base parameters with the present weights; the shortest solution if it is not unique."""
         self._square, self._own, product = (
             sum(weight * each for weight, each in zip(self._weights, products, strict=True))
             for products in zip(*self._products, strict=True))
@@ -209,12 +206,12 @@ class InstrumentalFit:
         return np.asarray(self._inverse @ (product / self._size) / self._size)
 
     def _spread(self, least: Array) -> tuple[LinearFit, Array]:
-        """Attributes `measured` and `bias`; residuals count as `least` at least, shape (n,) [N m or N]."""
+        """Compute `measured` and `bias`; residuals count as at least ``least``, shape (n,) [N m or N]."""
         values, axes = np.linalg.eigh(self._own / np.outer(self._size, self._size))
         spread = self._inverse @ (axes * np.sqrt(np.maximum(values, 0.0)))
         influence = self._z * self._weights[:, None] / self._size @ self._inverse.T
-        # Correlations are those of white noise; sizes are measured, and compared with those of white noise, since the
-        # fit takes up part of either.
+        # Correlations are those of white noise. Sizes are measured relative to white noise, since the fit absorbs part
+        # of both.
         noise = np.random.default_rng(_SEED).normal(size=(_WHITE_DRAWS, *self._effort.shape))
         noise *= self._motion.usable / np.sqrt(self._weights)
         sums = np.tensordot(noise, influence, 2)
@@ -229,9 +226,9 @@ class InstrumentalFit:
         return LinearFit(matrix, matrix @ self.values), bias / self._size
 
     def _bias_of_sums(self) -> Array:
-        """What noise of the motion adds to the sums that the fit makes 0, shape (b,).
+        """Contribution of noise of the motion to the sums that the fit makes 0, shape (b,).
 
-        Noise as that of the recording is added once more, with both signs, so that its linear effects cancel.
+        Noise like that of the recording is added with both signs, so that its linear effects cancel.
         """
         covariance, count = self._motion.noise_covariance, len(self._motion.time)
         if covariance is None:
@@ -252,7 +249,7 @@ class InstrumentalFit:
         return np.asarray((drawn / _DRAWS - sums(None)) * count / used)
 
     def stribeck_velocities(self) -> Array:
-        """Stribeck's velocity of each joint, NaN where there is none, shape (n,) [rad/s or m/s]."""
+        """Stribeck's velocity of each joint, NaN if there is none, shape (n,) [rad/s or m/s]."""
         motion = self._motion
         return np.array([stribeck_velocity(self._w[:, j], self._z[:, j], np.where(motion.usable[:, j], motion.v[:, j],
                                                                                   0.0),

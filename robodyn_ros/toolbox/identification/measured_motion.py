@@ -6,13 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Measured joint motion, prepared for identification: positions without noise, their derivatives, and the efforts.
+"""Prepares measured joint motion for identification: filtered positions, their derivatives, and the efforts.
 
-Positions pass a low-pass filter forward and backward, which shifts no phase, and are differentiated [GautierPoignet].
-Where samples come faster than the filter needs, they are decimated: efforts pass such a filter before.
+Positions pass a low-pass filter forward and backward, without phase shift, and are differentiated [GautierPoignet].
+Samples that are faster than the filter needs are decimated; efforts pass such a filter before.
 
-Noise of the positions grows with the square of the frequency in the accelerations. The same positions therefore pass a
-second, narrower filter, which leaves little more than the motion itself: the instruments of the estimate.
+In accelerations, noise of the positions grows with the square of the frequency. Therefore the same positions also pass
+a narrower filter, which leaves hardly more than the motion itself: the instruments of the estimate.
 """
 
 from __future__ import annotations
@@ -33,46 +33,46 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.turns import unwrapped
 
 SHORTEST = 5.0
-"""Least duration of a recording, all its parts together [s]."""
+"""Least total duration of a recording's parts [s]."""
 
 MAX_LOST = 0.1
 """Greatest share of the time that gaps may take."""
 
 MAX_SAMPLES, MAX_NUMBERS = 20_000, 20_000_000
-"""Samples that are kept, evenly spaced; fewer for robots with many joints, whose regressor would have more numbers."""
+"""Greatest number of samples, and of numbers in the regressor, which reduces the samples of robots with many joints."""
 
 TINY = 1e-9
-"""Speed of a joint that breaks away, of which only the direction counts [rad/s or m/s]."""
+"""Speed that marks the direction of a joint that breaks away [rad/s or m/s]."""
 
-_RATE = 20.0  # of the samples that are kept [cutoff frequencies]
-_PASSED = 0.4  # by the filter before a decimation [rates of the samples that are kept]
+_RATE = 20.0  # of the kept samples [cutoff frequencies]
+_PASSED = 0.4  # cutoff of the filter before a decimation [rates of the kept samples]
 _GAP = 1.5  # [sampling periods]
-_UNEVEN = 0.25  # distance of an interval from whole periods, where the rate varies [sampling periods]
+_UNEVEN = 0.25  # an interval farther from whole periods is uneven [sampling periods]
 _ORDER = 4
 _DIFFERENCES = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0  # of sixth order [sampling periods]
-_ENERGY = 0.95  # of a joint's acceleration, which the instruments keep
-_ABOVE_ENERGY = 1.5  # cutoff of the instruments over the frequency up to which they keep it
-_NOISE_SHARE = 1e-3  # of a joint's acceleration, which the instruments may have: their bias is such a share
-_ABOVE_NOISE = 4.0  # spectrum of an acceleration over that of its noise, from which it counts as motion
-_SMOOTHING = 0.5  # of these spectra [Hz]
-_NARROWEST = 0.05  # cutoff of the instruments [cutoff frequencies]
-_FREQUENCIES = 2000  # up to Nyquist's, for variances of the noise
+_ENERGY = 0.95  # share of a joint's acceleration that the instruments keep
+_ABOVE_ENERGY = 1.5  # cutoff of the instruments relative to the frequency with this energy
+_NOISE_SHARE = 1e-3  # greatest noise of the instruments, relative to a joint's acceleration; so large is their bias
+_ABOVE_NOISE = 4.0  # an acceleration counts as motion if its spectrum exceeds that of the noise by this factor
+_SMOOTHING = 0.5  # width of the smoothing of spectra [Hz]
+_NARROWEST = 0.05  # least cutoff of the instruments [cutoff frequencies]
+_FREQUENCIES = 2000  # number of frequencies up to Nyquist's, for variances of the noise
 _PADDING = 15  # least number of samples with which the filters begin
-_SAME, _WHOLE = 1e-12, 0.05  # of positions: share of the greatest that rounding changes; distance from whole steps
-_SETTLING = 3.0  # left out at both ends of a part [periods of the cutoff frequency]
-_NOISE_FACTOR = 4.0  # of the deviation of velocities, below which the direction of friction is not known
-_SLOWEST = 2e-3  # likewise, as a share of the greatest velocity
-_BESIDE = 0.25  # left out before and after slow samples, and bridged in gaps [periods of the cutoff frequency]
-_REST = 0.05  # in which a joint at rest stays within `_REST_WIDTH` [s]
+_SAME, _WHOLE = 1e-12, 0.05  # of positions: relative rounding error; distance from whole steps
+_SETTLING = 3.0  # omitted at both ends of a part [periods of the cutoff frequency]
+_NOISE_FACTOR = 4.0  # friction has no known direction at velocities below this multiple of their deviation
+_SLOWEST = 2e-3  # or below this share of the greatest velocity
+_BESIDE = 0.25  # omitted before and after slow samples, and bridged in gaps [periods of the cutoff frequency]
+_REST = 0.05  # a joint rests if it stays within `_REST_WIDTH` for this time [s]
 _REST_WIDTH, _DEPARTURE = 8.0, 3.0  # [standard deviations of the positions' noise]
-_SLOW_REVERSAL = 0.25  # its acceleration, which is told from a rest [root mean square of a joint's accelerations]
-_BREAKAWAY = 0.004, 0.008  # before a departure is seen in the noise, the joint breaks away [s]
-_START = 0.1  # until a joint that broke away is faster than the slowest sample that counts [s]
+_SLOW_REVERSAL = 0.25  # least acceleration that distinguishes a reversal from rest [RMS of a joint's accelerations]
+_BREAKAWAY = 0.004, 0.008  # the joint breaks away so long before the noise reveals its departure [s]
+_START = 0.1  # within this time after the breakaway, a joint exceeds the slowest velocity that counts [s]
 _AT_STOP = 1e-3  # [rad or m]
-_MIN_MOTION, _MAX_SHARE = 0.01, 3.0  # of positions, for velocities to be compared [rad or m]; of either one
-_MAX_EFFORT = 10.0  # [limits], above which the unit is another one
+_MIN_MOTION, _MAX_SHARE = 0.01, 3.0  # least range of positions to check velocities [rad or m]; greatest ratio
+_MAX_EFFORT = 10.0  # greater efforts have a wrong unit [limits]
 _JUMP = 3.0  # [times the velocity limit]
-_FASTEST = 100.0  # [rad/s or m/s], where there is no limit
+_FASTEST = 100.0  # without a velocity limit [rad/s or m/s]
 
 
 class MotionSamples(NamedTuple):
@@ -90,17 +90,17 @@ class MeasuredMotion:
     Attributes:
         time: Shape (K,) [s].
         q: Filtered positions, shape (K, n) [rad or m].
-        v: Velocities, shape (K, n) [rad/s or m/s]; at a breakaway, a tiny one in the direction of the motion.
+        v: Velocities, shape (K, n) [rad/s or m/s]; at a breakaway `TINY`, in the direction of the motion.
         a: Accelerations, shape (K, n) [rad/s^2 or m/s^2].
         effort: Measured efforts of the drives, shape (K, n) [N m or N].
-        usable: Where the effort of a joint tells its friction: it moves or breaks away, and is not at a stop, shape
-            (K, n).
+        usable: Where the effort of a joint shows its friction: it moves or breaks away, and is not at a stop, shape (K,
+            n).
         slowest: Velocities below which the direction of friction is not known, shape (n,) [rad/s or m/s].
-        notes: Sentences on what was left out.
+        notes: Sentences on omitted samples.
         processing: Sentences on filters and decimation.
-        instruments: The same motion after narrower filters; None: no other one.
-        noise_covariance: Of the noise that is left in q, v and a, and in those of the instruments, if it is white in
-            the measured positions (and velocities), shape (n, 6, 6); None: no noise.
+        instruments: The same motion after narrower filters; None: the motion itself.
+        noise_covariance: Covariance of the remaining noise in q, v and a, and in those of the instruments, for white
+            noise of the measured positions (and velocities), shape (n, 6, 6); None: no noise.
     """
 
     time: Array
@@ -125,10 +125,10 @@ class EvenPart(NamedTuple):
     """Measured samples at even times, without gap or jump.
 
     Attributes:
-        time: Shape (K,) [s].
-        position: Shape (K, n) [rad or m].
-        effort: Shape (K, n) [N m or N].
-        velocity: Shape (K, n) [rad/s or m/s]; None: not measured.
+        time: Times, shape (K,) [s].
+        position: Positions, shape (K, n) [rad or m].
+        effort: Efforts, shape (K, n) [N m or N].
+        velocity: Velocities, shape (K, n) [rad/s or m/s]; None: not measured.
     """
 
     time: Array
@@ -139,12 +139,12 @@ class EvenPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EvenSamples:
-    """The parts of a recording without gap or jump, as measured.
+    """Measured parts of a recording without gaps and jumps.
 
     Attributes:
-        period: Of the samples [s].
-        parts: In their order.
-        notes: Sentences on what was left out.
+        period: Period of the samples [s].
+        parts: The parts, in order of time.
+        notes: Sentences on omitted samples.
     """
 
     period: float
@@ -163,10 +163,10 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
         position: Measured positions, shape (N, n) [rad or m].
         effort: Measured efforts, shape (N, n) [N m or N].
         where: Name of the recording, for messages.
-        cutoff: Of the low-pass filter on positions [Hz].
-        velocity: Measured velocities, which are filtered likewise, shape (N, n) [rad/s or m/s]; None: the positions
-            are differentiated.
-        shortest: Least duration, all parts together [s].
+        cutoff: Cutoff frequency of the low-pass filter on positions [Hz].
+        velocity: Measured velocities, filtered like positions, shape (N, n) [rad/s or m/s]; None: differentiate the
+            positions.
+        shortest: Least total duration of the parts [s].
 
     Raises:
         RecordingError: Values are missing or not finite, samples are missing, the recording is too short, or sampled
@@ -186,25 +186,25 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     residual = np.concatenate([(part.position - one.q)[within] for part, one, within in pairs])
     of_velocity = None if velocity is None else np.concatenate(
         [(part.velocity - one.v)[within] for part, one, within in pairs])
-    # White noise has the share 2 cutoff period of its variance below the cutoff, where the filter does not remove it.
+    # White noise has the share 2 cutoff period of its variance below the cutoff, where the filter keeps it.
     above = np.sqrt(1.0 - 2.0 * cutoff * period)
     noise = np.maximum(np.sqrt(np.mean(residual ** 2, axis=0)) / above, encoder_steps(position) / np.sqrt(12.0))
     velocity_noise = None if of_velocity is None else np.sqrt(np.mean(of_velocity ** 2, axis=0)) / above
-    typical = 1.4826 * np.median(np.abs(residual), axis=0)  # without the jumps that the filter rounds off
+    typical = 1.4826 * np.median(np.abs(residual), axis=0)  # robust against jumps, which the filter rounds off
     slow_reversal = _SLOW_REVERSAL * np.sqrt(np.mean(a**2, axis=0))
     leaving = np.concatenate([breakaways(part.position[within], period, typical, slow_reversal)[::keep]
                               for part, within in zip(parts, inner, strict=True)])
     spectra = _NoiseSpectra(period, noise, velocity_noise)
     cutoffs = _instrument_cutoffs([one.a[within] for one, within in zip(wide, inner, strict=True)], cutoff, spectra)
     instruments = _kept([_kinematics(part, period, cutoffs) for part in parts], inner, keep)
-    # White noise on positions, of which the filter lets pass up to the cutoff, differentiated.
+    # White noise on positions up to the cutoff, differentiated.
     share = np.sqrt(2.0 * cutoff * period / 3.0) * 2.0 * np.pi * cutoff
     noisy = _NOISE_FACTOR * share * above * noise
     slowest = np.maximum(noisy, _SLOWEST * np.abs(v).max(axis=0))
     at_stop = (q < model.position_lower + _AT_STOP) | (q > model.position_upper - _AT_STOP)
-    # Near a reversal, the filter mixes friction of both directions.
+    # Near a reversal, the filter blends friction of both directions.
     beside = round(_BESIDE / cutoff / (period * keep))
-    # The instruments decide where noise matters, since samples chosen by their noise have a mean of it.
+    # The instruments select samples: a selection by noisy velocities would bias the noise.
     slow = (np.abs(v) <= slowest) | (np.abs(instruments.v) <= noisy)
     usable = ~binary_dilation(slow | at_stop, np.ones((2 * beside + 1, 1)))
     soon = 2 * round(_START / (period * keep)) + 1
@@ -218,10 +218,10 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
 
 
 def encoder_steps(position: Array) -> Array:
-    """The steps that all differences of a joint's positions are multiples of, shape (n,); 0: there are none.
+    """Encoder step of each joint: all differences of its positions are multiples of it, shape (n,); 0: no steps.
 
     Args:
-        position: As measured, shape (N, n) [rad or m].
+        position: Measured positions, shape (N, n) [rad or m].
     """
     steps = np.zeros(position.shape[1])
     for j, column in enumerate(position.T):
@@ -236,8 +236,8 @@ def encoder_steps(position: Array) -> Array:
 def even_samples(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
                  velocity: Array | None = None, cutoff: float = CUTOFF.default,
                  shortest: float = SHORTEST) -> EvenSamples:
-    """Check recorded joint states, and return them at even times; arguments and errors as of `prepare`."""
-    fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its last state
+    """Check recorded joint states, and return them at even times; arguments and errors as for `prepare`."""
+    fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its state
     time, position, effort = time[fresh], position[fresh], effort[fresh]
     velocity = None if velocity is None else velocity[fresh]
     _check_values(model.joint_names, time, position, effort, velocity, where)
@@ -269,7 +269,7 @@ def _processing(period: float, cutoff: float, keep: int, has_velocity: bool, cut
 
 
 def check_units(model: RobotModel, time: Array, position: Array, effort: Array, where: str, remedy: str) -> None:
-    """Raise if positions, speeds or efforts are so far beyond the limits of the joints that a unit must be another one.
+    """Raise if positions, speeds or efforts exceed the limits so far that their unit must be wrong.
 
     Args:
         model: The robot.
@@ -280,7 +280,7 @@ def check_units(model: RobotModel, time: Array, position: Array, effort: Array, 
         remedy: End of the message.
 
     Raises:
-        RecordingError: They are.
+        RecordingError: They do.
     """
     lower, upper = model.position_lower, model.position_upper
     range_ = upper - lower
@@ -304,17 +304,17 @@ def check_units(model: RobotModel, time: Array, position: Array, effort: Array, 
 
 
 def check_velocities(names: Sequence[str], time: Array, position: Array, velocity: Array, where: str) -> None:
-    """Raise if the integral of a velocity is not a motion like that of the position.
+    """Raise if the integral of a velocity does not match the motion of the position.
 
     Args:
-        names: Of the joints.
+        names: Names of the joints.
         time: Stamps, shape (N,) [s].
-        position: Shape (N, n) [rad or m].
-        velocity: Shape (N, n) [rad/s or m/s].
+        position: Positions, shape (N, n) [rad or m].
+        velocity: Velocities, shape (N, n) [rad/s or m/s].
         where: Name of the recording, for the message.
 
     Raises:
-        RecordingError: One is not.
+        RecordingError: A velocity does not.
     """
     moved = cumulative_trapezoid(velocity, time, axis=0, initial=0.0)
     for name, q, integral in zip(names, *(detrend(np.where(np.isfinite(each), each, 0.0), axis=0).T
@@ -328,19 +328,19 @@ def check_velocities(names: Sequence[str], time: Array, position: Array, velocit
 
 
 def breakaways(position: Array, period: float, noise: Array, acceleration: Array) -> NDArray[np.int8]:
-    """Return where joints break away from rest: 1 or -1, the direction of the motion that begins, shape (K, n); or 0.
+    """Return where joints break away from rest: the direction of the motion, 1 or -1, shape (K, n); else 0.
 
-    There the drive overcomes the static friction. The filter mixes such a sample with those after it, so that the
-    samples that it leaves usable hardly tell the static friction of a joint that starts quickly.
+    At a breakaway, the drive overcomes the static friction. The filter blends this sample with later ones, so that the
+    other usable samples hardly show the static friction of a joint that starts quickly.
 
-    A joint that reverses with an acceleration a stays within a width w for 2 sqrt(2 w / a). In noise or steps of an
-    encoder, only a longer rest is one.
+    A joint that reverses with an acceleration a stays within a width w for 2 sqrt(2 w / a). Under noise or encoder
+    steps, only a longer standstill counts as rest.
 
     Args:
-        position: Measured, not filtered, shape (K, n) [rad or m].
-        period: Of the samples [s].
+        position: Measured positions, not filtered, shape (K, n) [rad or m].
+        period: Period of the samples [s].
         noise: Standard deviation of the positions, shape (n,) [rad or m].
-        acceleration: Small one of a reversal, shape (n,) [rad/s^2 or m/s^2].
+        acceleration: Acceleration of a slow reversal, shape (n,) [rad/s^2 or m/s^2].
     """
     found = np.zeros(position.shape, dtype=np.int8)
     last, first = (round(each / period) for each in _BREAKAWAY)
@@ -390,9 +390,9 @@ def _check_times(time: Array, where: str, cutoff: float, shortest: float) -> flo
 
 def _parts(model: RobotModel, time: Array, position: Array, period: float, cutoff: float,
            where: str, shortest: float) -> tuple[list[slice], list[str]]:
-    """Parts without a gap or a jump that are long enough to be filtered, and notes on the rest.
+    """Parts without gaps and jumps that are long enough for the filter, and notes on the rest.
 
-    Gaps shorter than a quarter of the filter's period are bridged, since positions change little in between.
+    Gaps shorter than a quarter of the filter's period are bridged, since positions change little in them.
     """
     steps = np.diff(time)
     gaps = np.flatnonzero(steps > max(_GAP * period, _BESIDE / cutoff))
@@ -428,7 +428,7 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
 
 
 def _check_rate(steps: Array, period: float, where: str) -> None:
-    """Raise if many intervals are not whole numbers of periods, as they are where single states are missing."""
+    """Raise if many intervals are not whole numbers of periods, so that missing states do not explain them."""
     whole = np.maximum(np.rint(steps / period), 1.0)
     if np.mean(np.abs(steps / period - whole) > _UNEVEN) > MAX_LOST:
         raise RecordingError(f"{where}: the rate of the states varies: intervals of {1e3 * steps.min():.3g} ms to "
@@ -436,7 +436,7 @@ def _check_rate(steps: Array, period: float, where: str) -> None:
 
 
 def _low_passed(values: Array, cutoffs: Array, period: float) -> Array:
-    """Columns without what is above their cutoff frequencies, shape of `values`, (K, n); cutoffs of shape (n,) [Hz]."""
+    """Low-pass filter columns, shape (K, n), with cutoff frequencies, shape (n,) [Hz]."""
     passed = np.empty_like(values)
     for cutoff in np.unique(cutoffs):
         columns, padding = cutoffs == cutoff, max(_PADDING, round(1.0 / (cutoff * period)))
@@ -453,7 +453,7 @@ def _kinematics(part: EvenPart, period: float, cutoffs: Array) -> MotionSamples:
 
 
 def _kept(motions: Sequence[MotionSamples], inner: Sequence[slice], keep: int) -> MotionSamples:
-    """One sample of `keep` from within each part, all parts together."""
+    """Concatenate the inner samples of all parts, one of every ``keep``."""
     return MotionSamples(*(np.concatenate([values[within][::keep] for values, within in zip(each, inner, strict=True)])
                            for each in zip(*motions, strict=True)))
 
@@ -461,14 +461,14 @@ def _kept(motions: Sequence[MotionSamples], inner: Sequence[slice], keep: int) -
 def _differentiated(values: Array, period: float) -> Array:
     """Derivatives by central differences of sixth order, shape of `values`, (K, n).
 
-    Those of second order are 1.2 % small in the accelerations of 3 Hz at 100 Hz. Three samples at either end are wrong,
-    which is less than the filter needs to settle.
+    At 100 Hz, differences of second order underestimate accelerations of 3 Hz by 1.2 %. Three samples at either end are
+    wrong, fewer than the filter needs to settle.
     """
     return np.asarray(correlate1d(values, _DIFFERENCES / period, axis=0, mode="nearest"))
 
 
 def _decimated(part: EvenPart, period: float, keep: int) -> Array:
-    """The efforts, filtered if only one sample of `keep` is kept, shape (K, n)."""
+    """The efforts, shape (K, n), filtered if samples are decimated."""
     effort: Array = part.effort
     return effort if keep == 1 else _low_passed(effort, np.full(effort.shape[1], _PASSED / (period * keep)), period)
 
@@ -478,9 +478,9 @@ class _NoiseSpectra:
     """White noise of measured positions and velocities.
 
     Attributes:
-        period: Of the samples [s].
-        position: Standard deviations, shape (n,) [rad or m].
-        velocity: Likewise, shape (n,) [rad/s or m/s]; None: positions are differentiated.
+        period: Period of the samples [s].
+        position: Standard deviations of positions, shape (n,) [rad or m].
+        velocity: Standard deviations of velocities, shape (n,) [rad/s or m/s]; None: positions are differentiated.
     """
 
     period: float
@@ -488,13 +488,13 @@ class _NoiseSpectra:
     velocity: Array | None
 
     def acceleration(self, frequency: Array, cutoffs: Array) -> Array:
-        """One-sided spectral density of the noise of the accelerations, shape (n, F), for frequencies, (F,) [Hz]."""
+        """One-sided spectral density of the accelerations' noise, shape (n, F), at frequencies of shape (F,) [Hz]."""
         rate = 2.0 * np.pi * frequency
         density = (self.position[:, None] * rate**2 if self.velocity is None else self.velocity[:, None] * rate) ** 2
         return np.asarray(2.0 * self.period * density * self._gains(frequency, cutoffs) ** 2)
 
     def covariance(self, cutoff: float, cutoffs: Array) -> Array:
-        """Covariance of noise in q, v, a after the filter `cutoff`, and after those of `cutoffs`, shape (n, 6, 6)."""
+        """Covariance of noise in q, v, a after the filter `cutoff`, and after filters `cutoffs`, shape (n, 6, 6)."""
         width = 0.5 / self.period / _FREQUENCIES
         frequency: Array = width * (np.arange(_FREQUENCIES, dtype=np.float64) + 0.5)
         slope = 2.0j * np.pi * frequency
@@ -512,19 +512,13 @@ class _NoiseSpectra:
         return found
 
     def _gains(self, frequency: Array, cutoffs: Array) -> Array:
-        """Of the filters forward and backward, shape (n, F)."""
+        """Gains of the filters, applied forward and backward, shape (n, F)."""
         return np.stack([np.abs(sosfreqz(butter(_ORDER, cutoff, fs=1.0 / self.period, output="sos"), frequency,
                                          fs=1.0 / self.period)[1]) ** 2 for cutoff in cutoffs])
 
 
 def _instrument_cutoffs(accelerations: Sequence[Array], cutoff: float, noise: _NoiseSpectra) -> Array:
-    """Cutoff frequencies that keep most of the energy of each joint's acceleration, shape (n,) [Hz].
-
-    Args:
-        accelerations: Of each part, filtered with the cutoff frequency, shapes (K, n).
-        cutoff: [Hz].
-        noise: Of what was measured.
-    """
+    """Cutoff frequencies that keep most of the energy of each joint's acceleration, shape (n,) [Hz]."""
     longest = max(len(part) for part in accelerations)
     frequency: Array = np.fft.rfftfreq(longest, noise.period).astype(np.float64)
     power, size = np.zeros((len(frequency), accelerations[0].shape[1])), 0.0
@@ -536,6 +530,6 @@ def _instrument_cutoffs(accelerations: Sequence[Array], cutoff: float, noise: _N
     floor = noise.acceleration(frequency, np.full(len(density), cutoff))
     energy = np.cumsum(np.where(density > _ABOVE_NOISE * floor, density - floor, 0.0), axis=1)
     reached = frequency[np.argmax(energy >= _ENERGY * energy[:, -1:], axis=1)]
-    # Beyond it, where the noise allows: narrow instruments make no use of fast motion.
+    # Wider where the noise allows it: narrow instruments discard fast motion.
     quiet = frequency[np.count_nonzero(np.cumsum(floor, axis=1) <= _NOISE_SHARE * energy[:, -1:], axis=1) - 1]
     return np.clip(np.maximum(_ABOVE_ENERGY * reached, quiet), _NARROWEST * cutoff, cutoff)

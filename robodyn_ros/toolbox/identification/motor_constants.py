@@ -22,20 +22,20 @@ from numpy.typing import NDArray
 from robodyn_ros.description.model import Array
 
 MIN_SAMPLES = 100
-"""Samples with current of a joint, below which its motor is not identified."""
+"""Least number of samples with current to identify a motor."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotorConstants:
-    """Constants at the joint of the motors whose currents were recorded; NaN for other joints; all of shape (n,).
+    """Constants of the motors with recorded currents, at the joints; NaN for other joints; shape (n,) each.
 
     Attributes:
         effort_per_current: gamma K_M [N m/A or N/A].
         resistance: R_M [ohm].
         back_emf: gamma K_e [V s/rad or V s/m].
-        effort_deviation: Standard deviation of the first.
-        resistance_deviation: Of the second.
-        back_emf_deviation: Of the third.
+        effort_deviation: Standard deviation of `effort_per_current`.
+        resistance_deviation: Standard deviation of `resistance`.
+        back_emf_deviation: Standard deviation of `back_emf`.
     """
 
     effort_per_current: Array
@@ -47,7 +47,7 @@ class MotorConstants:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which joints have a motor whose torque constant was identified, shape (n,)."""
+        """Which joints have an identified torque constant, shape (n,)."""
         return np.isfinite(self.effort_per_current)
 
 
@@ -55,11 +55,11 @@ def motor_constants(v: Array, effort: Array, current: Array, voltage: Array) -> 
     """Identify motors by least squares.
 
     Args:
-        v: Velocities of the gears' outputs, those of the joints but for coupled motors, at K samples, shape (K, n)
-            [rad/s or m/s].
-        effort: Of the drives on the outputs, shape (K, n) [N m or N].
-        current: NaN where there is no motor, shape (K, n) [A].
-        voltage: At the terminals, NaN where it was not measured, shape (K, n) [V].
+        v: Velocities of the gears' outputs, which are those of the joints except for coupled motors, at K samples,
+            shape (K, n) [rad/s or m/s].
+        effort: Efforts of the drives on the outputs, shape (K, n) [N m or N].
+        current: Currents, NaN for joints without a motor, shape (K, n) [A].
+        voltage: Voltages at the terminals, NaN if not measured, shape (K, n) [V].
     """
     rows = np.full((6, v.shape[1]), np.nan)
     for j in range(v.shape[1]):

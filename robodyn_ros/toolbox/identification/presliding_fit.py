@@ -6,15 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Stiffness of dry friction before a joint slides, from slow motions that reverse.
+"""Identifies the stiffness of dry friction before a joint slides, from slow motions that reverse.
 
-A joint that is pushed from rest follows Dahl's curve F (1 - exp(-sigma x / F)) [Armstrong]. Springs that slip then
+A joint pushed from rest follows Dahl's curve F (1 - exp(-sigma x / F)) [Armstrong]. Springs that slip then
 follow twice that curve after each reversal (Masing's rule [AlBender]): the friction is F phi with
 
     d phi = (sigma / 2F) (1 - phi sign(dx)) dx
 
-where the joint slid before. For a given sigma / F, the efforts are linear in F, the viscous friction and an offset; the
-ratio is searched.
+if the joint slid before. For a given sigma / F, the efforts are linear in F, the viscous friction and an offset; a
+search finds the ratio.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 from robodyn_ros.toolbox.identification.spring_fit import least_squares
 
 MAX_SHARE = 0.2
-"""Share of a stiffness up to which its standard deviation may go for it to be told."""
+"""Greatest standard deviation of an identified stiffness, relative to the stiffness."""
 
-_BLURRED = 0.5  # time after a reversal that the filter of the positions blurs [periods of its cutoff frequency]
+_BLURRED = 0.5  # time after a reversal that the filter of positions blurs [periods of its cutoff frequency]
 _CANDIDATES = 60
 _STEP = 1e-3  # of log(sigma / 2F), for a derivative
 
 
 @dataclass(frozen=True, eq=False)
 class PreslidingFit:
-    """Presliding of the joints; NaN where the motion did not tell it.
+    """Presliding of the joints; NaN if it is not identified.
 
     Attributes:
         stiffness: sigma, shape (n,) [N m/rad or N/m].
         deviation: Its standard deviation, shape (n,).
-        level: F, of the dry friction, shape (n,) [N m or N].
-        reasons: Why a joint is not told; empty where it is; length n.
+        level: Level F of the dry friction, shape (n,) [N m or N].
+        reasons: Why a joint is not identified; empty if it is; length n.
     """
 
     stiffness: Array
@@ -56,15 +56,15 @@ class PreslidingFit:
 
     @property
     def identified(self) -> NDArray[np.bool_]:
-        """Which joints were told, shape (n,)."""
+        """Which joints are identified, shape (n,)."""
         return np.isfinite(self.stiffness)
 
 
 def branches(position: Array, rate: float) -> Array:
-    """Return phi for positions in order, from 0 at the first, shape (K,).
+    """Return phi along a sequence of positions, from 0 at the first, shape (K,).
 
     Args:
-        position: Shape (K,) [rad or m].
+        position: The positions, shape (K,) [rad or m].
         rate: sigma / 2F [1/rad or 1/m].
     """
     phi, values = 0.0, np.zeros(len(position))
@@ -80,10 +80,10 @@ def fit_presliding(names: Sequence[str], motion: MeasuredMotion, without_frictio
     """Fit the presliding of each joint.
 
     Args:
-        names: Of the joints, for the reasons.
-        motion: Slow, with reversals and without gaps.
+        names: Names of the joints, for the reasons.
+        motion: Slow motion with reversals and without gaps.
         without_friction: Efforts of the model without friction, shape (K, n) [N m or N].
-        cutoff: Of the filter that the positions passed [Hz].
+        cutoff: Cutoff frequency of the filter of positions [Hz].
     """
     rows, reasons = np.full((3, len(names)), np.nan), []
     for j, name in enumerate(names):
@@ -96,7 +96,7 @@ def fit_presliding(names: Sequence[str], motion: MeasuredMotion, without_frictio
 
 
 def _fit(time: Array, q: Array, v: Array, friction: Array, blurred: float) -> tuple[Array, str]:
-    """Return sigma, its deviation and F of a joint, and why there are none; `blurred`: time after a reversal [s]."""
+    """Return sigma, its deviation and F of a joint, and a reason if they are not identified; times in [s]."""
     nothing = np.full(3, np.nan)
     turns = np.flatnonzero(np.diff(np.sign(v)) != 0)
     if len(turns) < 2:

@@ -140,8 +140,8 @@ def not_identifiable(model: IdentifiedModel) -> list[str]:
 def link_summary(model: IdentifiedModel) -> str:
     """Number of link parameters that the motion identifies one by one; it identifies the others in combinations."""
     count = model.effort_model.inertial_count
-    return (f"{int(model.identified[:count].sum())} of {count} inertial parameters of the links are identified one by one; "
-            "the others only in the combinations above, and are as near to the description as these allow")
+    return (f"{int(model.identified[:count].sum())} of {count} inertial parameters of the links are identified one by "
+            "one; the others only in the combinations above, and are as near to the description as these allow")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Stiffness of elastic joints from the frequency response of their motors, where the links are not measured.
+"""Identifies the stiffness of elastic joints from the frequency response of their motors, without link sensors.
 
 With the links' mass matrix M in one posture, the motion of motors and links [Spong] relates the accelerations of the
 motors to their torques by tau = A a, with
@@ -16,8 +16,8 @@ motors to their torques by tau = A a, with
 and friction D_m of the motors and D_l of the links. A joint alone has its antiresonance at sqrt(K / M), where its
 motor stands still, and its resonance at sqrt(K (1 / B + 1 / M)).
 
-The response is estimated from averaged spectra of torques and accelerations [Welch], and K, D, B, D_m, D_l, a factor of
-each link's inertia and a delay are fitted to it, each line by its own noise, as its coherence tells it.
+The response is estimated from averaged spectra of torques and accelerations [Welch]. K, D, B, D_m, D_l, a factor of
+each link's inertia and a delay are fitted to it; each frequency is weighted by its noise, from its coherence.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from robodyn_ros.toolbox.identification.measured_motion import EvenSamples
 from robodyn_ros.toolbox.identification.spring_fit import MAX_SHARE, SpringFit
 
 MIN_COHERENCE = 0.6
-"""Share of a motor's acceleration that torques explain, from which a frequency counts."""
+"""A frequency counts if torques explain at least this share of the motor's acceleration."""
 
 MAX_VARIATION = 0.1
-"""Standard deviation of a link's inertia over the recording, as a share of its mean."""
+"""Greatest standard deviation of a link's inertia over the recording, relative to its mean."""
 
-_AVERAGES, _AVERAGES_PER_JOINT = 24, 5  # spectra, at least
-_FIRST_LINE = 3  # those below are blurred by the window
+_AVERAGES, _AVERAGES_PER_JOINT = 24, 5  # least number of spectra
+_FIRST_LINE = 3  # the window blurs lower frequencies
 _HIGHEST = 0.2  # [sampling rates]
-_MIN_PHASE = -0.5  # sine of the phase of a motor's acceleration after its torque; mechanics leave it at 0 or more
+_MIN_PHASE = -0.5  # sine of the phase from a motor's torque to its acceleration; mechanics keep it at 0 or above
 _SINGULAR = 1e-6  # share of the greatest eigenvalue of the torques' spectrum
-_BLUR = 1.5  # lines of a Hann window that tell what one line tells
+_BLUR = 1.5  # lines of a Hann window that carry the information of one
 _SPREADS = {"stiffness": 3.0, "damping": 1.5, "motor": 1.5, "motor_viscous": 2.0, "link_viscous": 2.0, "inertia": 0.5}
 """Standard deviations of the logarithms of all parameters before the measurement."""
 
-_DAMPING_RATIO, _COARSE_RATIO = 0.03, 0.15  # before the measurement; in the search, for modes beside its own
+_DAMPING_RATIO, _COARSE_RATIO = 0.03, 0.15  # before the measurement; in the search, for modes of other joints
 _CANDIDATES, _SWEEPS = 30, 3  # stiffnesses of the search for the start
-_COARSE = 0.3  # error of the model that the search allows, as a share of the response, so that all lines count alike
-_MISFIT = 0.15  # of the model, root mean square, as a share of the response
-_MIN_DEVIATION = 0.01  # share of a value, for friction and held torques, which the model simplifies
-_SIGNIFICANCE = 25.0  # drop of the sum of squares against a rigid joint
+_COARSE = 0.3  # assumed model error in the search, relative to the response, so that all lines have similar weight
+_MISFIT = 0.15  # greatest RMS error of the model, relative to the response
+_MIN_DEVIATION = 0.01  # least relative deviation, since the model simplifies friction and held torques
+_SIGNIFICANCE = 25.0  # least drop of the sum of squares relative to a rigid joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +62,14 @@ class MotorResponse:
     """Measured frequency response from the torques of the motors to their accelerations.
 
     Attributes:
-        frequency: Shape (F,) [Hz].
-        response: Shape (F, n, n) [1/(kg m^2) or 1/kg].
+        frequency: Frequencies, shape (F,) [Hz].
+        response: Responses, shape (F, n, n) [1/(kg m^2) or 1/kg].
         coherence: Share of each acceleration that all torques explain, shape (F, n).
         whitened: Response to independent torques of unit power, shape (F, n, n).
-        root: Torques of those, so that the response times it is `whitened`, shape (F, n, n).
+        root: Factor with response @ root = whitened, shape (F, n, n).
         noise: Power of the acceleration that no torque explains, shape (F, n).
-        averages: Number of spectra.
-        period: Of the samples [s].
+        averages: Number of averaged spectra.
+        period: Period of the samples [s].
     """
 
     frequency: Array
@@ -83,11 +83,11 @@ class MotorResponse:
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Which frequencies tell the mechanics of each joint, shape (F, n).
+        """Which frequencies reveal the mechanics of each joint, shape (F, n).
 
-        Where noise of the encoders drives the torques through the controller, torques and accelerations are coherent,
-        too: the response is that of the inverse controller, whose accelerations lag behind the torques. Those of a
-        motor with links never do [Spong]: it takes up energy at every frequency.
+        If encoder noise drives the torques through the controller, torques and accelerations are coherent, too: the
+        response is that of the inverse controller, in which accelerations lag behind torques. With links they never do
+        [Spong], since a motor with links absorbs energy at every frequency.
         """
         turned = np.exp(1j * np.pi * self.frequency * self.period)[:, None] * np.einsum("fii->fi", self.response)
         return np.asarray((self.coherence >= MIN_COHERENCE)
@@ -99,11 +99,11 @@ class ResponseFit:
     """Springs that fit a response.
 
     Attributes:
-        springs: Stiffness, damping and inertia of the motors; no backlash.
-        measured: The response that they fit.
+        springs: Stiffness, damping and motor inertia, without backlash.
+        measured: The measured response.
         fitted: Response of the model, shape (F, n, n).
-        antiresonance: Of each joint, the others at rest, shape (n,) [Hz].
-        delay: Of the accelerations after the torques, half a sampling period of it by holding torques [s].
+        antiresonance: Antiresonance of each joint with the others at rest, shape (n,) [Hz].
+        delay: Delay from torques to accelerations, including half a sampling period for held torques [s].
     """
 
     springs: SpringFit
@@ -114,10 +114,10 @@ class ResponseFit:
 
 
 def motor_response(samples: EvenSamples) -> MotorResponse:
-    """Return the response of motors, by Welch's method with Hann windows that overlap by half.
+    """Estimate the response of motors by Welch's method with Hann windows that overlap by half.
 
     Args:
-        samples: Of the motors at the outputs of their gears, and their torques there.
+        samples: Positions and torques of the motors, at the outputs of their gears.
     """
     n = samples.parts[0].position.shape[1]
     averages = max(_AVERAGES, _AVERAGES_PER_JOINT * n)
@@ -125,7 +125,7 @@ def motor_response(samples: EvenSamples) -> MotorResponse:
     window, period = get_window("hann", size)[:, None], samples.period
     spectra: tuple[list[NDArray[np.complex128]], list[NDArray[np.complex128]]] = [], []
     for part in samples.parts:
-        # Differences have no leakage from slow motion; their gain is known.
+        # Differences avoid leakage from slow motion; their gain is known.
         a = (np.diff(part.position, 2, axis=0) / period**2 if part.velocity is None
              else (part.velocity[2:] - part.velocity[:-2]) / (2.0 * period))
         for begin in range(0, len(a) - size + 1, size // 2):
@@ -159,13 +159,13 @@ def fit_response(names: Sequence[str], response: MotorResponse, mass_matrix: Arr
     """Fit the springs of all joints to a response.
 
     Args:
-        names: Of the joints, for the reasons.
-        response: Of the motors.
-        mass_matrix: Of the links alone, in the posture of the recording, shape (n, n) [kg m^2 or kg].
-        variation: Standard deviation over mean of its diagonal over the recording, shape (n,).
-        motor_inertia: Of the motors at the outputs of their gears; NaN: not known; shape (n,) [kg m^2 or kg].
-        coupling: Of motors that turn with several joints, see `EffortModel`, shape (n, n); None: there are none.
-        stiffness: As far as it is known, for the reasons; NaN: not known; shape (n,) [N m/rad or N/m].
+        names: Names of the joints, for the reasons.
+        response: Response of the motors.
+        mass_matrix: Mass matrix of the links only, in the posture of the recording, shape (n, n) [kg m^2 or kg].
+        variation: Relative standard deviation of its diagonal over the recording, shape (n,).
+        motor_inertia: Motor inertias at the outputs of their gears; NaN: unknown; shape (n,) [kg m^2 or kg].
+        coupling: Coupling of motors that turn with several joints, see `EffortModel`, shape (n, n); None: none.
+        stiffness: Known stiffnesses, for the reasons; NaN: unknown; shape (n,) [N m/rad or N/m].
     """
     model = _Model(response, mass_matrix, motor_inertia, coupling)
     parameters, deviations = model.fit()
@@ -220,9 +220,9 @@ def fit_response(names: Sequence[str], response: MotorResponse, mass_matrix: Arr
 
 
 class _Model:
-    """The response of a model and its distance from the measured one.
+    """Response of a model, and its distance from the measured one.
 
-    Parameters are the logarithms of the arrays that `_SPREADS` names, and the delay [s].
+    Its parameters are the logarithms of the arrays named in `_SPREADS`, and the delay [s].
     """
 
     def __init__(self, measured: MotorResponse, mass_matrix: Array, motor_inertia: Array, coupling: Array | None
@@ -259,12 +259,12 @@ class _Model:
         motors = joint_matrix(self._coupling, b) + joint_matrix(self._coupling, d_m) / jw
         inverse = motors + z * np.linalg.solve(z * np.eye(n) + jw**2 * loads, loads)
         delay, frequency = parameters[-1], self._measured.frequency[:, None, None]
-        # Torques that are held for a time come late by half of it, and smoothed.
+        # Holding a torque delays it by half of the time, and smooths it.
         held = np.sinc(2.0 * frequency * np.clip(delay, 0.0, 0.5 * self._measured.period))
         return np.asarray(np.linalg.inv(inverse) * held * np.exp(-jw * delay))
 
     def errors(self, parameters: Array, weights: Array | None = None) -> Array:
-        """Distances from the measured response in standard deviations, then those from what was known before."""
+        """Errors relative to the measured response, then to the prior, in standard deviations."""
         measured = self._measured
         error = measured.whitened - self.response(parameters) @ measured.root
         error = ((self._fine if weights is None else weights) * error)[self._used]
@@ -273,7 +273,7 @@ class _Model:
         return np.concatenate([error.real.ravel(), error.imag.ravel(), np.sqrt(0.5) * before, [np.sqrt(0.5) * late]])
 
     def fit(self) -> tuple[Array, Array]:
-        """Return the parameters and their standard deviations, in which errors of the model count."""
+        """Return the parameters and their standard deviations, which include errors of the model."""
         n, inertia = len(self._mass_matrix), np.diag(self._mass_matrix)
         start = np.append(self._prior.ravel(), 0.5 * self._measured.period)
         scale = np.append(np.ones(len(start) - 1), self._measured.period)
@@ -289,14 +289,14 @@ class _Model:
                 start = min(trials, key=lambda each: float((coarse(each)**2).sum()))
         start = least_squares(coarse, start, x_scale=scale, max_nfev=20).x
         found = least_squares(self.errors, start, x_scale=scale, max_nfev=40)
-        # Of complex errors, real and imaginary parts have half the variance each.
+        # Real and imaginary parts each have half of the variance of a complex error.
         freedoms = max(2 * self._used.sum() * n - len(start), 1)
         share = max(1.0, 2.0 * 2.0 * float(found.cost) / freedoms) * _BLUR * 0.5
         covariance = np.linalg.pinv((found.jac * scale).T @ (found.jac * scale)) * share
         return found.x, np.sqrt(np.diagonal(covariance)) * scale
 
     def drop_by_spring(self, parameters: Array, j: int) -> float:
-        """How far the spring of a joint lessens the sum of squares, in units of what is left for each number."""
+        """Decrease of the sum of squares by the spring of a joint, relative to the remaining mean square."""
         rigid = parameters.copy()
         rigid[j] += np.log(1e4)
         squares = [float((self.errors(each)[:2 * self._used.sum() * len(self._mass_matrix)]**2).sum())

@@ -6,13 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Stiffness and play of elastic joints, and inertia of their motors, from encoders on both sides of their springs.
+"""Identifies stiffness and backlash of elastic joints, and motor inertia, from encoders on both sides of the springs.
 
     tau = B theta'' + K (e - b/2 sign(e)) + D e' + F sign(theta') + D_m theta',    e = theta - q - c
 
-is the motion of a motor [Spong] with friction F and D_m of its own, outside of the dead zone of width b. It is linear
-in B, K, K b, D, F, D_m and K c; nothing of the links is in it. The offset c of the encoders and the samples in the dead
-zone are found by repetition.
+is the motion of a motor [Spong] with its own friction F and D_m, outside of the dead zone of width b. It is linear in
+B, K, K b, D, F, D_m and K c, and independent of the links. The offset c of the encoders and the samples in the dead
+zone are found iteratively.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion
 
 MAX_SHARE = 0.2
-"""Share of a stiffness up to which its standard deviation may go for it to be told."""
+"""Greatest standard deviation of an identified stiffness, relative to the stiffness."""
 
 _MIN_SAMPLES = 100
-_MIN_SHARE = 0.05  # of the samples with a deflection of one sign, for the play to be told
+_MIN_SHARE = 0.05  # least share of samples with deflections of each sign, to identify the backlash
 _REPETITIONS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class SpringFit:
-    """Springs of the joints; NaN where the motion did not tell them; each array has shape (n,).
+    """Springs of the joints; NaN if they are not identified; each array has shape (n,).
 
     Attributes:
         stiffness: K [N m/rad or N/m].
@@ -45,8 +45,8 @@ class SpringFit:
         motor_inertia_deviation: Its standard deviation.
         backlash: b, total width of the dead zone; NaN also where the spring bends to one side only [rad or m].
         backlash_deviation: Its standard deviation.
-        reasons: Why a joint is not told; empty where it is; length n.
-        damping: D, where it was fitted for its own sake [N m s/rad or N s/m]; None: nowhere.
+        reasons: Why a joint is not identified; empty if it is; length n.
+        damping: D, if it was identified [N m s/rad or N s/m]; None: not identified.
         damping_deviation: Its standard deviation.
     """
 
@@ -62,7 +62,7 @@ class SpringFit:
 
     @property
     def identified(self) -> NDArray[np.bool_]:
-        """Which joints were told, shape (n,)."""
+        """Which joints are identified, shape (n,)."""
         return np.isfinite(self.stiffness)
 
 
@@ -70,9 +70,9 @@ def fit_springs(names: Sequence[str], motion: MeasuredMotion, motors: MeasuredMo
     """Fit the spring of each joint by least squares.
 
     Args:
-        names: Of the joints, for the reasons.
-        motion: Of the links, with the efforts of the drives.
-        motors: Of the motors at the outputs of their gears, at the same times.
+        names: Names of the joints, for the reasons.
+        motion: Motion of the links, with the efforts of the drives.
+        motors: Motion of the motors at the outputs of their gears, at the same times.
     """
     rows, reasons = np.full((6, len(names)), np.nan), []
     for j, name in enumerate(names):
@@ -84,7 +84,7 @@ def fit_springs(names: Sequence[str], motion: MeasuredMotion, motors: MeasuredMo
         deflection = (motors.q - motion.q)[used, j]
         rate = (motors.v - motion.v)[used, j]
         found = _fit(deflection, rate, motors.v[used, j], motors.a[used, j], motion.effort[used, j])
-        # Noise of the encoders in the deflection makes its factor smaller.
+        # Encoder noise in the deflection lowers the estimated stiffness.
         noise = np.hypot(motion.position_noise[j], motors.position_noise[j])
         attenuation = abs(found[0]) * min(1.0, float(noise**2 / max(deflection.var(), 1e-300)))
         found[1] = np.hypot(found[1], attenuation)
@@ -99,7 +99,7 @@ def fit_springs(names: Sequence[str], motion: MeasuredMotion, motors: MeasuredMo
 
 
 def _fit(deflection: Array, rate: Array, v: Array, a: Array, effort: Array) -> Array:
-    """Return K, B and b of a joint, each with its deviation behind it, shape (6,); arguments of shape (K,)."""
+    """Return K, B and b of a joint, each followed by its deviation, shape (6,); arguments have shape (K,)."""
     offset, play, result = 0.0, 0.0, np.full(6, np.nan)
     for _ in range(_REPETITIONS):
         centred = deflection - offset
@@ -117,11 +117,11 @@ def _fit(deflection: Array, rate: Array, v: Array, a: Array, effort: Array) -> A
 
 
 def least_squares(columns: Array, target: Array) -> tuple[Array, Array]:
-    """Return coefficients and their standard deviations, in which neighbouring samples with like errors count less.
+    """Return coefficients and their standard deviations, corrected for correlated errors of neighbouring samples.
 
     Args:
-        columns: Shape (K, p).
-        target: Evenly spaced, shape (K,).
+        columns: The columns, shape (K, p).
+        target: Values at evenly spaced times, shape (K,).
     """
     scale = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
     values = np.linalg.lstsq(columns / scale, target, rcond=None)[0]
@@ -132,10 +132,10 @@ def least_squares(columns: Array, target: Array) -> tuple[Array, Array]:
 
 
 def correlated_samples(errors: Array) -> float:
-    """Number of samples that count as one: 1 + 2 times the sum of the autocorrelations before the first negative one.
+    """Number of samples that count as one: 1 plus twice the sum of autocorrelations before the first negative one.
 
     Args:
-        errors: Evenly spaced, shape (K,).
+        errors: Errors at evenly spaced times, shape (K,).
     """
     if len(errors) < 2 or not errors.any():
         return 1.0

@@ -109,7 +109,8 @@ def test_the_spectra_are_those_of_welch():
 
 def test_a_rigid_joint_and_a_mode_beyond_the_recording_are_told():
     rigid = fitted(recorded(lambda s: 1.0 / (MOTOR + LINK) + 0.0 * s)).springs
-    assert not rigid.identified.any() and "it moves as a rigid joint; the recording resolves up to 15" in rigid.reasons[0]
+    assert not rigid.identified.any()
+    assert "it moves as a rigid joint; the recording resolves up to 15" in rigid.reasons[0]
     known = {"stiffness": np.array([STIFFNESS]), "motor": MOTOR}
     slow = fitted(recorded(two_masses, rate=50.0, highest=24.0), **known).springs
     assert "its antiresonance would be at 1" in slow.reasons[0] and "by the sampling rate" in slow.reasons[0]
