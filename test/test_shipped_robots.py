@@ -17,7 +17,7 @@ from robodyn_ros.description.resources import robot_file
 rng = np.random.default_rng(3)
 QUARTER = np.pi / 2
 
-# theta is the joint angle; rows (a, d, alpha) as the sources have them, see docs/robots.md
+# theta is the joint angle; rows (a, d, alpha) as the sources have them, see docs/urdf.md
 UR5E = [
     (0, 0.1625, QUARTER),
     (-0.425, 0, 0),
