@@ -25,7 +25,7 @@ FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 FIRST_FITTED = 10
 """Least number of joints for the fit of the power; on smaller robots the fixed cost of a call counts."""
 IMAGE = "images/growth.svg"
-LARGE = (60, 80, 100)
+LARGE = (100,)
 """Joints of the chains on which all functions are compared."""
 AIM = 0.5
 """Largest ratio aimed at for large robots."""
