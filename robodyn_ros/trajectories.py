@@ -9,7 +9,7 @@
 """Motions to follow: of the joints, of the tip link, and an excursion that any robot can make."""
 
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.references.rest_to_rest import rest_to_rest_duration
+from robodyn_ros.control.references.quintic import rest_to_rest_duration
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
 from robodyn_ros.simulation.standard_motion import excursion, excursion_points, offset_start
 

@@ -23,8 +23,8 @@ from hypothesis import settings
 from thread_states import thread_states
 
 NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py", "commands/test_swap.py",
-            "commands/test_guard.py", "commands/test_touch_demo.py", "commands/test_view.py",
-            "bench/test_two_machines.py", "test_examples.py", "test_pages.py")
+            "commands/test_guard.py", "commands/test_view.py", "bench/test_two_machines.py", "test_examples.py",
+            "test_pages.py")
 """Folders and files of tests that start ROS nodes."""
 LONGEST = ("nodes/controller/test_action.py", "nodes/controller/test_node.py", "commands/test_graph_commands.py",
            "nodes/controller/test_hostile_plugins.py", "toolbox/study/test_cluster.py", "nodes/hardware/test_node.py",

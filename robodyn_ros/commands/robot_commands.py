@@ -63,7 +63,7 @@ def run_check(options: Namespace) -> int:
     Raises:
         RobodynError: The file does not exist, or the description cannot be used; or it is odd, and ``--strict`` is set.
     """
-    from robodyn_ros.commands.robot_report import report
+    from robodyn_ros.commands.robot_report import describe_actuators, report
     from robodyn_ros.description.resources import robot_file
     from robodyn_ros.robot import Robot
 
@@ -76,8 +76,6 @@ def run_check(options: Namespace) -> int:
         robot = Robot.from_urdf(file, strict=options.strict, tip_link=options.tip_link)
     lines, doubts = report(robot, file)
     if options.actuators is not None:
-        from robodyn_ros.commands.actuator_report import describe_actuators
-
         more, doubted = describe_actuators(robot, options.actuators, options.step)
         lines, doubts = [*lines, "", *more], [*doubts, *doubted]
     if options.params_file:

@@ -14,7 +14,7 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.motor_catalogue import MOTORS
-from robodyn_ros.commands.actuator_report import drive_torque, no_load_speed, stall_torque
+from robodyn_ros.commands.robot_report import drive_torque, no_load_speed, stall_torque
 
 
 @pytest.mark.parametrize("name", MOTORS.names)

@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.commands.permissions import read_policy
+from robodyn_ros.commands.keystore import read_policy
 from robodyn_ros.description.resources import config_file
 
 POLICY = """<policy version="0.2.0" xmlns:xi="http://www.w3.org/2001/XInclude"><enclaves>

@@ -17,8 +17,7 @@ import yaml
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.gain_search import tune
-from robodyn_ros.commands.tune import curves_of
+from robodyn_ros.commands.tune import curves_of, tune
 from robodyn_ros.control.contract.parameters import Parameters, scalar
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file

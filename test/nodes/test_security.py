@@ -23,8 +23,7 @@ from ros_process import DEADLINE, RosProcess, RosTest
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from robodyn_ros.commands.keystore import make_keystore
-from robodyn_ros.commands.permissions import read_policy
+from robodyn_ros.commands.keystore import make_keystore, read_policy
 from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.controller.command_output import PARAMETERS as OUTPUT_PARAMETERS

@@ -14,6 +14,7 @@ from unittest.mock import Mock, patch
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message, serialize_message
 from ros_process import Messages, RosProcess, RosTest
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
@@ -26,6 +27,7 @@ from robodyn_ros.nodes.common import polled_states
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import given_robot
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE
+from robodyn_ros.nodes.state_publisher import TransformWire, transforms_message
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -232,3 +234,17 @@ def test_a_node_looks_for_subscribers_less_often_than_for_joint_states():
     assert states.take_all_serialized.call_count == 3
     assert audience.call_count == 2, "a look of its own for each joint state"
     assert not used, "none had come"
+
+
+@pytest.mark.parametrize("links", [1, 2, 9])
+def test_messages_are_those_of_the_middleware(links):
+    parents = {f"{'x' * child}/link": f"{'y' * (3 * child % 7)}" for child in range(links)}  # any alignment
+    wire, random = TransformWire(parents), np.random.default_rng(links)
+    for stamp in (0, 12_000_000_034, 2**31 * 10**9 - 1):
+        values = random.normal(size=(links, 7))
+        message = transforms_message(parents, stamp, values)
+        data = wire.encode(stamp, values)
+        assert len(data) == len(serialize_message(message)) and deserialize_message(data, TFMessage) == message
+    first = message.transforms[0]
+    assert (first.header.stamp.sec, first.header.stamp.nanosec) == (2**31 - 1, 999_999_999)
+    assert first.transform.translation.y == values[0, 1] and first.transform.rotation.w == values[0, 6]

@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.turns import shortest
+
+SPEED_SHARE, ANGULAR_SPEED, LINEAR_SPEED = 0.5, 1.5, 0.3
+"""Joints use this share of their velocity limits, and at most these speeds [rad/s, m/s]."""
+LEAST_DURATION = 0.25
 
 
 def basis(u: Any, duration: Any) -> Array:
@@ -43,3 +48,17 @@ def coefficients(durations: Array, q: Array, v: Array, a: Array) -> Array:
     h = durations[:, None]
     ends = np.stack([q[:-1], h * v[:-1], h**2 * a[:-1], q[1:], h * v[1:], h**2 * a[1:]], axis=1)
     return np.asarray(_FROM_ENDS @ ends)
+
+
+def rest_to_rest_duration(model: RobotModel, start: Array, end: Array) -> float:
+    """Return how long joints take from rest at one position to rest at another, on one quintic each [s].
+
+    Args:
+        model: The robot, of n joints.
+        start: Shape (n,) [rad or m].
+        end: Likewise; continuous joints go the short way.
+    """
+    prismatic = np.array([joint.kind == "prismatic" for joint in model.leaders])
+    speeds = np.minimum(SPEED_SHARE * model.velocity_limit, np.where(prismatic, LINEAR_SPEED, ANGULAR_SPEED))
+    distance = np.abs(shortest(end - start, model.angles))
+    return max(LEAST_DURATION, PEAK_SPEED * float(np.max(distance / np.maximum(speeds, 1e-3), initial=0.0)))

@@ -21,16 +21,11 @@ from numpy.typing import ArrayLike
 from robodyn_ros.base.checks import as_floats
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.control.references.quintic import PEAK_SPEED, basis, coefficients
-from robodyn_ros.control.references.rest_to_rest import LEAST_DURATION
+from robodyn_ros.control.references.quintic import LEAST_DURATION, PEAK_SPEED, basis, coefficients
 from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import quaternion_conjugate, quaternion_product
-from robodyn_ros.kinematics.rotation_vector import (
-    left_jacobian,
-    rotation_motion,
-    rotation_vector_from_quaternion,
-)
+from robodyn_ros.kinematics.rotation_vector import left_jacobian, rotation_motion, rotation_vector_from_quaternion
 from robodyn_ros.kinematics.twists import cross
 
 _NO_ARC = np.zeros((2, 3))

@@ -29,10 +29,10 @@ from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.base.timing import to_nanoseconds, to_seconds
 from robodyn_ros.control.references.joint_trajectory import Points
-from robodyn_ros.control.references.rest_to_rest import rest_to_rest_duration
+from robodyn_ros.control.references.quintic import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.turns import shortest
-from robodyn_ros.nodes.client.controller_health import ControllerHealth
+from robodyn_ros.nodes.client.controller_client import ControllerHealth
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import to_trajectory_points
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp

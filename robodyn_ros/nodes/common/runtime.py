@@ -42,13 +42,16 @@ from functools import partial
 from typing import Any
 
 import rclpy
-from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.msg import Parameter, SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.parameter import parameter_value_to_python
+from rclpy.parameter_service import ParameterService
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -61,7 +64,6 @@ from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.discovery import described
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenParameters, namespace_rule
 from robodyn_ros.nodes.common.node_thread import NodeThread
-from robodyn_ros.nodes.common.parameter_service import CheckedParameterService
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.real_time import apply_to_thread
@@ -92,6 +94,43 @@ _SWITCH_INTERVAL = 0.00001
 # Objects of a generation before it is collected. A collection holds the GIL, and with Python's own numbers the 10^6
 # objects of an immense message are gone through again and again while it is converted.
 _COLLECTIONS = (5000, 20, 50)
+
+
+class CheckedParameterService(ParameterService):
+    """rclpy's parameter services with a check of the types.
+
+    Args:
+        node: The node whose parameters are served.
+    """
+
+    def _set_parameters_callback(self, request: SetParameters.Request, response: SetParameters.Response
+                                 ) -> SetParameters.Response:
+        for parameter in request.parameters:
+            refusal = _refusal([parameter])
+            if refusal is None:
+                super()._set_parameters_callback(SetParameters.Request(parameters=[parameter]), response)
+            else:
+                response.results.append(refusal)
+        return response
+
+    def _set_parameters_atomically_callback(
+            self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
+    ) -> SetParametersAtomically.Response:
+        refusal = _refusal(request.parameters)
+        if refusal is None:
+            return super()._set_parameters_atomically_callback(request, response)
+        response.result = refusal
+        return response
+
+
+def _refusal(parameters: list[Parameter]) -> SetParametersResult | None:
+    for parameter in parameters:
+        try:
+            parameter_value_to_python(parameter.value)
+        except RuntimeError:
+            return SetParametersResult(successful=False, reason=f"parameter '{parameter.name[:100]}': expected a type "
+                                       f"of rcl_interfaces/ParameterType, received {parameter.value.type}")
+    return None
 
 
 class RobodynNode(Node):

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,13 +35,13 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.common.parameters import given_robot
 from robodyn_ros.nodes.common.participants import sender
+from robodyn_ros.nodes.common.poses import to_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.surface_markers import to_markers
 from robodyn_ros.nodes.common.throttled_log import one_line
 from robodyn_ros.nodes.common.topics import COMMAND_QOS, LATCHED_QOS
-from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.arm_driver import DriverAnnouncement
-from robodyn_ros.nodes.hardware.outputs import StateOutputs
+from robodyn_ros.nodes.hardware.outputs import StateOutputs, WrenchOutput
 from robodyn_ros.nodes.hardware.ownership import HardwareOwnership, commanders
 from robodyn_ros.nodes.hardware.parameters import (
     COMMANDERS,
@@ -56,17 +57,94 @@ from robodyn_ros.nodes.hardware.parameters import (
     sensing,
 )
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
-from robodyn_ros.nodes.hardware.plant_values import PlantValues
-from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
 from robodyn_ros.simulation.plant import Plant, default_position
+from robodyn_ros.simulation.readings import ActuatorState
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
 
+WRENCH_PERIOD = 0.1
+"""Time between two messages about the wrench on one link [s]."""
 OTHERS_PERIOD = 0.2
 """Time between two looks for other nodes, and after which a refusal of commands is told at the latest [s]."""
+
+
+class AppliedWrenches:
+    """Publishes each wrench in the axes of its link, and zeros once it has ended; the executor does this.
+
+    Args:
+        node: The node that publishes.
+        loop: The loop that applies the wrenches.
+        frame_prefix: Prefix of tf frames.
+    """
+
+    def __init__(self, node: RobodynNode, loop: PlantLoop, frame_prefix: str) -> None:
+        self._loop, self._prefix = loop, frame_prefix
+        self._publisher = node.create_publisher(WrenchStamped, topic_names.own(topic_names.APPLIED_WRENCH), 10)
+        self._shown: set[str] = set()
+        self._timer = node.create_steady_timer(WRENCH_PERIOD, self._publish)
+        self._timer.cancel()
+
+    def show(self) -> None:
+        """Publish from now on until no wrench is in force; until then, the timer would only cost time."""
+        self._timer.reset()
+
+    def _publish(self) -> None:
+        wrenches = self._loop.wrenches.in_force()
+        for link in self._shown - wrenches.keys():
+            wrenches[link] = np.zeros(6)
+        self._shown = {link for link, wrench in wrenches.items() if wrench.any()}
+        for link, wrench in wrenches.items():
+            message = WrenchStamped(wrench=to_wrench(wrench))
+            message.header.frame_id = self._prefix + link
+            set_stamp(message.header.stamp, self._loop.stamp)
+            self._publisher.publish(message)
+        if not wrenches:
+            self._timer.cancel()
+
+
+class PlantValues:
+    """Reads values of a plant loop on the thread of the executor; they may belong to two consecutive control periods.
+
+    Args:
+        loop: The loop.
+    """
+
+    def __init__(self, loop: PlantLoop) -> None:
+        self._loop = loop
+        self._last = time.monotonic(), loop.periods
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the values by name, with units; rates since the last call."""
+        loop, plant, pace = self._loop, self._loop.plant, self._loop.timing.pace
+        now, periods = time.monotonic(), loop.periods
+        since, before = self._last
+        self._last = now, periods
+        return {
+            "driver": "none" if plant.model.driver is None else plant.model.driver.profile.name,
+            "time mode": str(loop.time_mode), "simulated time [s]": plant.time, "paused": loop.budget == 0,
+            "periods": periods, "rate [Hz]": round((periods - before) / (now - since), 1),
+            "worst jitter [s]": to_seconds(pace.worst), "missed periods": pace.missed,
+            "time fallen behind [s]": to_seconds(pace.dropped),
+            "periods without a new command": loop.commands.missed, "pushed links": len(loop.wrenches),
+            "saturated joints": ", ".join(saturated(plant.joint_names, plant.actuator_state)) or "none",
+            **loop.ages.statistics(),
+            **{f"energy: {name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},
+        }
+
+
+def saturated(names: Sequence[str], state: ActuatorState) -> list[str]:
+    """Return the joints with an actuator at a limit, each with the kind of the limit.
+
+    Args:
+        names: Joint names, length n.
+        state: The actuators' state.
+    """
+    kinds = {"voltage": state.voltage_saturated, "current": state.current_saturated, "effort": state.effort_saturated}
+    return [f"{name} ({kind})" for kind, mask in kinds.items()
+            for name, at_limit in zip(names, mask, strict=True) if at_limit]
 
 
 class HardwareNode(RobodynNode):

@@ -34,11 +34,9 @@ from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.hardware.arm_driver import arm_driver
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
-from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
+from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs, WrenchOutput
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
-from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
-from robodyn_ros.nodes.hardware.step_requests import StepRequests, check_periods
-from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
+from robodyn_ros.nodes.hardware.plant_timing import PlantTiming, StepRequests, check_periods
 from robodyn_ros.simulation.commands import LATE_AGE, JointCommands
 from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors

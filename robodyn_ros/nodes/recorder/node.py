@@ -15,26 +15,31 @@ with a low priority, and the control loop does not wait for it.
 
 from __future__ import annotations
 
+import array
 import ctypes
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import RecordingError
 from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
+from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import definition, message_class
-from robodyn_ros.nodes.recorder.parameter_snapshots import ParameterSnapshots
 from robodyn_ros.toolbox.recording.bag_writer import BagWriter
 from robodyn_ros.toolbox.recording.run import PARAMETERS as PARAMETER_RECORD
 
@@ -55,6 +60,57 @@ GRAPH_WIDE = (topic_names.CLOCK, topic_names.TF, topic_names.TF_STATIC, topic_na
 
 DEPTH = 2000
 """Messages that wait for the recorder, more than the fastest topic has between two of its looks."""
+
+
+class ParameterSnapshots:
+    """Asks each node of a namespace for all of its parameters until it answers; answers come on the executor's thread.
+
+    Args:
+        node: The node that asks.
+        on_values: Called once for each node, with its full name and its parameters by name, as YAML.
+    """
+
+    def __init__(self, node: Node, on_values: Callable[[str, str], None]) -> None:
+        self._node, self._on_values = node, on_values
+        self._clients: dict[str, AsyncParameterClient] = {}
+        self._asked: dict[str, float] = {}  # when each node was asked last, on the steady clock [s]
+        self._answered: set[str] = set()
+
+    def look(self) -> None:
+        """Ask nodes that have appeared, and those that gave no answer."""
+        for name, namespace in self._node.get_node_names_and_namespaces():
+            full = f"{namespace.rstrip('/')}/{name}"
+            if full not in self._clients and full != self._node.get_fully_qualified_name():
+                if full.startswith(f"{self._node.get_namespace().rstrip('/')}/") and self._node.count_services(
+                        f"{full}/list_parameters"):  # a command has none, and each client makes a service be listed
+                    self._clients[full] = AsyncParameterClient(self._node, full)
+        now = time.monotonic()
+        for full, client in self._clients.items():
+            if full not in self._answered and now - self._asked.get(full, -ANSWER_SECONDS) >= ANSWER_SECONDS:
+                if client.services_are_ready():
+                    self._asked[full] = now
+                    self._ask(full, client)
+
+    def _ask(self, full: str, client: AsyncParameterClient) -> None:
+        def listed(done: Any) -> None:
+            names = list(done.result().result.names)
+            client.get_parameters(names).add_done_callback(lambda values: got(names, values))
+
+        def got(names: list[str], done: Any) -> None:
+            if full not in self._answered:
+                self._answered.add(full)
+                values = {name: _plain(parameter_value_to_python(value))
+                          for name, value in zip(names, done.result().values, strict=True)}
+                self._on_values(full, yaml.safe_dump(values, sort_keys=True))
+
+        client.list_parameters([]).add_done_callback(listed)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter's value as YAML knows it."""
+    if isinstance(value, array.array | tuple | list):
+        return [int.from_bytes(each) if isinstance(each, bytes) else each for each in value]
+    return value
 
 
 def qos_that_hears(offered: Sequence[QoSProfile]) -> QoSProfile:

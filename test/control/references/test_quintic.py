@@ -13,9 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robodyn_ros.control.references.quintic import PEAK_SPEED, basis, coefficients
+from robodyn_ros.control.references.quintic import (
+    ANGULAR_SPEED,
+    LEAST_DURATION,
+    LINEAR_SPEED,
+    PEAK_SPEED,
+    SPEED_SHARE,
+    basis,
+    coefficients,
+    rest_to_rest_duration,
+)
+from robodyn_ros.description.resources import robot_file
+from robodyn_ros.description.urdf import load_urdf
 
 NUMBERS = st.floats(-10.0, 10.0)
+MODEL = load_urdf(robot_file("scara"))
 
 
 @given(st.lists(NUMBERS, min_size=6, max_size=6), st.floats(0.1, 10.0))
@@ -38,3 +50,21 @@ def test_the_greatest_speed_from_rest_to_rest_is_fifteen_eighths_of_the_mean():
     (found,) = coefficients(np.array([4.0]), np.array([[0.0], [8.0]]), rest, rest)
     speeds = [(basis(u, 4.0) @ found)[1, 0] for u in np.linspace(0.0, 1.0, 101)]
     assert max(speeds) == pytest.approx(PEAK_SPEED * 2.0)
+
+
+def test_the_fastest_joint_reaches_its_allowed_speed_and_no_more():
+    start, end = np.zeros(4), np.array([1.0, 0.5, -0.1, 0.2])
+    duration = rest_to_rest_duration(MODEL, start, end)
+    prismatic = [joint.kind == "prismatic" for joint in MODEL.leaders]
+    allowed = np.minimum(SPEED_SHARE * MODEL.velocity_limit, np.where(prismatic, LINEAR_SPEED, ANGULAR_SPEED))
+    assert np.max(PEAK_SPEED * np.abs(end - start) / duration / allowed) == pytest.approx(1.0)
+
+
+def test_no_motion_takes_the_least_duration():
+    assert rest_to_rest_duration(MODEL, np.ones(4), np.ones(4)) == LEAST_DURATION
+
+
+def test_a_continuous_joint_goes_the_short_way():
+    model = load_urdf(robot_file("planar_2r"))
+    assert rest_to_rest_duration(model, np.zeros(2), np.array([6.0, 0.0])) == pytest.approx(
+        rest_to_rest_duration(model, np.zeros(2), np.array([6.0 - 2 * np.pi, 0.0])))

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from robodyn_ros import InputError
 from robodyn_ros.control import TipReference
-from robodyn_ros.control.references.rest_to_rest import LEAST_DURATION
+from robodyn_ros.control.references.quintic import LEAST_DURATION
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory, least_duration
 
 REST = np.zeros(6)

@@ -14,8 +14,7 @@ from rcl_interfaces.srv import ListParameters
 from rclpy.node import Node
 from ros_process import RosTest
 
-from robodyn_ros.nodes.recorder import parameter_snapshots
-from robodyn_ros.nodes.recorder.parameter_snapshots import ParameterSnapshots
+from robodyn_ros.nodes.recorder.node import ParameterSnapshots
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def graph():
 
 
 def test_a_node_whose_first_answer_was_lost_is_asked_again(graph, monkeypatch):
-    monkeypatch.setattr(parameter_snapshots, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("robodyn_ros.nodes.recorder.node.ANSWER_SECONDS", 0.3)
     ros, asked = graph
     found = []
     snapshots = ParameterSnapshots(ros.node, lambda name, values: found.append((name, yaml.safe_load(values))))

@@ -8,6 +8,8 @@
 
 """What a page asks for waits for the services of nodes that are being found."""
 
+import math
+
 import pytest
 from std_srvs.srv import Trigger
 
@@ -15,6 +17,8 @@ from robodyn_ros import Robot
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.view import graph_commands
 from robodyn_ros.nodes.view.graph_commands import GraphCommands
+
+pytest.importorskip("viser", reason="viser is not installed: make setup")
 
 
 @pytest.fixture
@@ -71,3 +75,31 @@ def test_nothing_is_left_of_a_robot_that_is_no_longer_shown(ros):
     assert entities() != before
     commands.destroy()
     assert entities() == before
+
+
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+from robodyn_ros.nodes.view.graph_commands import to_gain  # noqa: E402
+
+
+def gain(value, *limits):
+    descriptor = ParameterDescriptor(name="pd.p", floating_point_range=[
+        FloatingPointRange(from_value=limits[0], to_value=limits[1])] if limits else [])
+    return to_gain(descriptor, Parameter("pd.p", value=value).to_parameter_msg().value)
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf, 1e300, "text", [1.0, 2.0], 2**62])
+def test_what_no_slider_can_show_is_left_out(value):
+    assert gain(value) is None
+
+
+@pytest.mark.parametrize("limits", [(math.nan, 1.0), (0.0, math.nan), (5.0, 1.0), (10.0, 20.0)])
+def test_a_range_that_its_value_is_not_in_counts_as_none(limits):
+    shown = gain(2.0, *limits)
+    assert (shown.minimum, shown.maximum) == (-math.inf, math.inf) and all(map(math.isfinite, shown.range))
+
+
+def test_numbers_and_switches_are_shown_in_their_range():
+    assert gain(True).value is True and gain(3).value == 3
+    assert (gain(2.0, 0.0, 5.0).minimum, gain(2.0, 0.0, 5.0).maximum) == (0.0, 5.0)
