@@ -35,7 +35,7 @@ def rows() -> Iterator[list[str]]:
     """A row for each command."""
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ["ROS_DOMAIN_ID"] = DOMAIN
-    with NodeProcess("simulate", patience=20.0, command=("-m", "robodyn_ros", "simulate", "--robot=arm6")) as graph:
+    with NodeProcess("simulate", stop_seconds=20.0, command=("-m", "robodyn_ros", "simulate", "--robot=arm6")) as graph:
         wait_for_output(graph, "ready: robot")
         for command, code in COMMANDS.items():
             words = command.partition(",")[0].split()

@@ -27,7 +27,7 @@ from robodyn_ros import Robot
 from robodyn_ros.base.errors import PluginError
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile import trace
-from robodyn_ros.control.contract.compiled_law import PackedParameters, law_of_arrays
+from robodyn_ros.control.contract.compiled_law import PackedParameters, law_on_arrays
 from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.contract.law_inputs import StateForm, state_form
 from robodyn_ros.control.contract.state import State
@@ -319,7 +319,7 @@ def operation_by_operation(law: Law[Any, Any, Any], samples: Samples, before: Ar
         before: Parameters and memory before each tick, shape (N, p + m).
     """
     packed = PackedParameters(law.parameters)
-    function, shapes = law_of_arrays(law, packed)
+    function, shapes = law_on_arrays(law, packed)
     tape = trace(function, shapes)
     if op.QUADRATIC_PROGRAM in tape.codes:
         return None

@@ -27,7 +27,7 @@ def recorder(stack: ExitStack) -> NodeProcess:
         RobodynError: It does not begin to record in time.
     """
     folder = stack.enter_context(tempfile.TemporaryDirectory())
-    process = stack.enter_context(NodeProcess("record", patience=END_SECONDS, command=[
+    process = stack.enter_context(NodeProcess("record", stop_seconds=END_SECONDS, command=[
         "-m", "robodyn_ros", "record", f"--output={Path(folder) / 'run'}"]))
     wait_for_output(process, "recording to")
     return process

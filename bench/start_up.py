@@ -75,7 +75,7 @@ def start(robot: str, to_the_last: bool = False) -> tuple[float, float]:
         followed = FollowedStates(listener)
         listener.create_subscription(JointState, "joint_states", note, CONTROL_QOS)
         begin = time.monotonic()
-        command = stack.enter_context(NodeProcess("simulate", patience=PATIENCE, command=(
+        command = stack.enter_context(NodeProcess("simulate", stop_seconds=PATIENCE, command=(
             "-m", "robodyn_ros", "simulate", f"--robot={robot}", f"--controller={CONTROLLER}")))
         while not controlled:
             command.check()

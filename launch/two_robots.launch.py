@@ -23,12 +23,12 @@ from launch.substitutions import LaunchConfiguration
 
 from launch import LaunchDescription
 from robodyn_ros.base.common_fields import PORT
-from robodyn_ros.commands.launch_arguments import OF_ONE_ROBOT, SIMULATION, refuse_unknown
+from robodyn_ros.commands.launch_arguments import PER_ROBOT, SIMULATION, refuse_unknown
 
 ARGUMENTS = {
     "left": ("arm6", "Robot in the namespace left: one that comes with the package, or path of a URDF file."),
     "right": ("arm7", "Robot in the namespace right."),
-    **{name: argument for name, argument in SIMULATION.items() if name not in OF_ONE_ROBOT},
+    **{name: argument for name, argument in SIMULATION.items() if name not in PER_ROBOT},
 }
 """Launch arguments: default and description; those of simulation.launch.py count for both robots."""
 

@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.ros_arguments = given[split:]
     try:
         with interrupt_at_stop_signals(), warnings.catch_warnings():
-            warnings.showwarning = tell_warning
+            warnings.showwarning = print_warning
             if options.ros_arguments and not options.takes_ros_arguments:
                 raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
             if getattr(options, "plugins_from", None):
@@ -125,7 +125,7 @@ def write_in_any_encoding() -> None:
             stream.reconfigure(errors="ascii_stand_ins")
 
 
-def tell_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None,
+def print_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None,
                  line: str | None = None) -> None:
     """Print the warnings of a robot description together as one line; none where it came as data.
 

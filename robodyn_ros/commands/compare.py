@@ -35,7 +35,7 @@ from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.gains.sampled_loop import LOOKED_AT, stability, stable_factor
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
 from robodyn_ros.control.plugins.registry import controller_names, load_controller, make_controller, needs_file
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.tip_reference import TipReference
@@ -208,7 +208,7 @@ def perform(
     desired = np.stack([motion.sample(time).q for time in times.tolist()])
     notes = [done.note] if done.note else []
     if isinstance(law, Law) and not law.senses:  # a law of elastic joints checks these itself
-        factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:LOOKED_AT])
+        factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:CHECKED_CONFIGURATIONS])
         notes += [stability(controller, factor, law.robot.timing)] if factor < 1.0 else []
     work = period * float(np.abs(done.effort * done.v).sum())
     wanted = np.ptp(desired, axis=0)

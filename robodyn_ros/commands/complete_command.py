@@ -61,9 +61,9 @@ def run_complete(options: Namespace) -> int:
         raise InputError(f"'{output}' exists: name another --output, or replace it with --force")
     found = complete_urdf(file, rule, absolute_meshes=output.parent.resolve() != file.parent.resolve())
     if not found.lines:
-        from robodyn_ros.commands.prepared_robot import NOTHING
+        from robodyn_ros.commands.prepared_robot import NOTHING_TO_COMPLETE
 
-        print(NOTHING)
+        print(NOTHING_TO_COMPLETE)
         return 0
     _write(output, found.text)
     print("\n".join([*found.lines, *(f"link {name}: no estimate, as it has no shape with a volume"

@@ -28,7 +28,7 @@ def remember(path: Path) -> None:
     with suppress(OSError, RuntimeError):
         make_private(user_folder())
         make_private(user_folder() / "studies")
-        _mark(path).touch()
+        _marker_file(path).touch()
 
 
 def file_of_results(about: About, folder: Path) -> Path:
@@ -43,7 +43,7 @@ def file_of_results(about: About, folder: Path) -> Path:
     """
     path = Path(about.path)
     with suppress(OSError, RuntimeError):
-        if _mark(path).is_file():
+        if _marker_file(path).is_file():
             if not is_file(path):
                 raise InputError(f"study: '{folder}' holds results of '{path}', which is not there any more: give the "
                                  f"file of the study, and --output {folder}")
@@ -55,5 +55,5 @@ def file_of_results(about: About, folder: Path) -> Path:
                      f"file by themselves; give the file of the study, and --output {folder}")
 
 
-def _mark(path: Path) -> Path:
+def _marker_file(path: Path) -> Path:
     return user_folder() / "studies" / digest(str(path))

@@ -31,7 +31,7 @@ FAILED = 1
 SECONDS = {"s": 1.0, "ms": 0.001}
 NEWTONS, NEWTON_METRES = {"N": 1.0, "kN": 1000.0}, {"Nm": 1.0}
 CONTROLLER, SPEED = "controller", "speed_scaling"
-STEP_PATIENCE = 60.0
+STEP_SECONDS = 60.0
 """Longest wait for the answer of the service ``step`` [s], and for each period besides a hundredth of it."""
 JOINTS_HELP = "joint=value for some joints, such as elbow=0.5 or elbow=30deg; or one number for each joint [rad or m]"
 
@@ -238,7 +238,7 @@ def run_reset(options: Namespace) -> int:
 def run_step(options: Namespace) -> int:
     """Run control periods of a paused simulation."""
     return _simulation(options, lambda requests: requests.step(
-        options.periods, STEP_PATIENCE * (1.0 + 0.01 * options.periods)))
+        options.periods, STEP_SECONDS * (1.0 + 0.01 * options.periods)))
 
 
 def run_set_state(options: Namespace) -> int:

@@ -54,11 +54,11 @@ def run_guard(options: Namespace) -> int:
     with GraphClient("guard", options.namespace) as client:
         switch = ControllerSwitch(client, services, options.manager, options.controllers)
         for name in switch.inactive:
-            _tell(f"'{name}' is not active yet")
+            _print_timed(f"'{name}' is not active yet")
         full_name = client.node.resolve_topic_name(topic)
-        _tell(f"waiting for commands on {full_name}")
+        _print_timed(f"waiting for commands on {full_name}")
         client.wait_for(lambda: client.node.get_publishers_info_by_topic(full_name), "commands", math.inf)
-        guard(client, switch, topic, timeout, unchanged, _tell)
+        guard(client, switch, topic, timeout, unchanged, _print_timed)
     return FAILED
 
 
@@ -69,5 +69,5 @@ def _duration(text: str, option: str) -> float:
     return seconds
 
 
-def _tell(text: str) -> None:
+def _print_timed(text: str) -> None:
     print(text, flush=True)

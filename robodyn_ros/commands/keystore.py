@@ -36,7 +36,7 @@ from robodyn_ros.commands.options import Subparsers, add_options
 from robodyn_ros.description.resources import config_file
 
 EXPRESSIONS = ("topic", "service", "action")
-ALWAYS = "ros_discovery_info"
+DISCOVERY_TOPIC = "ros_discovery_info"
 """DDS topic by which the processes of a graph tell each other their nodes."""
 
 _ACTION_SERVICES = ("send_goal", "cancel_goal", "get_result")
@@ -81,7 +81,7 @@ class Enclave:
 
     def dds_topics(self) -> dict[str, list[str]]:
         """Return the DDS topics that may be published and subscribed, under ``publish`` and ``subscribe``."""
-        topics: dict[str, set[str]] = {"publish": {ALWAYS}, "subscribe": {ALWAYS}}
+        topics: dict[str, set[str]] = {"publish": {DISCOVERY_TOPIC}, "subscribe": {DISCOVERY_TOPIC}}
         for right, names in self.rights.items():
             is_action = right in ("execute", "call")
             for direction, form in _RIGHTS[right].items():

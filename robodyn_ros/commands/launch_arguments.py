@@ -47,10 +47,11 @@ SIMULATION = {
 }
 """Arguments of simulation.launch.py: default and description."""
 
-OF_ONE_ROBOT = ("robot", "namespace", "frame_prefix", "clock_rate", "view_port")
-"""Those of them that are not the same for two robots of one graph."""
+PER_ROBOT = ("robot", "namespace", "frame_prefix", "clock_rate", "view_port")
+"""The arguments that differ between two robots of one graph."""
 
-OF_LAUNCH = ("launch-prefix", "launch-prefix-filter", "emulate_tty", "sigterm_timeout", "sigkill_timeout", "log_level")
+LAUNCH_ARGUMENTS_OF_ROS = ("launch-prefix", "launch-prefix-filter", "emulate_tty", "sigterm_timeout",
+                           "sigkill_timeout", "log_level")
 """Arguments that launch and launch_ros read themselves."""
 
 
@@ -71,7 +72,7 @@ def refuse_unknown(file: str | Path, command_line: Sequence[str], known: Collect
     if Path(file).name not in {Path(word).name for word in words}:
         return
     for name in (word.partition(":=")[0] for word in command_line if ":=" in word):
-        if name not in known and name not in OF_LAUNCH:
+        if name not in known and name not in LAUNCH_ARGUMENTS_OF_ROS:
             near = difflib.get_close_matches(name, known, n=2)
             advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it has {', '.join(known)}"
             raise InputError(f"launch argument '{name}': {Path(file).name} has no such argument; {advice}")

@@ -150,7 +150,7 @@ def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
     from robodyn_ros.base.timing import DEFAULT_PERIOD
     from robodyn_ros.control.contract.controller import Law
     from robodyn_ros.control.default_gains import sampled_positions
-    from robodyn_ros.control.gains.sampled_loop import LOOKED_AT, stability, stable_factor
+    from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
     from robodyn_ros.control.plugins.registry import make_controller
 
     given = parameters_in(params_file)
@@ -170,7 +170,7 @@ def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
               for row in law.parameters.flat(timed) if row.value != defaults[row.name]]
     if not isinstance(law, Law) or law.senses:
         return lines, []
-    factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:LOOKED_AT])
+    factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:CHECKED_CONFIGURATIONS])
     told = stability(name, factor, law.robot.timing)
     return ([*lines, told], []) if factor >= 1.0 else (lines, [told])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.robot_sources import kept_urdf, source_of
 
-NOTHING = "nothing to complete: every moving link with a shape has an inertia that a body can have"
+NOTHING_TO_COMPLETE = "nothing to complete: every moving link with a shape has an inertia that a body can have"
 
 
 def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path = "") -> Path:
@@ -37,7 +37,7 @@ def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path 
         from robodyn_ros.description.completion.completed_urdf import CompletionRule, complete_urdf
 
         found = complete_urdf(file, CompletionRule.from_text(complete), absolute_meshes=True)
-        print(f"robodyn: {file.name}: {found.summary or NOTHING}", file=sys.stderr)
+        print(f"robodyn: {file.name}: {found.summary or NOTHING_TO_COMPLETE}", file=sys.stderr)
         file = kept_urdf(stem, found.text.encode(), "completed", source_of(file)) if found.lines else file
     if actuators:
         from robodyn_ros.actuation.configuration import HardwareSettings

@@ -44,19 +44,19 @@ def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list
 
 
 @contextlib.contextmanager
-def command_beside(name: str, options: Mapping[str, object], patience: float = STOP_SECONDS) -> Iterator[None]:
+def command_beside(name: str, options: Mapping[str, object], stop_seconds: float = STOP_SECONDS) -> Iterator[None]:
     """Run another ``robodyn`` command in a process of its own, so that it takes no time from this interpreter.
 
     Args:
         name: The command.
         options: Its options by name, without the dashes.
-        patience: Longest wait for it to end after SIGINT [s]; then it is killed.
+        stop_seconds: Longest wait for it to end after SIGINT [s]; then it is killed.
     """
     process = start_python(["-m", "robodyn_ros", name, *(f"--{option}={value}" for option, value in options.items())])
     try:
         yield
     finally:
-        end(process, patience)
+        end(process, stop_seconds)
 
 
 class NodeProcess:
@@ -67,12 +67,12 @@ class NodeProcess:
         parameters: Parameters by name.
         namespace: Namespace of the node.
         command: Arguments of Python that start the node; empty: ``-m robodyn_ros NODE``, the package of this process.
-        patience: Longest wait for it to end after SIGINT [s]; then it is killed.
+        stop_seconds: Longest wait for it to end after SIGINT [s]; then it is killed.
     """
 
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
-                 command: Sequence[str] = (), patience: float = STOP_SECONDS) -> None:
-        self.node, self._patience = node, patience
+                 command: Sequence[str] = (), stop_seconds: float = STOP_SECONDS) -> None:
+        self.node, self._stop_seconds = node, stop_seconds
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._process = self._start(
             [*(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
@@ -113,7 +113,7 @@ class NodeProcess:
 
     def end(self) -> int:
         """Interrupt the node and return its exit code; kill it if it does not end in time."""
-        return end(self._process, self._patience)
+        return end(self._process, self._stop_seconds)
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the process."""

@@ -91,7 +91,7 @@ class RecordedArm:
 
         position: Any = self.motor_position
         motors = replace(self, position=position, velocity=None)
-        return motors.prepared(cutoff, end=end, is_told=False)
+        return motors.prepared(cutoff, end=end, prints_warnings=False)
 
     def even_samples(self, cutoff: float, end: float = 1.0) -> Any:
         """Return the samples as measured, at even times, as `measured_motion.even_samples` has them.
@@ -107,7 +107,7 @@ class RecordedArm:
                             None if self.velocity is None else self.velocity[part], cutoff)
 
     def prepared(self, cutoff: float, settings: Any = None, begin: float = 0.0, end: float = 1.0,
-                 shortest: float | None = None, is_told: bool = True) -> Any:
+                 shortest: float | None = None, prints_warnings: bool = True) -> Any:
         """Return the filtered motion between two shares of the recording; warnings are printed.
 
         Args:
@@ -116,7 +116,7 @@ class RecordedArm:
             begin: Share of the samples before it.
             end: Share of the samples up to its end.
             shortest: Least duration [s]; None: `SHORTEST`.
-            is_told: Whether warnings are printed.
+            prints_warnings: Whether warnings are printed.
         """
         from dataclasses import replace
 
@@ -126,7 +126,7 @@ class RecordedArm:
         motion = prepare(self.robot.model, self.time[part], self.position[part], self.effort[part], str(self.path),
                          cutoff, None if self.velocity is None else self.velocity[part],
                          SHORTEST if shortest is None else shortest)
-        for note in motion.notes if is_told else ():
+        for note in motion.notes if prints_warnings else ():
             print(f"robodyn: warning: {note}", file=sys.stderr)
         if settings is not None:
             actuators = settings.joint_actuators(self.robot.model)

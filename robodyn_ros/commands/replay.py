@@ -46,8 +46,8 @@ FIND_FILE = {"actuators": actuators_file, "world": world_file}
 SEGMENT = 0.5
 """Of the motion that is simulated from a measured state [s]."""
 
-_UNUSED = "controller", "open_loop", "driver", "world", "mujoco_scene", "record"
-_OWN = "segment", "cutoff", "output"
+_REPLAY_OPTIONS = "controller", "open_loop", "driver", "world", "mujoco_scene", "record"
+_COMPARISON_OPTIONS = "segment", "cutoff", "output"
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -211,7 +211,7 @@ def recorder(folder: Path, client: Any, topics: Sequence[str]) -> Iterator[None]
     """
     node = client.node
     command = ["-m", "robodyn_ros", "record", f"--output={folder}", f"--namespace={node.get_namespace().strip('/')}"]
-    with NodeProcess("record", command=command, patience=END_SECONDS) as process:
+    with NodeProcess("record", command=command, stop_seconds=END_SECONDS) as process:
         client.checks.append(process.check)
         try:
             client.wait_for(lambda: all(any(
@@ -242,7 +242,7 @@ def refuse_comparison_options(options: Namespace) -> None:
     Raises:
         InputError: One was.
     """
-    if given := [f"--{name}" for name in _OWN if getattr(options, name) is not None]:
+    if given := [f"--{name}" for name in _COMPARISON_OPTIONS if getattr(options, name) is not None]:
         raise InputError(f"replay: {', '.join(given)}: expected --compare, to which it belongs, received none")
 
 
@@ -254,7 +254,7 @@ def run_comparison(options: Namespace) -> int:
             missing.
         OSError: The picture cannot be written.
     """
-    if given := [f"--{name.replace('_', '-')}" for name in _UNUSED if getattr(options, name)]:
+    if given := [f"--{name.replace('_', '-')}" for name in _REPLAY_OPTIONS if getattr(options, name)]:
         raise InputError(f"replay: {', '.join(given)} has no effect with --compare; leave it out")
     require("matplotlib")
     from robodyn_ros.actuation.configuration import HardwareSettings

@@ -39,7 +39,7 @@ _MOST_TIPS = 12
 
 POSTURES = 32
 """Random postures whose gravity efforts are compared."""
-_MANY_TIMES = 1e4
+_LARGEST_ROTOR_RATIO = 1e4
 """Ratio of a rotor's reflected inertia and its links' beyond which a unit or a gear ratio is likely wrong."""
 
 
@@ -337,7 +337,7 @@ def motor_doubts(robot: Robot, plant: PlantModel, rated: Array) -> Iterator[str]
                    f"{model.armature[j]:.4g}; the rotor counts")
         if rotor[j] == 0.0:
             yield f"{place}: its rotor has no inertia: data sheets have it in g cm^2, 1e-7 kg m^2 each"
-        elif rotor[j] > _MANY_TIMES * links[j]:
+        elif rotor[j] > _LARGEST_ROTOR_RATIO * links[j]:
             yield (f"{place}: its rotor has {rotor[j]:.4g} at the joint, the links have {links[j]:.4g}: is the one in "
                    "kg m^2, and the gear ratio in motor turns per joint turn?")
 

@@ -89,34 +89,34 @@ def watch(client: SwapClient, controller: str) -> int:
 
     def sleep(seconds: float) -> None:
         if why := client.wait_for_drop(seconds):
-            tell(why)
+            print_timed(why)
 
     plugin, told = PluginWatch(controller_source(controller), sleep), ""
     try:
-        swap_and_tell(client, controller)
+        swap_and_print(client, controller)
         while True:
             files = ", ".join(map(str, plugin.files))
             if files != told:
-                tell(f"watching {files}; Ctrl-C ends")
+                print_timed(f"watching {files}; Ctrl-C ends")
                 told = files
             plugin.wait_for_save()
             try:
-                swap_and_tell(client, controller)
+                swap_and_print(client, controller)
             except RobodynError as error:  # the node may come back
-                tell(str(error))
+                print_timed(str(error))
     except KeyboardInterrupt:
         print()
         return 0
 
 
-def swap_and_tell(client: SwapClient, controller: str) -> None:
+def swap_and_print(client: SwapClient, controller: str) -> None:
     """Swap, and print that the controller is in force, or why it was refused or dropped."""
     try:
-        tell(client.try_out(controller))
+        print_timed(client.try_out(controller))
     except PluginError as error:
-        tell(str(error))
+        print_timed(str(error))
 
 
-def tell(text: str) -> None:
+def print_timed(text: str) -> None:
     """Print a line with the time of day."""
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)

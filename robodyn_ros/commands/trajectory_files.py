@@ -32,7 +32,7 @@ LARGEST_CSV = 16 * 2**20
 """Bytes of a CSV file."""
 FIELDS = ("positions", "velocities", "accelerations")
 _COLUMNS = {"": 0, "velocity": 1, "acceleration": 2}
-_NOT_MOVING = 1e-9  # [rad or m]
+_REST_TOLERANCE = 1e-9  # [rad or m]
 
 
 def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory]:
@@ -177,7 +177,7 @@ def _from_recording(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Arra
         raise InputError("no controller followed joints while it was recorded")
     times = np.concatenate([motion.tick * plan.period + motion.points.times for motion in motions])
     q, v, a = (np.vstack([getattr(motion.points, name) for motion in motions]) for name in "qva")
-    moving = np.flatnonzero(np.abs(np.diff(q, axis=0)).max(axis=1) > _NOT_MOVING)
+    moving = np.flatnonzero(np.abs(np.diff(q, axis=0)).max(axis=1) > _REST_TOLERANCE)
     if not len(moving):
         raise InputError("the references stood still while it was recorded")
     first, last = int(moving[0]), int(moving[-1]) + 1

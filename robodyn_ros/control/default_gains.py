@@ -32,7 +32,7 @@ from robodyn_ros.base.timing import LoopTiming
 from robodyn_ros.control.gains.sampled_loop import (
     delayed_loop,
     differences,
-    most_damping,
+    largest_stable_damping,
     sampled_arm,
     with_longer_periods,
 )
@@ -61,7 +61,7 @@ _IMMOBILE = 1e-12
 _SAMPLES = 64
 _STILL = 1e-3
 """Rate of growth of motions that neither grow nor decay, by rounding [1/s]."""
-_LONGEST = 3  # delay of the exact check of late efforts [control periods]; its time rises with the third power
+_LONGEST_EXACT_DELAY = 3  # of the exact check of late efforts [control periods], whose time grows with its cube
 
 Gains = Callable[[Robot], tuple[Array, Array]]
 """Stiffness and damping of a robot's joints, shape (n,) each. For laws without the mass matrix, the stiffness may be a
@@ -73,7 +73,7 @@ def damping_rate(timing: LoopTiming) -> Any:
 
     It is `MARGIN` of the bound at which a robot that is damped by D, held over a period and delayed, is unstable.
     """
-    return MARGIN * most_damping(timing.delay) / timing.period
+    return MARGIN * largest_stable_damping(timing.delay) / timing.period
 
 
 def stiffness_rate(timing: LoopTiming) -> float:
@@ -273,7 +273,7 @@ def late_growth(robot: Robot, p: Array, d: Array, by_mass: bool = False, lead: f
         [1/s]; negative if all motions decay.
     """
     postures = sampled_postures(robot)
-    period, delay = with_longer_periods(robot.timing, _LONGEST)
+    period, delay = with_longer_periods(robot.timing, _LONGEST_EXACT_DELAY)
     feedback = late_feedback(postures, p, d, robot.model.damping if by_mass else None, lead)
     loop = delayed_loop(*sampled_arm(*postures, robot.model.damping, period), feedback, delay)
     return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)

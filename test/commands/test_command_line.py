@@ -24,7 +24,7 @@ from urdf_parts import one_joint
 from robodyn_ros import Robot
 from robodyn_ros.base import code_cache
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.commands.command_line import GROUPS, main, make_parser, tell_warning
+from robodyn_ros.commands.command_line import GROUPS, main, make_parser, print_warning
 from robodyn_ros.commands.simulation_setup import NODES, set_up
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.description.resources import config_file, shipped_robots
@@ -327,7 +327,7 @@ def test_warnings_of_a_description_are_told_for_files_alone(tmp_path, capsys, mo
     file.write_text(ODD)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        monkeypatch.setattr(warnings, "showwarning", tell_warning)
+        monkeypatch.setattr(warnings, "showwarning", print_warning)
         Robot.from_urdf_text(ODD)
         assert capsys.readouterr().err == ""
         Robot.from_urdf(file)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.control import ForceReference, JointReference, State, TipReference
-from robodyn_ros.control.contract.compiled_law import called
+from robodyn_ros.control.contract.compiled_law import call_law
 from robodyn_ros.control.references.reference import SOURCES
 
 PROGRAMS = ("mpc", "task_priority")
@@ -43,7 +43,7 @@ def random_reference(robot, kind, state, seed=0):
 def as_written(controller, state, reference, memory):
     """Efforts and memory of the law in plain Python with the textbook's dynamics."""
     dynamics = controller.robot.dynamics(False, "textbook")
-    return called(controller, dynamics, controller.parameters, state, reference, memory)
+    return call_law(controller, dynamics, controller.parameters, state, reference, memory)
 
 
 def frictionless(robots):

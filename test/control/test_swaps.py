@@ -16,7 +16,7 @@ from shipped import few
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.laws.damping import Damping
-from robodyn_ros.control.plugins.dry_run import rehearse
+from robodyn_ros.control.plugins.dry_run import dry_run
 from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.reference import SOURCES
@@ -68,7 +68,7 @@ def test_every_pair_in_motion(name):
     plant.set_state(q)
     controllers = {law: make_controller(law, robot) for law in OURS}
     for law, controller in controllers.items():
-        rehearse(law, controller, q, np.zeros(robot.n))
+        dry_run(law, controller, q, np.zeros(robot.n))
     loop = ControlLoop(robot, Plugin("damping", controllers["damping"]), Plugin("safe", Damping(robot)), 0.5,
                        lambda *failure: failures.append(failure), starts.append)
     pairs, rest, tick = circuit(OURS), np.zeros(robot.n), 0

@@ -30,7 +30,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_ros.commands.command_line import main  # noqa: E402
-from robodyn_ros.commands.launch_arguments import OF_ONE_ROBOT, SIMULATION  # noqa: E402
+from robodyn_ros.commands.launch_arguments import PER_ROBOT, SIMULATION  # noqa: E402
 from robodyn_ros.description.resources import launch_file  # noqa: E402
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "launch.md"
@@ -73,7 +73,7 @@ def test_two_robots_have_names_and_frames_of_their_own_and_share_a_clock(ending)
 def test_two_robots_take_what_one_takes():
     with Launch(launch_file("two_robots.launch.py"), "robot:=arm6") as launched:
         assert launched.process.wait(DEADLINE) != 0
-        assert all(name in launched.output() for name in SIMULATION if name not in OF_ONE_ROBOT), launched.output()
+        assert all(name in launched.output() for name in SIMULATION if name not in PER_ROBOT), launched.output()
 
 
 def test_a_misspelt_argument_of_two_robots_is_refused():

@@ -70,14 +70,14 @@ class FailsToConstruct(Spring):
 
 
 class FailsAtOnce(Spring):
-    """Refused at the rehearsal."""
+    """Refused at the dry run."""
 
     def update(self, state, reference):
         raise ZeroDivisionError("at once")
 
 
 class FailsLater(Spring):
-    """Passes the rehearsal, then raises after some ticks."""
+    """Passes the dry run, then raises after some ticks."""
 
     ticks_left = 20
 
@@ -89,7 +89,7 @@ class FailsLater(Spring):
 
 
 class NotANumberLater(FailsLater):
-    """Passes the rehearsal, then returns NaN."""
+    """Passes the dry run, then returns NaN."""
 
     def update(self, state, reference):
         self.ticks_left -= 1

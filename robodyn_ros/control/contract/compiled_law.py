@@ -38,7 +38,7 @@ from robodyn_ros.robot import Robot
 
 _logger = logging.getLogger(__name__)
 
-_KNOWN_PURE = ("robodyn_ros.control.laws.",)
+_TESTED_PURE = ("robodyn_ros.control.laws.",)
 """Beginnings of modules whose laws a test has found pure: the check takes three times as long as tracing a law."""
 
 
@@ -144,7 +144,7 @@ def _traced_law(law: PureLaw, packed: PackedParameters) -> Callable[..., tuple[A
         try:
             own = dynamics(law.robot.model if model is None else model, formulas)
             with limited_weights(state.q, values):
-                return called(law, own, packed.unpack(_read_only(values)), _read_only(state), _read_only(reference),
+                return call_law(law, own, packed.unpack(_read_only(values)), _read_only(state), _read_only(reference),
                               _read_only(memory), copies.of(law.law))
         except Exception as error:
             raise CompileError(_reason(name, error)) from error
@@ -166,7 +166,7 @@ def _read_only(value: Any) -> Any:
 
 def _check_pure(law: PureLaw, packed: PackedParameters, example: Any, first: Any, at_rest: State) -> None:
     """Refuse a law that is no pure function, see `pure_law`; what was found is kept with the law."""
-    if type(law).__module__.startswith(_KNOWN_PURE):
+    if type(law).__module__.startswith(_TESTED_PURE):
         return
     verdicts = law.purity_verdicts
     refused = next(filter(None, verdicts.values()), "")  # running by now as Python code, whose variables are in use
@@ -175,7 +175,7 @@ def _check_pure(law: PureLaw, packed: PackedParameters, example: Any, first: Any
         function, elsewhere = _traced_law(law, packed), at_rest._replace(q=at_rest.q + 0.1, v=at_rest.v + 0.1)
 
         def made(copies: TracedCopies, dynamics: type[InlineDynamics]) -> Formula:
-            return _of_arrays(law, packed, TraceableLaw(partial(function, copies, dynamics), example, first))
+            return _array_function(law, packed, TraceableLaw(partial(function, copies, dynamics), example, first))
 
         def begin(away: bool) -> None:
             with suppress(Exception):  # it need not begin anywhere
@@ -207,16 +207,16 @@ def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
         packed: Its parameters; only those that are `fixed` are built in.
 
     Returns:
-        The function of `law_of_arrays`, compiled.
+        The function of `law_on_arrays`, compiled.
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
     """
-    function, shapes = law_of_arrays(law, packed)
+    function, shapes = law_on_arrays(law, packed)
     return compile_function(function, shapes, name=type(law).__name__, reproducible=True).call
 
 
-def law_of_arrays(law: PureLaw, packed: PackedParameters) -> Formula:
+def law_on_arrays(law: PureLaw, packed: PackedParameters) -> Formula:
     """Make a law and the dynamics of its robot a function of arrays.
 
     Args:
@@ -232,11 +232,11 @@ def law_of_arrays(law: PureLaw, packed: PackedParameters) -> Formula:
     Raises:
         CompileError: As `traceable`.
     """
-    return _of_arrays(law, packed, traceable(law, packed))
+    return _array_function(law, packed, traceable(law, packed))
 
 
-def _of_arrays(law: PureLaw, packed: PackedParameters, answer: TraceableLaw) -> Formula:
-    """The function of `law_of_arrays` and the shapes of its arguments."""
+def _array_function(law: PureLaw, packed: PackedParameters, answer: TraceableLaw) -> Formula:
+    """The function of `law_on_arrays` and the shapes of its arguments."""
     n = law.robot.n
     form = state_form(type(law), n)
     reference: Any = type(answer.reference)
@@ -249,7 +249,8 @@ def _of_arrays(law: PureLaw, packed: PackedParameters, answer: TraceableLaw) -> 
         (time, period), (*given, values, numbers) = clock, rest
         sensed, desired = iter(given[:len(form.shapes)]), given[len(form.shapes):]
         effort, memory = answer.function(values, form.with_arrays(State(time, period, q, v, wrench_tip), sensed),
-                                         reference(*desired) if desired else None, memory_of(answer.memory, numbers))
+                                         reference(*desired) if desired else None,
+                                         memory_from_numbers(answer.memory, numbers))
         return np.concatenate([effort, memory_numbers(memory)])
 
     on_arrays.__name__ = f"{type(law).__name__}.law"
@@ -280,13 +281,13 @@ def memory_numbers(memory: Any) -> Array:
     return np.zeros(0) if form is None else to_numbers(form, memory, "memory")
 
 
-def memory_of(like: Any, numbers: Array) -> Any:
+def memory_from_numbers(like: Any, numbers: Array) -> Any:
     """The memory with the structure of another one, from its numbers, shape (m,)."""
     form = form_of(like, shapes=False)
     return None if form is None else from_numbers(form, numbers)
 
 
-def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, reference: Any, memory: Any,
+def call_law(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, reference: Any, memory: Any,
            function: Callable[..., Any] | None = None) -> tuple[Array, Any]:
     """Call the function of a law; one that takes no memory gets none.
 

@@ -29,11 +29,11 @@ from numpy.typing import ArrayLike
 from robodyn_ros.base.errors import CompileError, InputError
 from robodyn_ros.control.contract.compiled_law import (
     PackedParameters,
-    called,
+    call_law,
     compile_law,
     initial_memory,
+    memory_from_numbers,
     memory_numbers,
-    memory_of,
 )
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters as AnyParameters
@@ -201,7 +201,7 @@ class Law(Controller, Generic[P, R, M]):
     @property
     def memory(self) -> M:
         """The memory that the law returned last; None: it has none."""
-        memory: M = memory_of(self._first_memory, self.memory_numbers)
+        memory: M = memory_from_numbers(self._first_memory, self.memory_numbers)
         return memory
 
     @memory.setter
@@ -320,7 +320,7 @@ class Law(Controller, Generic[P, R, M]):
             if isinstance(kernel, str):
                 try:
                     with outer.kept():
-                        effort, _ = called(self, self.dynamics, parameters, *own_inputs(state, reference), memory)
+                        effort, _ = call_law(self, self.dynamics, parameters, *own_inputs(state, reference), memory)
                 except FAULTS as error:
                     raise plugin_error(f"{type(self).__name__} fails", error) from error
                 return np.asarray(effort, dtype=np.float64)
@@ -331,9 +331,9 @@ class Law(Controller, Generic[P, R, M]):
 
     def call_as_written(self, state: State, reference: Any) -> tuple[Array, Any]:
         """Return efforts and next memory, by the law's Python code."""
-        memory = memory_of(self._first_memory, read_only(self.memory_numbers))
+        memory = memory_from_numbers(self._first_memory, read_only(self.memory_numbers))
         inputs = own_inputs(self._completed(state), reference)
-        return called(self, self.dynamics, self.parameters, *inputs, memory)
+        return call_law(self, self.dynamics, self.parameters, *inputs, memory)
 
     def _update_uncompiled(self, state: State, reference: Any) -> Array:
         effort, memory = self.call_as_written(state, reference)

@@ -48,7 +48,7 @@ __all__ = ["DAMPING", "EFFORT", "POSITION", "STIFFNESS", "VELOCITY", "Field", "F
            "derived", "per_joint", "scalar"]
 
 _DERIVED = "robodyn_ros.derived"
-_OF_INERTIAS = "of_inertias"
+_INERTIA_MARK = "of_inertias"
 
 Value = float | int | bool | str
 
@@ -141,7 +141,7 @@ def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False,
     """
     kept: Callable[[Any], Any] = (lambda value: value) if structural else _read_only_copy
     return dataclasses.field(default=None, repr=False, metadata={
-        _DERIVED: lambda robot, complete: kept(function(robot, complete)), _OF_INERTIAS: of_inertias})
+        _DERIVED: lambda robot, complete: kept(function(robot, complete)), _INERTIA_MARK: of_inertias})
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,14 +188,14 @@ class Parameters:
             if own.per_joint:
                 values[name] = read_only(as_joint_array(value, robot.n, own.range, where, robot.joint_names))
             else:
-                values[name] = _of_robot(own, robot).checked(value, where)
+                values[name] = _for_robot(own, robot).checked(value, where)
         return dataclasses.replace(self, **values)
 
     @classmethod
     def inertia_fields(cls) -> dict[str, Callable[[Robot, Any], Any]]:
         """The functions of the `derived` fields that are the law's model of the links' inertias, by name."""
         return {item.name: item.metadata[_DERIVED] for item in dataclasses.fields(cls)
-                if item.metadata.get(_OF_INERTIAS)}
+                if item.metadata.get(_INERTIA_MARK)}
 
     def with_inertias(self, robot: Robot) -> Self:
         """Return these complete parameters with a model of other inertias.
@@ -257,7 +257,7 @@ def _read_only_copy(value: Any) -> Array:
     return read_only(np.array(value, dtype=np.float64))
 
 
-def _of_robot(own: Field, robot: Robot) -> Field:
+def _for_robot(own: Field, robot: Robot) -> Field:
     """Return a declaration that knows the type of its values, which may be that of the default for a robot."""
     is_open = callable(own.default) and own.kind is None
     return dataclasses.replace(own, default=own.default(robot)) if is_open else own

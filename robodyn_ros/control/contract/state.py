@@ -27,7 +27,7 @@ UNMEASURED: Array = read_only(np.full(6, np.nan))
 MOTOR_SIDE = ("motor_q", "motor_v", "joint_torque")
 """Fields of `State` that only controllers get which name them in `senses`."""
 
-UNREAD: Array = read_only(np.zeros(0))
+NOT_SENSED: Array = read_only(np.zeros(0))
 """Stands for each of `MOTOR_SIDE` in the states of the other controllers."""
 
 
@@ -55,9 +55,9 @@ class State(NamedTuple):
     q: Array
     v: Array
     wrench_tip: Array = UNMEASURED
-    motor_q: Array = UNREAD
-    motor_v: Array = UNREAD
-    joint_torque: Array = UNREAD
+    motor_q: Array = NOT_SENSED
+    motor_v: Array = NOT_SENSED
+    joint_torque: Array = NOT_SENSED
     inputs: Any = None
 
 
@@ -106,7 +106,7 @@ def own_inputs(state: State, reference: Any) -> tuple[State, Any]:
         reference: A named tuple of arrays, or None.
     """
     own = State(state.time, state.period, *map(_own, state[2:5]))
-    if state.motor_q is not UNREAD or state.inputs is not None:
+    if state.motor_q is not NOT_SENSED or state.inputs is not None:
         own = own._replace(motor_q=_own(state.motor_q), motor_v=_own(state.motor_v),
                            joint_torque=_own(state.joint_torque), inputs=_own_readings(state.inputs))
     return own, None if reference is None else type(reference)(*map(_own, reference))

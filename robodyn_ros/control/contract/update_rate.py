@@ -46,17 +46,17 @@ HOLD, INTERPOLATE = "hold", "interpolate"
 EVERY_TICK = math.inf
 """The rate of a part that is updated at every tick [Hz]."""
 
-BEFORE_THE_FIRST = 1e9
+NEVER_UPDATED = 1e9
 """Time since an update that was not made yet [s]."""
 
-_SHORTER = 1.01  # periods of loops are measured
+_PERIOD_TOLERANCE = 1.01  # periods of loops are measured
 
 
 class Sampled(NamedTuple):
     """What a slow part found last; a memory of a law, or a field of it.
 
     Attributes:
-        since: Time since the last update [s]; `BEFORE_THE_FIRST` before the first one.
+        since: Time since the last update [s]; `NEVER_UPDATED` before the first one.
         value: What it found: an array, or a record of arrays.
         before: The value in force when it was made, from which the next ones go on; None: values are held.
         memory: What the slow part keeps for its next update; None: nothing.
@@ -115,7 +115,7 @@ class UpdateRate:
             value: An array or record of arrays of the shapes of the later ones; its numbers are never in force.
             memory: What the slow part needs at its first update; None: it keeps nothing.
         """
-        return Sampled(BEFORE_THE_FIRST, value, value if self.interpolates else None, memory)
+        return Sampled(NEVER_UPDATED, value, value if self.interpolates else None, memory)
 
     def update(self, last: Sampled, state: State, function: Callable[[], Any]) -> Sampled:
         """Update a slow part if it is due.
@@ -131,7 +131,7 @@ class UpdateRate:
         """
         elapsed = last.since + state.period
         due = greater_equal(elapsed, self.period - 0.5 * state.period)
-        is_first = greater_equal(last.since, BEFORE_THE_FIRST)
+        is_first = greater_equal(last.since, NEVER_UPDATED)
         late = where(is_first, 0.0, minimum(elapsed - self.period, 0.5 * state.period))
         since = where(due, late, elapsed)
         if not (is_traced(due) or due):
@@ -141,15 +141,15 @@ class UpdateRate:
         value = _like(last.value, value)
         before = None
         if self.interpolates:
-            before = _by_array(lambda new, old: where(is_first, new, old), value, self._in_force(last, elapsed))
+            before = _by_array(lambda new, old: where(is_first, new, old), value, self._value_after(last, elapsed))
         return Sampled(since, *(_by_array(lambda new, old: where(due, new, old), new, old) for new, old in (
             (value, last.value), (before, last.before), (_like(last.memory, memory), last.memory))))
 
     def in_force(self, last: Sampled) -> Any:
         """The value that counts at this tick, of the form of `Sampled.value`."""
-        return self._in_force(last, last.since)
+        return self._value_after(last, last.since)
 
-    def _in_force(self, last: Sampled, since: Any) -> Any:
+    def _value_after(self, last: Sampled, since: Any) -> Any:
         if not self.interpolates:
             return last.value
         share = clip(since / self.period, 0.0, 1.0)
@@ -172,7 +172,7 @@ def check_rates(name: str, rates: Any, period: float) -> None:
     for part, rate in rates.items():
         if not isinstance(rate, UpdateRate):
             raise InputError(f"{name}.rates: {part}: expected an UpdateRate, received {shown(rate)}")
-        if 0.0 < rate.period < period / _SHORTER:
+        if 0.0 < rate.period < period / _PERIOD_TOLERANCE:
             raise InputError(f"{part}: {name} asks for {rate.frequency:g} Hz, more than the controller's rate, "
                              f"{1.0 / period:g} Hz; lower it, or raise the rate of the controller")
 

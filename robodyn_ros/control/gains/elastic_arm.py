@@ -20,14 +20,14 @@ from robodyn_ros.control.gains.sampled_loop import LEAST_GROWTH, delayed_loop, m
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 
-_SMALLEST = 1e-300
+_MIN_POSITIVE = 1e-300
 _ROUNDING = 1e-8  # of log |z| of motions that neither grow nor decay
 _ROUNDS = 30  # of the search
-_PATIENCE = 10  # in rounds without a better result
+_MAX_IDLE_ROUNDS = 10  # in rounds without a better result
 _LARGEST_STEP = 0.5  # of a logarithm of a gain, in one round
-_NEAR = 1e-3  # log |z| of motions that a round looks at lie above its negative
-_DECAY = 3e-4  # log |z| that a round aims at, negative
-_MOST_MOTIONS = 40  # that a round looks at
+_NEAR_GROWTH = 1e-3  # log |z| of motions that a round looks at lie above its negative
+_TARGET_DECAY = 3e-4  # log |z| that a round aims at, negative
+_MAX_MOTIONS = 40  # that a round looks at
 _SWEEPS = 100
 _YIELDING = 1e-12  # of a motion that no step can make decay
 
@@ -60,16 +60,16 @@ class ElasticArm:
         transition: Of positions of links and of motors of elastic joints, then their velocities, over one period,
             shape (S, 2 (n + m), 2 (n + m)).
         response: Their change by efforts u, shape (S, 2 (n + m), n).
-        of_motors: Motion of all motors in that of links and motors, shape (n, n + m).
-        of_links: Likewise of all links.
+        motor_selection: Motion of all motors in that of links and motors, shape (n, n + m).
+        link_selection: Likewise of all links.
         delay: Of the loop [control periods].
         period: Of the loop [s].
     """
 
     transition: Array
     response: Array
-    of_motors: Array
-    of_links: Array
+    motor_selection: Array
+    link_selection: Array
     delay: int
     period: float
 
@@ -86,26 +86,27 @@ class ElasticArm:
         """
         samples, n, elastic = len(links), links.shape[1], np.flatnonzero(joints.is_elastic)
         size = n + len(elastic)
-        bends, of_motors, of_links = np.zeros((len(elastic), size)), np.eye(n, size), np.eye(n, size)
+        bends, motor_selection, link_selection = np.zeros((len(elastic), size)), np.eye(n, size), np.eye(n, size)
         bends[:, n:], bends[np.arange(len(elastic)), elastic] = np.eye(len(elastic)), -1.0
-        of_motors[elastic] += bends
+        motor_selection[elastic] += bends
         inertia = np.zeros((samples, size, size))
         inertia[:, :n, :n], inertia[:, n:, n:] = links, np.diag(joints.motor_inertia[elastic])
         forces = np.zeros((samples, size, 2 * size + n))  # for positions, velocities and u
         forces[:, :n, :n] = -gravity
         for columns, values in ((slice(0, size), joints.stiffness), (slice(size, 2 * size), joints.damping)):
             forces[:, :, columns] -= bends.T @ (values[elastic, None] * bends)
-        forces[:, :, 2 * size:] = of_motors.T
+        forces[:, :, 2 * size:] = motor_selection.T
         motion = np.zeros((samples, 2 * size + n, 2 * size + n))
         motion[:, :size, size:2 * size] = np.eye(size)
         motion[:, size:2 * size] = np.linalg.solve(inertia, forces)
         sampled = matrix_exponential(period * motion)[:, :2 * size]
-        return cls(sampled[:, :, :2 * size], sampled[:, :, 2 * size:], of_motors, of_links, delay, period)
+        return cls(sampled[:, :, :2 * size], sampled[:, :, 2 * size:], motor_selection, link_selection, delay, period)
 
     def gain(self, feedback: MotorFeedback) -> Array:
         """Return the efforts of feedback for the positions and velocities of the arm, shape (..., n, 2 (n + m))."""
-        return np.concatenate([feedback.motor_q @ self.of_motors + feedback.link_q @ self.of_links,
-                               feedback.motor_v @ self.of_motors + feedback.link_v @ self.of_links], axis=-1)
+        motors, links = self.motor_selection, self.link_selection
+        return np.concatenate([feedback.motor_q @ motors + feedback.link_q @ links,
+                               feedback.motor_v @ motors + feedback.link_v @ links], axis=-1)
 
     def loop(self, gain: Array) -> Array:
         """Return the matrices of one period in the loop, see `delayed_loop`.
@@ -118,7 +119,7 @@ class ElasticArm:
     def growth(self, feedback: MotorFeedback) -> float:
         """Return the greatest rate at which a motion grows under feedback in any posture [1/s]."""
         radius = np.abs(np.linalg.eigvals(self.loop(self.gain(feedback)))).max()
-        return float(np.log(max(radius, _SMALLEST)) / self.period)
+        return float(np.log(max(radius, _MIN_POSITIVE)) / self.period)
 
     def holding_gains(self, law: Callable[[Array], MotorFeedback], gains: Array, least: Array) -> Array | None:
         """Search for the gains nearest to given ones with which no motion grows in any posture.
@@ -142,13 +143,13 @@ class ElasticArm:
         for number in range(_ROUNDS):
             gains = rounded(gains)
             z, right = np.linalg.eig(self.loop(fixed + np.einsum("g,sgij->sij", gains, parts)))
-            growth = np.log(np.maximum(np.abs(z), _SMALLEST))
+            growth = np.log(np.maximum(np.abs(z), _MIN_POSITIVE))
             if growth.max() < lowest:
                 best, lowest, best_round = gains, growth.max(), number
-            if lowest <= _ROUNDING or number > best_round + _PATIENCE:
+            if lowest <= _ROUNDING or number > best_round + _MAX_IDLE_ROUNDS:
                 break
-            near = np.argsort(growth, axis=None)[::-1][:_MOST_MOTIONS]
-            posture, motion = np.unravel_index(near[growth.ravel()[near] > -_NEAR], growth.shape)
+            near = np.argsort(growth, axis=None)[::-1][:_MAX_MOTIONS]
+            posture, motion = np.unravel_index(near[growth.ravel()[near] > -_NEAR_GROWTH], growth.shape)
             keep = z.imag[posture, motion] >= 0.0
             posture, motion = posture[keep], motion[keep]
             left = np.linalg.inv(right)[posture, motion]
@@ -156,8 +157,8 @@ class ElasticArm:
                           np.einsum("ki,kij->kj", left[:, :states], self.response[posture]))
             of_parts = np.einsum("ki,kgij,kj->kg", on_efforts, parts[posture], right[posture, :states, motion])
             slopes = np.real(of_parts / z[posture, motion, None]) * gains
-            lowest_step = np.log(np.maximum(least, _SMALLEST) / np.maximum(gains, _SMALLEST))
-            step = least_step(slopes, -_DECAY - growth[posture, motion], np.minimum(lowest_step, 0.0))
+            lowest_step = np.log(np.maximum(least, _MIN_POSITIVE) / np.maximum(gains, _MIN_POSITIVE))
+            step = least_step(slopes, -_TARGET_DECAY - growth[posture, motion], np.minimum(lowest_step, 0.0))
             gains = np.maximum(gains * np.exp(np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)), least)
         return best
 

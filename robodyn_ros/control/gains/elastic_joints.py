@@ -22,7 +22,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, Parameters, Unit, per_joint
 from robodyn_ros.control.default_gains import Postures, largest_inertia, sampled_postures
 from robodyn_ros.control.gains.elastic_arm import ElasticArm, MotorFeedback, rounded
-from robodyn_ros.control.gains.sampled_loop import LEAST_GROWTH, LOOKED_AT
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, LEAST_GROWTH
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
@@ -106,7 +106,7 @@ class ElasticJoints(Parameters):
 
     def fault(self, robot: Robot) -> str:
         """Return what the robot does under these gains if it does not come to rest, "" if it does."""
-        growth = self.arm(robot).growth(self.feedback(robot, _looked_at(robot)))
+        growth = self.arm(robot).growth(self.feedback(robot, _checked_postures(robot)))
         if growth <= LEAST_GROWTH:
             return ""
         factor = np.exp(robot.timing.period * growth)
@@ -218,7 +218,7 @@ class ElasticJoints(Parameters):
             robot: The robot.
             names: Of the gains that may change.
         """
-        n, postures, least = robot.n, _looked_at(robot), self.least_gains(robot)
+        n, postures, least = robot.n, _checked_postures(robot), self.least_gains(robot)
         suggested = super(ElasticJoints, type(self)()).without_derived(robot)
 
         def changed(gains: Array) -> ElasticJoints:
@@ -249,14 +249,15 @@ def values_text(values: Array) -> str:
     return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
 
 
-def _looked_at(robot: Robot) -> Postures:
-    return Postures(*(matrices[:LOOKED_AT] for matrices in sampled_postures(robot)))
+def _checked_postures(robot: Robot) -> Postures:
+    return Postures(*(matrices[:CHECKED_CONFIGURATIONS] for matrices in sampled_postures(robot)))
 
 
 @lru_cache(maxsize=8)
 def _arm(robot: Robot, stiffness: tuple[float, ...], motor_inertia: tuple[float, ...], damping: tuple[float, ...]
          ) -> ElasticArm:
-    springs, (inertia, gravity) = JointSprings(*map(np.array, (stiffness, motor_inertia, damping))), _looked_at(robot)
+    springs = JointSprings(*map(np.array, (stiffness, motor_inertia, damping)))
+    inertia, gravity = _checked_postures(robot)
     links = inertia - np.diag(np.where(springs.is_elastic, robot.model.armature, 0.0))
     return ElasticArm.from_matrices(robot.timing.period, robot.timing.delay, springs, links, gravity)
 

@@ -43,13 +43,13 @@ LEAST_GROWTH = 0.05
 FACTORS = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
 """Factors of gains that `stable_factor` looks at."""
 
-LOOKED_AT = 16
+CHECKED_CONFIGURATIONS = 16
 """Number of configurations in which programs look at a law."""
 
 _STEP = 1e-5  # of positions and velocities in finite differences [rad, m, rad/s or m/s]
 
 
-def most_damping(delay: Any) -> Any:
+def largest_stable_damping(delay: Any) -> Any:
     """Greatest T lambda_max(M^-1 D) at which damping alone is stable, 2 sin(pi / (4 delay + 2)).
 
     Args:

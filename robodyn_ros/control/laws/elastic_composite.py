@@ -24,7 +24,7 @@ from robodyn_ros.control.gains.elastic_joints import (
     inertia_of_links,
     spring_stiffness,
 )
-from robodyn_ros.control.gains.sampled_loop import most_damping
+from robodyn_ros.control.gains.sampled_loop import largest_stable_damping
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
@@ -42,7 +42,7 @@ def spring_damping(robot: Robot) -> Array:
     """
     motor, spring = described_inertia(robot), spring_stiffness(robot)
     wanted = 2.0 * _DAMPING_RATIO * np.sqrt(spring * motor * (1.0 + motor / inertia_of_links(robot)))
-    return np.minimum(wanted, MARGIN * most_damping(robot.timing.delay) / robot.timing.period * motor)
+    return np.minimum(wanted, MARGIN * largest_stable_damping(robot.timing.delay) / robot.timing.period * motor)
 
 
 @dataclass(frozen=True, eq=False)

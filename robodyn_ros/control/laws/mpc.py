@@ -42,7 +42,7 @@ from robodyn_ros.control.laws.lqr import default_effort_weight, period_with_dela
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.optimisation.safety_filter import (
-    Filtering,
+    FilterMemory,
     check_start,
     filter_memory,
     filter_memory_names,
@@ -295,7 +295,7 @@ def plan_program(dynamics: Any, parameters: MPCParameters, motion: ExpectedMotio
                        _YIELDING * np.concatenate([np.tile(each, steps) for each in yielding]), scale)
 
 
-class MPC(Law[MPCParameters, JointReference, Filtering]):
+class MPC(Law[MPCParameters, JointReference, FilterMemory]):
     """A quadratic program of N steps decides on the accelerations of each tick, see `robodyn_ros.control.laws.mpc`.
 
     It is solved exactly, in a bounded number of iterations. The efforts then pass the safety filter, which keeps the
@@ -307,8 +307,8 @@ class MPC(Law[MPCParameters, JointReference, Filtering]):
 
     @staticmethod
     def law(
-        dynamics: Dynamics, parameters: MPCParameters, state: State, reference: JointReference, memory: Filtering,
-    ) -> tuple[Array, Filtering]:
+        dynamics: Dynamics, parameters: MPCParameters, state: State, reference: JointReference, memory: FilterMemory,
+    ) -> tuple[Array, FilterMemory]:
         """As in `Law`."""
         motion, last = expected_motion(dynamics, parameters, state, memory), memory.law
         reference, ahead = within_positions(parameters, reference), parameters.safety_delay * parameters.safety_period
@@ -327,7 +327,7 @@ class MPC(Law[MPCParameters, JointReference, Filtering]):
         own = PlanMemory(np.where(planned, a, 0.0), np.where(planned, found.multipliers, 0.0), np.stack([found.status]))
         return safe, kept._replace(law=own)
 
-    def initial_memory(self, state: State) -> Filtering:
+    def initial_memory(self, state: State) -> FilterMemory:
         """The plan to stay at rest."""
         size = self.parameters.horizon * self.robot.n
         plan = PlanMemory(np.zeros((self.parameters.horizon, self.robot.n)), np.zeros(4 * size), np.zeros(1))

@@ -46,7 +46,7 @@ from robodyn_ros.control.optimisation.safety_limits import (
     joint_bounds,
     law_motion,
     limit_names,
-    remembered,
+    with_newest,
 )
 from robodyn_ros.control.optimisation.safety_limits import limit_rows as rows_of_filter
 from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters, half_space
@@ -55,7 +55,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
-NO_FORCE = 1e6
+NO_FORCE_LIMIT = 1e6
 """Force of the tip from which on there is no limit [N]."""
 
 _SMALLEST_NORMAL = 1e-3  # of a surface, along the axes
@@ -120,9 +120,9 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
     effort_share: float = scalar(
         1.0, minimum=1e-3, maximum=1.0, description="Share of the effort limits that the law uses")
     tip_force: float = scalar(
-        NO_FORCE, unit="N", minimum=1e-3, maximum=NO_FORCE, structural=True,
+        NO_FORCE_LIMIT, unit="N", minimum=1e-3, maximum=NO_FORCE_LIMIT, structural=True,
         description="Greatest force of the tip on what holds it, along each of the axes x y z that are controlled; "
-        f"{NO_FORCE:g}: any")
+        f"{NO_FORCE_LIMIT:g}: any")
     contact_plane: str = scalar(
         "", structural=True, description="Surface that the tip touches, in the base frame, n p = d with n towards the "
         "robot: nx ny nz d; empty: none")
@@ -130,7 +130,7 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
         0.005, unit="m", minimum=0.0, maximum=1.0,
         description="Distance between tip and surface below which its force is limited")
     contact_force: float = scalar(
-        20.0, unit="N", minimum=1e-3, maximum=NO_FORCE, description="Greatest normal force on the surface")
+        20.0, unit="N", minimum=1e-3, maximum=NO_FORCE_LIMIT, description="Greatest normal force on the surface")
     contact_friction: float = scalar(
         0.0, minimum=0.0, maximum=10.0, structural=True, description="Coefficient of friction in whose cone the force "
         "on the surface stays while the reference is there, so that the tip does not slip; 0: any force")
@@ -138,7 +138,7 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
     level_thresholds: Array = derived(_level_thresholds)
     force_thresholds: Array = derived(_force_thresholds)
     surface: tuple[float, ...] = derived(_surface, structural=True)
-    limits_force: bool = derived(lambda _, complete: bool(complete.tip_force < NO_FORCE), structural=True)
+    limits_force: bool = derived(lambda _, complete: bool(complete.tip_force < NO_FORCE_LIMIT), structural=True)
     limits_slip: bool = derived(
         lambda _, complete: bool(complete.contact_plane.strip() and complete.contact_friction > 0.0), structural=True)
 
@@ -179,7 +179,7 @@ class PriorityMemory(NamedTuple):
         status: Worst status of the programs, see `robodyn_ros.control.optimisation.qp`, shape (1,).
         slack: By how much each limit of `limit_row_names` gives way [rad/s^2, m/s^2, 1/s^2, N], and accelerations that
             the tip should have and does not receive, shape (rows + m,) [m/s^2, rad/s^2].
-        disturbance: As in `safety_filter.Filtering`, like the next ones.
+        disturbance: As in `safety_filter.FilterMemory`, like the next ones.
         v: Likewise.
         acceleration: Likewise.
         friction: Likewise.
@@ -253,7 +253,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         changed = np.clip(effort + by_tasks @ x, -limit, limit)
         expected = free + motion.inverse @ (changed - effort - motion.disturbance)
         return changed, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack,
-                                       motion.disturbance, v, remembered(memory, expected), posture.multipliers)
+                                       motion.disturbance, v, with_newest(memory, expected), posture.multipliers)
 
     def initial_memory(self, state: State) -> PriorityMemory:
         """The posture to keep is the present one."""

@@ -56,7 +56,7 @@ from robodyn_ros.control.optimisation.safety_limits import (
     limit_names,
     limit_rows,
     manipulability,
-    remembered,
+    with_newest,
 )
 from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.description.model import Array
@@ -69,7 +69,7 @@ _LENGTH = 0.15  # of an arrow [m]
 _ACTIVE = 1e-9  # a multiplier beyond that belongs to a limit that changes the efforts
 
 
-class Filtering(NamedTuple):
+class FilterMemory(NamedTuple):
     """Memory of a filtered law.
 
     Attributes:
@@ -98,7 +98,7 @@ class Filtering(NamedTuple):
 
 
 def model_names(joints: tuple[str, ...], parameters: Any) -> tuple[str, ...]:
-    """Names of ``disturbance``, ``v``, ``acceleration`` and ``friction`` of `Filtering`."""
+    """Names of ``disturbance``, ``v``, ``acceleration`` and ``friction`` of `FilterMemory`."""
     delayed = (f".{count}_periods_ago" * bool(count) for count in range(1 + parameters.safety_delay))
     fields = ("disturbance", "velocity", *(f"acceleration{ago}" for ago in delayed),
               *["friction"] * parameters.safety_slides)
@@ -140,8 +140,8 @@ def within_positions(parameters: Any, reference: JointReference) -> JointReferen
     return JointReference(q, *(np.where(q == reference.q, each, 0.0) for each in (reference.v, reference.a)))
 
 
-def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array, memory: Filtering
-                    ) -> tuple[Array, Filtering]:
+def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array, memory: FilterMemory
+                    ) -> tuple[Array, FilterMemory]:
     """The efforts nearest to a law's that keep the limits, shape (n,) [N m or N], and the memory without the law's."""
     limits = parameters.safety_efforts
     motion = expected_motion(dynamics, parameters, state, memory)
@@ -152,20 +152,20 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
     change = rows.matrix @ found.x
     slack = np.maximum(np.maximum(rows.lower - change, change - rows.upper), 0.0)
     safe, acceleration = applied_effort(parameters, motion, law, found.x)
-    return safe, Filtering(None, found.multipliers, slack, np.stack([found.status]), safe - effort, motion.disturbance,
-                           state.v, remembered(memory, acceleration - motion.inverse @ motion.disturbance),
-                           law.multipliers)
+    accelerations = with_newest(memory, acceleration - motion.inverse @ motion.disturbance)
+    return safe, FilterMemory(None, found.multipliers, slack, np.stack([found.status]), safe - effort,
+                              motion.disturbance, state.v, accelerations, law.multipliers)
 
 
-def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> Filtering:
+def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> FilterMemory:
     """The memory before the first tick, with that of the law."""
     m, n = len(limit_names(robot, parameters)), robot.n
-    return Filtering(law, np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n), np.zeros(n), np.array(state.v),
+    return FilterMemory(law, np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n), np.zeros(n), np.array(state.v),
                      np.zeros((1 + parameters.safety_delay, n)), np.zeros(n * parameters.safety_slides))
 
 
 def filter_memory_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
-    """Names of all numbers of `Filtering` but the law's."""
+    """Names of all numbers of `FilterMemory` but the law's."""
     joints, limits = robot.joint_names, limit_names(robot, parameters)
     names = [*limits, *(f"{joint}.effort" for joint in joints), *(f"{limit}.slack" for limit in limits), "status",
              *(f"{joint}.correction" for joint in joints), *model_names(joints, parameters)]
@@ -208,7 +208,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             inner = {} if law_class.Drawing is None else super().draw(state)._asdict()
             return self.Drawing(**inner, **active_limits(self.robot, self.parameters, state, multipliers))
 
-        def initial_memory(self, state: State) -> Filtering:
+        def initial_memory(self, state: State) -> FilterMemory:
             return filter_memory(self.robot, self.parameters, state, super().initial_memory(state))
 
         def check_start(self, state: State) -> None:
@@ -222,7 +222,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             return (*inner, *filter_memory_names(self.robot, self.parameters))
 
         @staticmethod
-        def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: Filtering) -> Any:
+        def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: FilterMemory) -> Any:
             if isinstance(reference, JointReference):
                 reference = within_positions(parameters, reference)
             if takes_memory:
@@ -270,7 +270,7 @@ def active_limits(robot: Robot, parameters: Any, state: State, multipliers: Arra
         robot: The robot.
         parameters: Of the filtered law.
         state: The measured state.
-        multipliers: Of the limits, as in `Filtering`.
+        multipliers: Of the limits, as in `FilterMemory`.
     """
     dynamics = robot.dynamics()
     axes = []

@@ -29,9 +29,9 @@ tip."""
 _RETURN_SPEED = 0.25  # most speed of the tip on its way out of a sphere, or back before a plane [m/s]
 _SINGULARITY_BRAKING = 2.0  # deceleration of the share of manipulability [1/s^2]
 _TINY = 1e-12
-_SAME = 1e-9  # share of the effort limits by which rounding may change efforts
-_STICKS = 1e-9  # speed below which a joint with dry friction sticks [rad/s or m/s]
-_ACROSS = 0.15  # share of the speed of the tip that it may have across the direction in which the law accelerates it
+_EFFORT_ROUNDING = 1e-9  # share of the effort limits by which rounding may change efforts
+_STICKING_SPEED = 1e-9  # speed below which a joint with dry friction sticks [rad/s or m/s]
+_TRANSVERSE_SHARE = 0.15  # share of the tip's speed limit left across the direction in which the law accelerates it
 
 
 class ExpectedMotion(NamedTuple):
@@ -64,7 +64,7 @@ def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -
         dynamics: Of the robot.
         parameters: As of the filter.
         state: The measured state.
-        memory: Has ``disturbance``, ``v`` and ``acceleration`` of the last tick, as `Filtering`.
+        memory: Has ``disturbance``, ``v`` and ``acceleration`` of the last tick, as `FilterMemory`.
     """
     period, damping, limits = parameters.safety_period, parameters.safety_friction, parameters.safety_efforts
     mass_matrix = dynamics.mass_matrix(state.q) + np.diag(period * damping)
@@ -84,8 +84,8 @@ def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -
     return ExpectedMotion(state, mass_matrix, inverse, disturbance, dynamics.bias(state.q, state.v) + damping * state.v)
 
 
-def remembered(memory: Any, acceleration: Array) -> Array:
-    """`Filtering.acceleration` of the next tick: the newest first."""
+def with_newest(memory: Any, acceleration: Array) -> Array:
+    """`FilterMemory.acceleration` of the next tick: the newest first."""
     return np.concatenate([acceleration[None], memory.acceleration[:-1]])
 
 
@@ -158,12 +158,12 @@ def applied_effort(parameters: Any, motion: ExpectedMotion, law: LawMotion, chan
         return AppliedEffort(np.clip(law.effort + change, -limit, limit), acceleration)
     most, before = parameters.safety_coulomb, motion.state.v / parameters.safety_period
     after = before + acceleration
-    is_changed = np.abs(change) > _SAME * limit
+    is_changed = np.abs(change) > _EFFORT_ROUNDING * limit
     found = qp.solve(motion.inverse, before + law.sliding - np.where(is_changed, after, 0.0),
                      x_lower=np.where(is_changed, -np.inf, -most), x_upper=np.where(is_changed, np.inf, most),
                      warm=law.multipliers)
     both = found.x  # friction, and the changes of efforts
-    slides = np.abs(after) * parameters.safety_period > _STICKS
+    slides = np.abs(after) * parameters.safety_period > _STICKING_SPEED
     friction = np.where(is_changed, np.where(slides, -np.sign(after) * most, np.clip(both, -most, most)), both)
     effort = np.clip(law.effort + (both - friction), -limit, limit)
     return AppliedEffort(effort, law.sliding + motion.inverse @ (effort - law.effort + friction))
@@ -263,7 +263,7 @@ def limit_rows(dynamics: Any, parameters: Any, motion: ExpectedMotion, free: Arr
     return found._replace(yielding=found.yielding / cost)
 
 
-class Row(NamedTuple):
+class TipLimit(NamedTuple):
     """A limit of the tip, lower <= a^T q'' <= upper.
 
     Attributes:
@@ -279,9 +279,9 @@ class Row(NamedTuple):
     yielding: Any
 
 
-def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[Row]:
+def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[TipLimit]:
     """The limits of the tip; ``free`` are the accelerations without the filter."""
-    rows: list[Row] = []
+    rows: list[TipLimit] = []
     k, margin = parameters.safety_rate, parameters.safety_tip_distance
     workspace, of_speed = (YIELDING[kind] * parameters.safety_tip_braking**2 for kind in ("workspace", "tip_speed"))
 
@@ -291,7 +291,7 @@ def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[
 
     def add(h: Any, speed: Any, direction: Array, turning: Any) -> None:
         bound = least(h - margin, speed, parameters.safety_tip_braking, _RETURN_SPEED) - direction @ drift - turning
-        rows.append(Row(direction @ jacobian, bound, np.inf, workspace))
+        rows.append(TipLimit(direction @ jacobian, bound, np.inf, workspace))
 
     if parameters.safety_limits_speed or parameters.safety_half_spaces or parameters.safety_obstacles:
         position = dynamics.forward_kinematics(state.q)[:3, 3]
@@ -302,7 +302,7 @@ def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[
         axes, most = speed_box(velocity, velocity + (jacobian @ free + drift) / k, parameters.safety_tip_limit)
         for axis, own in zip(axes, most, strict=True):
             speed, turning = axis @ velocity, axis @ drift
-            rows.append(Row(axis @ jacobian, -k * (own + speed) - turning, k * (own - speed) - turning, of_speed))
+            rows.append(TipLimit(axis @ jacobian, -k * (own + speed) - turning, k * (own - speed) - turning, of_speed))
     for *normal, distance in parameters.safety_half_spaces:
         direction = np.array(normal)
         add(direction @ position - distance, direction @ velocity, direction, 0.0)
@@ -315,7 +315,7 @@ def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[
     if parameters.safety_avoids_singularities:
         share, slope, turning = manipulability_motion(dynamics, parameters, state)
         bound = least(share - parameters.safety_singularity, slope @ state.v, _SINGULARITY_BRAKING, 1.0) - turning
-        rows.append(Row(slope, bound, np.inf, YIELDING["singularity"] * _SINGULARITY_BRAKING**2))
+        rows.append(TipLimit(slope, bound, np.inf, YIELDING["singularity"] * _SINGULARITY_BRAKING**2))
     return rows
 
 
@@ -338,9 +338,9 @@ def speed_box(velocity: Array, target: Array, most: Any) -> tuple[list[Array], l
     aside = velocity - (ahead @ velocity) * ahead
     second = aside + 1e-6 * most * across
     second = second / np.sqrt(second @ second + _TINY**2)
-    sideways = np.clip(np.sqrt(aside @ aside + _TINY**2), _ACROSS * most, 0.9 * most)
-    along = np.sqrt((1.0 - _ACROSS**2) * most**2 - sideways**2)
-    return [ahead, second, np.cross(ahead, second)], [along, sideways, _ACROSS * most]
+    sideways = np.clip(np.sqrt(aside @ aside + _TINY**2), _TRANSVERSE_SHARE * most, 0.9 * most)
+    along = np.sqrt((1.0 - _TRANSVERSE_SHARE**2) * most**2 - sideways**2)
+    return [ahead, second, np.cross(ahead, second)], [along, sideways, _TRANSVERSE_SHARE * most]
 
 
 def manipulability_motion(dynamics: Any, parameters: Any, state: State) -> tuple[Any, Array, Any]:

@@ -21,7 +21,7 @@ from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.robot import Robot
 
 UNLIMITED = 1e6
-_WEAKEST, _STRONGEST = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
+_LEAST_BRAKING, _MOST_BRAKING = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
 _BRAKING_SHARE = 0.5  # share of the effort left beside gravity that a joint may take to brake
 _TOGETHER_SHARE = 0.75  # likewise where all joints brake at once, each in the direction that is worst for another one
 _TINY = 1e-12
@@ -53,10 +53,10 @@ def braking(robot: Robot) -> Array:
     quarters of the efforts beside gravity.
     """
     _, room = efforts_to_brake(robot, np.zeros(robot.n))
-    alone = np.clip(_BRAKING_SHARE * room.min(axis=0) / largest_inertia(robot), _WEAKEST, _STRONGEST)
+    alone = np.clip(_BRAKING_SHARE * room.min(axis=0) / largest_inertia(robot), _LEAST_BRAKING, _MOST_BRAKING)
     needed, room = efforts_to_brake(robot, alone)
     together = (room / np.maximum(needed, _TINY)).min()
-    return np.maximum(alone * min(1.0, _TOGETHER_SHARE * together), _WEAKEST)
+    return np.maximum(alone * min(1.0, _TOGETHER_SHARE * together), _LEAST_BRAKING)
 
 
 def finite_effort_limit(robot: Robot) -> Array:
@@ -160,14 +160,14 @@ def error_margins(robot: Robot, complete: Any) -> ErrorMargins:
     loaded, mobility = np.linalg.inv(mass + more), np.diagonal(inverses, axis1=1, axis2=2)
     slower = mobility / np.diagonal(loaded, axis1=1, axis2=2)
     answer = np.maximum(0.5 * np.abs(loaded @ more) @ jump, np.abs(loaded @ payload.gravity[:, :, None]))
-    velocity = lighter[:, :, 0] * _decayed(k, tau) + answer[:, :, 0] * _decayed(k, tau * slower)
+    velocity = lighter[:, :, 0] * _peak_response(k, tau) + answer[:, :, 0] * _peak_response(k, tau * slower)
     position = velocity / (np.e * k) + complete.safety_braking * damping * mobility * tau / k**2
     sizes = np.linalg.norm(robot.dynamics().batch.jacobian(sampled_positions(robot))[:, :3], axis=1)
     return ErrorMargins(position.max(axis=0), velocity.max(axis=0), float((sizes * position).sum(axis=1).max()),
                         float((sizes * velocity).sum(axis=1).max()))
 
 
-def _decayed(k: float, tau: Any) -> Any:
+def _peak_response(k: float, tau: Any) -> Any:
     """Greatest response of x' = -k x + exp(-t / tau), [s]."""
     ratio = np.where(np.abs(k * tau - 1.0) < 1e-6, 1.0 + 1e-6, k * tau)
     return tau * ratio ** (ratio / (1.0 - ratio))

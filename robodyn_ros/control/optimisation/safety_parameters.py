@@ -40,7 +40,7 @@ from robodyn_ros.control.optimisation.safety_margins import (
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
-NO_SPEED = 1000.0
+NO_SPEED_LIMIT = 1000.0
 """Tip speed from which on there is no limit [m/s]."""
 
 MOST_DELAY = 50
@@ -69,7 +69,7 @@ def position_margin(robot: Robot) -> Array:
     return np.minimum(0.01 * (robot.position_upper - robot.position_lower), 0.05)
 
 
-def _numbers(text: str, name: str, form: str) -> tuple[tuple[float, ...], ...]:
+def _number_groups(text: str, name: str, form: str) -> tuple[tuple[float, ...], ...]:
     """Groups of numbers in a text, divided by semicolons.
 
     Raises:
@@ -99,7 +99,7 @@ def half_space(text: str, name: str) -> tuple[float, ...]:
 
 def _planes(text: str, name: str) -> list[tuple[float, ...]]:
     found = []
-    for *normal, distance in _numbers(text, name, "nx ny nz d"):
+    for *normal, distance in _number_groups(text, name, "nx ny nz d"):
         length = float(np.linalg.norm(normal))
         if length < _TINY:
             raise InputError(f"{name}: expected a normal other than 0, received {text!r}")
@@ -110,7 +110,7 @@ def _planes(text: str, name: str) -> list[tuple[float, ...]]:
 def _half_spaces(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
     """Normals and distances (n, d) of n^T p >= d: of the planes, and of the sides of the box."""
     found = _planes(complete.safety_planes, "safety_planes")
-    boxes = _numbers(complete.safety_box, "safety_box", "x_min y_min z_min x_max y_max z_max")
+    boxes = _number_groups(complete.safety_box, "safety_box", "x_min y_min z_min x_max y_max z_max")
     if len(boxes) > 1:
         raise InputError(f"safety_box: expected one box, received {len(boxes)}")
     for box in boxes:
@@ -136,7 +136,7 @@ def _check_room(half_spaces: list[tuple[float, ...]], margin: float) -> None:
 
 
 def _spheres(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
-    found = _numbers(complete.safety_spheres, "safety_spheres", "x y z radius")
+    found = _number_groups(complete.safety_spheres, "safety_spheres", "x y z radius")
     if any(sphere[3] <= 0.0 for sphere in found):
         raise InputError(f"safety_spheres: expected radii above 0, received {complete.safety_spheres!r}")
     return found
@@ -151,11 +151,11 @@ def _position_limits(robot: Robot, complete: Any) -> Array:
     for joint, low, high, own in zip(robot.joint_names, lower, upper, errors, strict=True):
         if not low <= high:
             raise InputError(f"safety_margin of '{joint}': the margins leave no room between the position limits; "
-                             f"lower it{_of_errors(own)}")
+                             f"lower it{_errors_note(own)}")
     return np.array([lower, upper])
 
 
-def _of_errors(margin: float) -> str:
+def _errors_note(margin: float) -> str:
     return f", or the declared errors, for which {margin:.3g} is kept" if margin else ""
 
 
@@ -173,8 +173,8 @@ def velocity_limits(robot: Robot, complete: Any) -> Array:
 
 def _tip_speed(robot: Robot, complete: Any) -> float:
     """Speed of the tip within its margin [m/s]."""
-    if complete.safety_tip_speed >= NO_SPEED:
-        return NO_SPEED
+    if complete.safety_tip_speed >= NO_SPEED_LIMIT:
+        return NO_SPEED_LIMIT
     speed, error = complete.safety_speed * complete.safety_tip_speed, error_margins(robot, complete).tip_speed
     if error > speed:
         raise InputError(f"safety_tip_speed: the tip may move at {speed:.3g} m/s, and declared errors of the model "
@@ -289,8 +289,8 @@ class SafetyParameters(Parameters):
     safety_observer: float = scalar(observer_rate, unit="1/s", minimum=0.0, maximum=10000.0,
                                     description="Rate at which the filter learns what its model lacks; 0: it trusts "
                                     "the model")
-    safety_tip_speed: float = scalar(NO_SPEED, unit="m/s", minimum=1e-3, maximum=NO_SPEED, structural=True,
-                                     description=f"Speed of the tip that the filter allows; {NO_SPEED:g}: any")
+    safety_tip_speed: float = scalar(NO_SPEED_LIMIT, unit="m/s", minimum=1e-3, maximum=NO_SPEED_LIMIT, structural=True,
+                                     description=f"Speed of the tip that the filter allows; {NO_SPEED_LIMIT:g}: any")
     safety_tip_braking: float = scalar(2.0, unit="m/s^2", minimum=0.001, maximum=1000.0,
                                        description="Deceleration of the tip with which the filter counts")
     safety_tip_margin: float = scalar(0.01, unit="m", minimum=0.0, maximum=10.0,
@@ -319,7 +319,8 @@ class SafetyParameters(Parameters):
     safety_reverses_friction: bool = derived(
         lambda _, complete: bool((complete.safety_coulomb > 0.0).any())
         and not any(DeclaredErrors.from_parameters(complete)), structural=True)
-    safety_limits_speed: bool = derived(lambda _, complete: bool(complete.safety_tip_speed < NO_SPEED), structural=True)
+    safety_limits_speed: bool = derived(lambda _, complete: bool(complete.safety_tip_speed < NO_SPEED_LIMIT),
+                                        structural=True)
     safety_avoids_singularities: bool = derived(lambda _, complete: bool(complete.safety_singularity > 0.0),
                                                 structural=True)
     safety_tip_joints: tuple[int, ...] = derived(_tip_chain, structural=True)

@@ -26,7 +26,7 @@ from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.description.model import Array
 
 
-def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
+def dry_run(name: str, controller: Controller, q: Array, v: Array) -> None:
     """Run one tick that holds a state, so that errors show, and code is compiled, before the controller is in force.
 
     Args:

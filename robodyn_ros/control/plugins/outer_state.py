@@ -198,27 +198,28 @@ def _contents_of_function(function: FunctionType) -> dict[Any, Any]:
     code, defaults = function.__code__, function.__defaults__ or ()
     found: dict[Any, Any] = {name: function.__globals__[name] for name in names_read(code)
                              if name in function.__globals__}
-    found |= {name: _of_cell(cell) for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    found |= {name: _cell_contents(cell) for name, cell in cells}
     last = code.co_varnames[code.co_argcount - len(defaults):code.co_argcount]
     found |= {(name,): value for name, value in (*zip(last, defaults, strict=True),
                                                  *(function.__kwdefaults__ or {}).items())}
     return found | {f"{function.__name__}.{name}": value for name, value in vars(function).items()}
 
 
-def _of_cell(cell: CellType) -> Any:
+def _cell_contents(cell: CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not assigned yet
         return cell
 
 
-def _of_array(array: np.ndarray) -> dict[Any, Any] | None:
+def _array_contents(array: np.ndarray) -> dict[Any, Any] | None:
     if array.dtype == object:
         return {(): tuple(array.ravel().tolist())}
     return {(): array.tobytes()} if array.flags.writeable and array.size <= _MOST_ELEMENTS else None
 
 
-def _of_generator(generator: GeneratorType[Any, Any, Any]) -> dict[Any, Any]:
+def _generator_contents(generator: GeneratorType[Any, Any, Any]) -> dict[Any, Any]:
     frame = generator.gi_frame
     return {} if frame is None else {(): frame.f_lasti} | {(name,): value for name, value in frame.f_locals.items()}
 
@@ -228,12 +229,12 @@ _KINDS: tuple[tuple[Any, Callable[[Any], dict[Any, Any] | None]], ...] = (
     ((list, tuple, deque), lambda owner: {(place,): value for place, value in enumerate(owner)}),
     (set, lambda owner: {(id(element),): element for element in owner}),
     (bytearray, lambda owner: {(): bytes(owner)}),
-    (np.ndarray, _of_array),
+    (np.ndarray, _array_contents),
     (random.Random, lambda owner: {"state": owner.getstate()}),
     (np.random.Generator, lambda owner: {"state": owner.bit_generator.state}),
     (np.random.RandomState, lambda owner: {"state": owner.get_state(legacy=False)}),
     (itertools.count, lambda owner: {(): repr(owner)}),
-    (GeneratorType, _of_generator),
+    (GeneratorType, _generator_contents),
     ((MethodType, staticmethod, classmethod), lambda owner: {
         (): owner.__func__, ("self",): getattr(owner, "__self__", None)}),
     (property, lambda owner: {(): owner.fget}),
@@ -324,7 +325,7 @@ _CLOCKS = frozenset(name for name in vars(time) if name.startswith((
 _FILES = frozenset(("open", "stat", "lstat", "listdir", "scandir", "read", "readline", "readlines", "readinto", "write",
                     "writelines", "input", "recv", "send", "recvfrom", "sendto"))
 _RANDOM = frozenset(("urandom", "getrandbits", "random"))
-_OF_PYTHON = ("linecache.py", "warnings.py", "importlib", "traceback.py")
+_PYTHON_FILES = ("linecache.py", "warnings.py", "importlib", "traceback.py")
 
 
 class ForeignCall(NamedTuple):
@@ -362,7 +363,7 @@ def watched(calls: list[ForeignCall]) -> Iterator[None]:
             return
         inner: FrameType | None = frame
         while inner is not None and inner.f_code.co_filename != __file__:
-            if any(part in inner.f_code.co_filename for part in _OF_PYTHON):
+            if any(part in inner.f_code.co_filename for part in _PYTHON_FILES):
                 return
             inner = inner.f_back
         if place := place_of(frame, outermost):

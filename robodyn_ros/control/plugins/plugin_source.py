@@ -28,10 +28,10 @@ from typing import NamedTuple
 
 from robodyn_ros.control.plugins.plugin_threads import is_left_behind
 
-_executed: dict[str, bytes] = {}
+_executed_digests: dict[str, bytes] = {}
 """By module: the digest of its source when the module in ``sys.modules`` was executed."""
 
-_built_from: dict[str, dict[str, bytes]] = {}
+_source_digests: dict[str, dict[str, bytes]] = {}
 """By plugin module: digests of its sources, by module, when it was imported."""
 
 
@@ -109,21 +109,22 @@ def import_current(module: str) -> ModuleType:
     loaded = {name for name in digests if name in sys.modules}
     if module in loaded and not _is_outdated(module, digests):
         return sys.modules[module]
-    if module in loaded or any(_executed.setdefault(name, digests[name]) != digests[name] for name in loaded):
+    if module in loaded or any(_executed_digests.setdefault(name, digests[name]) != digests[name] for name in loaded):
         _import_anew(source, loaded)
         loaded = set()
     else:
         importlib.import_module(module)
     if is_left_behind():
         raise ImportError(f"module {module} was imported too late")
-    _executed.update({name: digest for name, digest in digests.items() if name not in loaded})
-    _built_from[module] = digests
+    _executed_digests.update({name: digest for name, digest in digests.items() if name not in loaded})
+    _source_digests[module] = digests
     return sys.modules[module]
 
 
 def _is_outdated(module: str, digests: Mapping[str, bytes]) -> bool:
     """Whether an imported module was built from other sources; at the first look, these sources count as its own."""
-    return any(_built_from.setdefault(module, dict(digests)).get(name) != digest for name, digest in digests.items())
+    known = _source_digests.setdefault(module, dict(digests))
+    return any(known.get(name) != digest for name, digest in digests.items())
 
 
 def _import_anew(module: Source, loaded: Iterable[str]) -> None:

@@ -31,13 +31,13 @@ from robodyn_ros.control.plugins.plugin_errors import detached, place_of, plugin
 LOOK_PERIOD = 0.05
 """Time between two looks at a thread [s]."""
 
-ACTIVE = 0.1
+ACTIVE_SHARE = 0.1
 """Part of a look in which a thread has to compute, or to wait for a processor, to count as not blocked."""
 
 LATE_SHARE = 0.25
 """Part of a look that counts for a blocked thread where the look came late, as on a busy computer."""
 
-_HELD_SECONDS = 1.0
+_RELEASE_SECONDS = 1.0
 """Time for which a plugin that left force is held, so that its end never falls to another thread [s]."""
 
 _Result = TypeVar("_Result")
@@ -49,7 +49,7 @@ class Abandoned(BaseException):
     """Raised in a thread that was left behind."""
 
 
-class _Taken(BaseException):
+class _EndOfSearch(BaseException):
     """Raised in the thread that leaves another behind."""
 
 
@@ -73,7 +73,7 @@ class ThreadWatch:
         before, self._seen = self._seen, scheduling_of(self._task)
         begin, self._at = self._at, time.monotonic()
         computed, waited = self._seen.computed - before.computed, self._seen.waited - before.waited
-        if computed + waited < ACTIVE * LOOK_PERIOD:
+        if computed + waited < ACTIVE_SHARE * LOOK_PERIOD:
             in_time = self._at - begin < 2.0 * LOOK_PERIOD
             self._counted += LOOK_PERIOD if in_time else LATE_SHARE * LOOK_PERIOD
         else:
@@ -115,7 +115,7 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
             break
         late = watch.look() > seconds
         if late or is_stopped():
-            place = standing(thread)
+            place = plugin_location(thread)
             leave_behind(thread)
             _release_imports(thread, modules)
             raise PluginError(f"{what}: it did not return within {seconds:g} s{place}" if late else
@@ -125,7 +125,7 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
     return results[0]
 
 
-def standing(thread: threading.Thread) -> str:
+def plugin_location(thread: threading.Thread) -> str:
     """Where in a plugin a thread stands, as the end of a sentence; empty if it is in none."""
     place = place_of(sys._current_frames().get(thread.ident or 0))
     return place and f": it stands in {place}"
@@ -138,8 +138,8 @@ def leave_behind(thread: threading.Thread) -> None:
     # Until a thread takes its exception, Python 3.11 looks for one at each call and turn of a loop of all threads, and
     # a traced function never gets beyond its first instruction. This thread takes one, which ends the search; the other
     # finds its own the next time that threads take turns.
-    with suppress(_Taken):
-        _raise_in(threading.get_ident(), _Taken)
+    with suppress(_EndOfSearch):
+        _raise_in(threading.get_ident(), _EndOfSearch)
     with suppress(AttributeError, OSError):
         os.sched_setscheduler(thread.native_id or 0, os.SCHED_OTHER, os.sched_param(0))
 
@@ -177,7 +177,7 @@ def end(name: str, deactivate: Callable[[], None], on_failure: Callable[[str], N
         except BaseException as error:
             on_failure(str(plugin_error(f"controller '{name}' fails to deactivate", error)))
         done.set()
-        time.sleep(_HELD_SECONDS)
+        time.sleep(_RELEASE_SECONDS)
         held.clear()
 
     threading.Thread(target=run, args=([deactivate],), name=f"end of controller '{name}'", daemon=True).start()

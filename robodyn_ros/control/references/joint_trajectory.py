@@ -37,7 +37,7 @@ MOST_POINTS = 5000
 _SEGMENTS_AT_ONCE = 64
 """Segments that are sampled together; bounds the memory, and how long the control thread waits for the GIL."""
 
-AT_ONCE = 0.25
+SINGLE_POINT_SECONDS = 0.25
 """Time in which a motion whose only point has time 0 covers the rest of the way to it [s]."""
 REST_TOLERANCE = float(np.finfo(np.float32).eps)
 """Speed that counts as rest at the last point [rad/s or m/s], as joint_trajectory_controller has it."""
@@ -177,7 +177,7 @@ class JointTrajectory:
         if points.times[0] + origin == start_time:
             _check_start(start, points)
             if len(points.times) == 1:  # the robot is there already, but for a tolerance
-                points = replace(points, times=points.times + AT_ONCE)
+                points = replace(points, times=points.times + SINGLE_POINT_SECONDS)
         later = points.after(start_time - origin)
         times = np.concatenate([[start_time - origin], later.times])
         q = np.vstack([start.q, later.q])

@@ -48,13 +48,13 @@ def check_positions(model: RobotModel, points: Points, trajectory: JointTrajecto
     lower = np.minimum(model.position_lower, start.q) - ROUNDING
     upper = np.maximum(model.position_upper, start.q) + ROUNDING
     for index, joint in np.argwhere((points.q < lower) | (points.q > upper))[:1]:
-        raise InputError(f"trajectory: point {index}, {_passed(model, joint, points.q[index, joint])}")
+        raise InputError(f"trajectory: point {index}, {_limit_message(model, joint, points.q[index, joint])}")
     lowest, highest, _ = trajectory.extremes()
     for (joint,) in np.argwhere((lowest < lower) | (highest > upper))[:1]:
         reached = lowest[joint] if lowest[joint] < lower[joint] else highest[joint]
         raise InputError(
-            f"trajectory: between its points, {_passed(model, joint, reached)}; give more points, more time or lower "
-            f"velocities"
+            f"trajectory: between its points, {_limit_message(model, joint, reached)}; give more points, more time or "
+            "lower velocities"
         )
 
 
@@ -95,7 +95,7 @@ def within_speed_limits(model: RobotModel, points: Points, start: JointReference
                      "rest")
 
 
-def _passed(model: RobotModel, joint: int, position: float) -> str:
+def _limit_message(model: RobotModel, joint: int, position: float) -> str:
     lower, upper = model.position_lower[joint], model.position_upper[joint]
     return (
         f"joint '{model.joint_names[joint]}': position {position:.6g} is outside its limits, "

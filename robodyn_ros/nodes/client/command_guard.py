@@ -44,9 +44,9 @@ LATE, GRACE = 0.005, 0.01
 It does so again while it is held up, up to the time without a command that it allows."""
 MOVED = 0.01
 """An arm moves if a joint has moved by more than this since the commands froze [rad or m]."""
-ATTEMPTS, BEFORE_ANOTHER = 5, 0.1
+ATTEMPTS, RETRY_SECONDS = 5, 0.1
 """Requests to switch off, and the time between the answer to one and the next [s]."""
-AFTERMATH, HELD = 1.0, 0.05
+OBSERVATION_SECONDS, HELD_TOLERANCE = 1.0, 0.05
 """The driver holds the arm if no joint moves by as much [rad or m] within this time after the switch [s]."""
 PRIORITY = 40
 """Real-time priority of the guard where the system allows one; the control path of ros2_control has 50."""
@@ -115,12 +115,12 @@ class ControllerSwitch:
         """Send the request at once, from any thread; returns its future."""
         return self._service.call_async(self._request)
 
-    def finish(self, future: Any, tell: Callable[[str], None]) -> None:
+    def finish(self, future: Any, report: Callable[[str], None]) -> None:
         """Wait for the answer to a request, and ask again where it fails.
 
         Args:
             future: Of the request.
-            tell: Called with why it failed.
+            report: Called with why it failed.
 
         Raises:
             RobodynError: All attempts failed.
@@ -131,8 +131,8 @@ class ControllerSwitch:
             except RobodynError as error:
                 if attempt == ATTEMPTS:
                     raise
-                tell(f"{error}; trying again")
-                time.sleep(BEFORE_ANOTHER)
+                report(f"{error}; trying again")
+                time.sleep(RETRY_SECONDS)
                 future = self.ask()
 
     def _check(self, future: Any) -> None:
@@ -247,7 +247,7 @@ class CommandGuard:
 
 
 def guard(client: GraphClient, switch: ControllerSwitch, topic: str, timeout: float, unchanged: float,
-          tell: Callable[[str], None]) -> None:
+          report: Callable[[str], None]) -> None:
     """Guard a topic with commands until they stop, and switch the controllers off.
 
     Args:
@@ -256,7 +256,7 @@ def guard(client: GraphClient, switch: ControllerSwitch, topic: str, timeout: fl
         topic: Name of the topic, which has a publisher.
         timeout: As of :class:`CommandGuard`.
         unchanged: Likewise.
-        tell: Called with each line for the user.
+        report: Called with each line for the user.
 
     Raises:
         InputError: Python has no messages of the topic's type.
@@ -269,26 +269,26 @@ def guard(client: GraphClient, switch: ControllerSwitch, topic: str, timeout: fl
         client.wait_for(guarded.armed.is_set, "first command", math.inf)
         states = client.node.resolve_topic_name(topic_names.JOINT_STATES)
         has_states = bool(client.node.get_publishers_info_by_topic(states))
-        tell(f"armed: guarding {topic} for {timeout:g} s without a command"
+        report(f"armed: guarding {topic} for {timeout:g} s without a command"
              + ("" if has_states else "; without joint_states, frozen commands are not noticed")
              + (f"; without real-time priority, other programs may delay it ({refusal})" if refusal else ""))
 
         def has_fired() -> bool:
             nonlocal is_ready
             if is_ready != (is_ready := switch.is_ready()):
-                tell(f"node '{switch.manager}' is back" if is_ready
+                report(f"node '{switch.manager}' is back" if is_ready
                      else f"node '{switch.manager}' has left: nothing can be switched off")
             return bool(guarded.alarm)
 
         client.wait_for(has_fired, "end of the commands", math.inf)
-        tell(f"{guarded.alarm}: switching {switch.names} off")
-        switch.finish(requests[0], tell)
-        tell(f"{switch.names}: switched off")
+        report(f"{guarded.alarm}: switching {switch.names} off")
+        switch.finish(requests[0], report)
+        report(f"{switch.names}: switched off")
         if not has_states:
-            return tell("the driver decides what the arm does now; there are no joint_states that show it")
-        end = time.monotonic() + AFTERMATH
-        client.wait_for(lambda: time.monotonic() > end, "joint states", 2.0 * AFTERMATH)
+            return report("the driver decides what the arm does now; there are no joint_states that show it")
+        end = time.monotonic() + OBSERVATION_SECONDS
+        client.wait_for(lambda: time.monotonic() > end, "joint states", 2.0 * OBSERVATION_SECONDS)
         moved = guarded.moved()
-        outcome = ("the driver holds the arm" if moved < HELD
+        outcome = ("the driver holds the arm" if moved < HELD_TOLERANCE
                    else "the driver does not hold the arm, stop it by other means")
-        tell(f"within {AFTERMATH:g} s the joints have moved by up to {moved:.3g} rad or m: {outcome}")
+        report(f"within {OBSERVATION_SECONDS:g} s the joints have moved by up to {moved:.3g} rad or m: {outcome}")

@@ -34,9 +34,9 @@ from robodyn_ros.nodes.controller.events import FALLBACK
 
 DESCRIPTION_SECONDS = 5.0
 """Time after the first diagnostics of a node in which the one that publishes the description may start [s]."""
-TRIAL, LONGEST_TRIAL = 0.5, 3.0
+TRIAL_SECONDS, LONGEST_TRIAL_SECONDS = 0.5, 3.0
 """A controller is watched for so long after a swap, in the time of the joint states, and at most in real time [s]."""
-ON_THE_WAY = 0.1
+TRANSIT_SECONDS = 0.1
 """States that were published before a swap may come for so long after its answer [s]."""
 
 
@@ -119,7 +119,7 @@ class ControllerClient(GraphClient):
         self._controller = controller
         self._states: list[ControllerState] = []
         self._trial: Any = None  # subscription of the states
-        self._told = ""  # the reason that was told last
+        self._last_reason = ""  # the reason that was told last
 
     def swap(self, controller: str, seconds: float = 5.0) -> None:
         """Put a controller in force, as ``ros2 param set /controller controller NAME`` does.
@@ -152,7 +152,7 @@ class ControllerClient(GraphClient):
             That it is in force, and whether it is compiled or why not.
 
         Raises:
-            PluginError: The controller node refuses it, or dropped it within `TRIAL` seconds; the message says why.
+            PluginError: The controller node refuses it, or dropped it within `TRIAL_SECONDS`; the message says why.
             RobodynError: As of :meth:`swap`.
         """
         if self._trial is None:
@@ -160,8 +160,8 @@ class ControllerClient(GraphClient):
                 ControllerState, f"{self._controller}/controller_state", self._states.append, 100)
         self.swap(controller, seconds)
         names = {filtered_name(controller, each) for each in FILTERS}  # that the node may give it
-        self.wait_for_drop(ON_THE_WAY)
-        self._told = ""
+        self.wait_for_drop(TRANSIT_SECONDS)
+        self._last_reason = ""
         ticks, uncompiled = list[float](), ""
 
         def has_run() -> bool:
@@ -173,12 +173,12 @@ class ControllerClient(GraphClient):
             why = self._take_fallback()
             if why.startswith(tuple(f"controller '{name}' " for name in names)):  # a late state may tell of another
                 raise PluginError(why)
-            return bool(ticks) and ticks[-1] - ticks[0] >= TRIAL
+            return bool(ticks) and ticks[-1] - ticks[0] >= TRIAL_SECONDS
 
-        end = time.monotonic() + LONGEST_TRIAL
-        self.wait_for(lambda: has_run() or time.monotonic() > end, "first ticks", 2.0 * LONGEST_TRIAL)
+        end = time.monotonic() + LONGEST_TRIAL_SECONDS
+        self.wait_for(lambda: has_run() or time.monotonic() > end, "first ticks", 2.0 * LONGEST_TRIAL_SECONDS)
         how = f", as Python code, {uncompiled}" if uncompiled else ", compiled" if ticks else (
-            f", but it published no state within {LONGEST_TRIAL:g} s: do joint states come?")
+            f", but it published no state within {LONGEST_TRIAL_SECONDS:g} s: do joint states come?")
         return f"controller '{controller}' is in force{how}"
 
     def wait_for_drop(self, seconds: float) -> str:
@@ -206,5 +206,5 @@ class ControllerClient(GraphClient):
             return ""
         why = self._states[-1].intervention.partition(f"{FALLBACK}: ")[2]
         self._states.clear()
-        told, self._told = self._told, why
+        told, self._last_reason = self._last_reason, why
         return why if why != told else ""

@@ -42,18 +42,18 @@ from robodyn_ros.robot import Robot
 
 ANSWER = 10.0
 """Longest wait for an answer, or for a message that nodes repeat [s]."""
-PATIENCE = 30.0
+STUCK_FACTOR = 30.0
 """A motion may take this many times its duration, and as many seconds besides, until it counts as stuck."""
 SAME_PLACE, AT_REST = 1e-6, 1e-9
 """The reference has arrived when it is this close to its end point [m] and this slow [m/s, rad/s]."""
 
-SETTLED, SETTLING_SPAN, LONGEST_SETTLING = 1e-4, 0.2, 3.0
+SETTLED_CHANGE, SETTLING_SPAN, LONGEST_SETTLING = 1e-4, 0.2, 3.0
 """Joints or the tip link have settled when their errors changed by less than this [m, rad] within such a span [s].
 
 They are not waited for longer than the third [s]: noise of encoders may never let them settle.
 """
 
-ANGLE_TOLERANCE, LENGTH_TOLERANCE, OTHERS = 0.1, 0.02, 3.0
+ANGLE_TOLERANCE, LENGTH_TOLERANCE, RESTING_FACTOR = 0.1, 0.02, 3.0
 """A joint has arrived within this distance of its goal [rad], [m]; joints that were to stay within so many times it."""
 
 
@@ -73,7 +73,7 @@ AT_LIMIT = 0.99
 """A joint is at its effort limit from this share of it on."""
 
 
-def _not_there(robot: Robot, message: ControllerState) -> str:
+def _distance_reason(robot: Robot, message: ControllerState) -> str:
     """Why the arm may be elsewhere than its reference, from the last state of the controller."""
     limits = dict(zip(robot.joint_names, robot.effort_limit.tolist(), strict=True))
     units = {joint.name: "N m" if joint.unit == "rad" else "N" for joint in robot.model.leaders}
@@ -97,7 +97,7 @@ class Settling:
         settled = False
         while time - self._errors[0][0] > SETTLING_SPAN:
             self._errors.popleft()
-            settled = bool(np.ptp([each for _, each in self._errors], axis=0).max() < SETTLED)
+            settled = bool(np.ptp([each for _, each in self._errors], axis=0).max() < SETTLED_CHANGE)
         return settled or time - self._begin > LONGEST_SETTLING
 
 
@@ -129,7 +129,7 @@ class JointArrival:
 
         Args:
             tolerance: Greatest distance from the goal [rad or m]; None: `ANGLE_TOLERANCE`, `LENGTH_TOLERANCE`. Joints
-                that were to stay may be `OTHERS` times as far from their references.
+                that were to stay may be `RESTING_FACTOR` times as far from their references.
 
         Raises:
             RobodynError: A joint is not there.
@@ -144,14 +144,14 @@ class JointArrival:
         if moved.sum() > 1:
             text += f", the farthest of {moved.sum()}"
         other = int(np.where(moved, -1.0, share).argmax())
-        fell = not moved[other] and share[other] > OTHERS
+        fell = not moved[other] and share[other] > RESTING_FACTOR
         if not moved[other] and share[other] > 1.0:
             text += (f"; joint '{self._robot.joint_names[other]}', which was to stay, is {self._distance(other)} from "
                      "its reference")
         if share[farthest] > 1.0 or fell:
-            bound = OTHERS * allowed[other] if fell else allowed[farthest]
+            bound = RESTING_FACTOR * allowed[other] if fell else allowed[farthest]
             raise RobodynError(f"the trajectory has ended, but {text}, tolerance {bound:g}: "
-                               f"{_not_there(self._robot, self._message)}")
+                               f"{_distance_reason(self._robot, self._message)}")
         return text
 
     def _distance(self, joint: int) -> str:
@@ -345,7 +345,7 @@ class MotionRequests:
             self._client.wait_for(
                 lambda: any(arrival.update(states.pop(0)) for _ in range(len(states))),
                 "arrival of the reference (its node logs why, if it refused the motion)",
-                PATIENCE * (1.0 + (duration or 0.0)))
+                STUCK_FACTOR * (1.0 + (duration or 0.0)))
         finally:
             node.destroy_publisher(publisher)
             node.destroy_subscription(subscription)
@@ -355,7 +355,7 @@ class MotionRequests:
         if arrival.distance > length or (turns and arrival.angle > angle):
             bounds = f"{length:g} m{f' and {angle:g} rad' * turns}"
             raise RobodynError(f"the reference is there, but {text}, tolerance {bounds}: "
-                               f"{_not_there(self.robot, arrival.message)}{arrival.at_rest(self.robot)}")
+                               f"{_distance_reason(self.robot, arrival.message)}{arrival.at_rest(self.robot)}")
         return f"the reference is there; {text}{arrival.at_rest(self.robot) if arrival.angle > angle else ''}"
 
     def _follow(self, goal: FollowJointTrajectory.Goal, duration: float, end: Mapping[str, float]) -> str:
@@ -372,7 +372,7 @@ class MotionRequests:
             ended = handle.get_result_async()
             try:
                 self._client.wait_for(ended.done, "end of the motion (is the simulation paused?)",
-                                      PATIENCE * (1.0 + duration))
+                                      STUCK_FACTOR * (1.0 + duration))
             except BaseException:  # Ctrl-C, too: the robot holds where it is
                 canceled = handle.cancel_goal_async()
                 self._client.wait_for(canceled.done, "answer to the cancellation", ANSWER)
@@ -387,7 +387,7 @@ class MotionRequests:
         subscription = node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, states.append, 10)
         try:
             self._client.wait_for(lambda: any(arrival.update(states.pop(0)) for _ in range(len(states))),
-                                  "rest of the joints (is the simulation paused?)", PATIENCE)
+                                  "rest of the joints (is the simulation paused?)", STUCK_FACTOR)
         finally:
             node.destroy_subscription(subscription)
         return arrival.end(self.tolerance)

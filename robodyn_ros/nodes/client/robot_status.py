@@ -35,9 +35,9 @@ from robodyn_ros.nodes.common.topics import LATEST_QOS
 _CALENDAR = 1e9  # [s]; later stamps are those of the calendar
 _UNITS = {"prismatic": ("mm", 1e3, "N"), "revolute": ("deg", math.degrees(1.0), "N m")}
 
-LISTENING = 1.2
+LISTENING_SECONDS = 1.2
 """Time for which messages are collected: diagnostics come once a second [s]."""
-PATIENCE = 10.0
+ANSWER_SECONDS = 10.0
 """Longest wait for an answer, and for a first joint state where somebody publishes them [s]."""
 CONTROLLER = "controller"
 """Name of the node, and of its parameter that names the law."""
@@ -118,13 +118,13 @@ class StatusReader:
 
         def is_there_or_missing() -> bool:
             waited = time.monotonic() - began
-            return (any(own & set(message.name) for _, message in self._states) or waited > PATIENCE
-                    or (waited > LISTENING and (self._health.lacks_states()
+            return (any(own & set(message.name) for _, message in self._states) or waited > ANSWER_SECONDS
+                    or (waited > LISTENING_SECONDS and (self._health.lacks_states()
                                                 or not self._client.node.count_publishers(topic_names.JOINT_STATES))))
 
-        self._client.wait_for(is_there_or_missing, "joint states", 2.0 * PATIENCE)
+        self._client.wait_for(is_there_or_missing, "joint states", 2.0 * ANSWER_SECONDS)
         began = time.monotonic()
-        self._client.wait_for(lambda: time.monotonic() - began > LISTENING, "time", PATIENCE)
+        self._client.wait_for(lambda: time.monotonic() - began > LISTENING_SECONDS, "time", ANSWER_SECONDS)
         states = [(at, message) for at, message in self._states if own & set(message.name)]
         span, advance, until = 0.0, 0.0, math.nan
         if states:
@@ -165,7 +165,7 @@ class StatusReader:
         if not self._has_controller():
             return ""
         request = GetParameters.Request(names=[CONTROLLER])
-        [value] = self._client.call(GetParameters, CONTROLLER, "get_parameters", request, PATIENCE).values
+        [value] = self._client.call(GetParameters, CONTROLLER, "get_parameters", request, ANSWER_SECONDS).values
         return f"{value.string_value}, which is silent (a pause, or no joint states)"
 
     def _on_controller_state(self, message: ControllerState) -> None:

@@ -44,16 +44,16 @@ def interrupt(process: Popen[Any]) -> None:
         process.send_signal(signal.SIGINT)
 
 
-def end(process: Popen[Any], patience: float) -> int:
+def end(process: Popen[Any], stop_seconds: float) -> int:
     """Interrupt a process, kill it if it does not end in time, and return its exit code.
 
     Args:
         process: The process.
-        patience: Longest wait for its end after SIGINT [s].
+        stop_seconds: Longest wait for its end after SIGINT [s].
     """
     interrupt(process)
     try:
-        return process.wait(patience)
+        return process.wait(stop_seconds)
     except TimeoutExpired:
         process.kill()
         return process.wait()

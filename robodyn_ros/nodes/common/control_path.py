@@ -33,7 +33,7 @@ LOOK_PERIOD = 0.1
 """Time between two looks for publishers of further topics [s]: to wait for topics of nobody costs 10 us a period."""
 
 
-class _Further(NamedTuple):
+class _FurtherTopic(NamedTuple):
     """A further subscription of a control path."""
 
     subscription: Any
@@ -72,8 +72,8 @@ class ControlPath(NodeThread):
         self._message_type, self._topic, self._every = message_type, topic, every
         self._subscription = unserved_subscription(node, message_type, topic, qos)
         self._used: list[Any] = []
-        self._further: list[_Further] = []
-        self._heard: list[_Further] = []  # those that had publishers at the last look
+        self._further: list[_FurtherTopic] = []
+        self._heard: list[_FurtherTopic] = []  # those that had publishers at the last look
         self._next_look = 0.0
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
@@ -91,7 +91,7 @@ class ControlPath(NodeThread):
             qos: Quality of service of the subscription.
         """
         subscription = unserved_subscription(self._node, message_type, topic, qos)
-        self._further.append(_Further(subscription, message_type, topic, handler))
+        self._further.append(_FurtherTopic(subscription, message_type, topic, handler))
         self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
 
     def use(self, handle: Any) -> None:
@@ -153,7 +153,7 @@ class ControlPath(NodeThread):
         for further in self._further:
             take_newest(further.subscription.handle, further.message_type)
 
-    def _handle_all(self, further: _Further) -> None:
+    def _handle_all(self, further: _FurtherTopic) -> None:
         """Pass all waiting messages to the handler; malformed ones go to the diagnostics."""
         while (taken := take_serialized(further.subscription.handle, further.message_type)) is not None:
             data, self.info = taken
@@ -166,7 +166,7 @@ class ControlPath(NodeThread):
         self._wake.trigger_guard_condition()
         super().wake()
 
-    def unheard_publishers(self) -> str:
+    def incompatible_publishers(self) -> str:
         """Return which publishers the path cannot hear because of their quality of service, and why; empty: none."""
         faults = []
         for subscription in (self._subscription, *(further.subscription for further in self._further)):

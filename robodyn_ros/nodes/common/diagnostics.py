@@ -34,7 +34,7 @@ from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 _CONDITIONS_AT_ONCE = 4  # lines about one condition that may follow each other: it begins, changes, ends
 
 
-class _News(NamedTuple):
+class _ProblemCounts(NamedTuple):
     """How many problems there were, and how many of them were errors."""
 
     problems: int
@@ -60,8 +60,8 @@ class Diagnostics:
         self.checks: list[Callable[[], None]] = []
         self._node, self._log = node, log
         self._conditions: dict[str, tuple[bool, str]] = {}
-        self._news = _News(0, 0)
-        self._published = _News(0, 0)
+        self._problem_counts = _ProblemCounts(0, 0)
+        self._published = _ProblemCounts(0, 0)
         self._publisher = node.create_publisher(DiagnosticArray, topic_names.DIAGNOSTICS, 10)
 
     def count(self, kind: str, times: int = 1) -> None:
@@ -77,7 +77,7 @@ class Diagnostics:
             error: Log as an error, not as a warning.
         """
         self.counters[kind] += 1
-        self._news = _News(self._news.problems + 1, self._news.errors + error)
+        self._problem_counts = _ProblemCounts(self._problem_counts.problems + 1, self._problem_counts.errors + error)
         (self._log.error if error else self._log.warning)(kind, text)
 
     def failure(self, kind: str, error: BaseException) -> None:
@@ -124,7 +124,7 @@ class Diagnostics:
         """Return conditions, counters and values as one status."""
         conditions = list(self._conditions.values())
         level, message = DiagnosticStatus.OK, "running"
-        news, before = self._news, self._published
+        news, before = self._problem_counts, self._published
         self._published = news
         if problems := news.problems - before.problems:
             level = DiagnosticStatus.ERROR if news.errors > before.errors else DiagnosticStatus.WARN

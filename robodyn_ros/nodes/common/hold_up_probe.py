@@ -24,9 +24,9 @@ SLEEP = 0.01
 """Time between two looks [s]."""
 LATE = 0.01
 """What the probe sleeps too long counts from here on [s]."""
-_KEPT = 100
-_OWN = "thread-self"  # the task that reads it
-_FRESH = 50
+_MAX_HOLD_UPS = 100
+_OWN_TASK = "thread-self"  # the task that reads it
+_SLEEPS_PER_READING = 50
 """Looks after which the time that the thread waited is read anew: it takes ten times as long as the rest of a look."""
 
 
@@ -35,7 +35,7 @@ class HoldUpProbe:
 
     def __init__(self) -> None:
         self._stopped = False
-        self._found: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # end and length of each hold-up
+        self._found: deque[tuple[float, float]] = deque(maxlen=_MAX_HOLD_UPS)  # end and length of each hold-up
         self._look = time.monotonic(), time.process_time()
         self._thread = threading.Thread(target=self._run, name="hold-up probe", daemon=True)
 
@@ -59,25 +59,25 @@ class HoldUpProbe:
         found = [(end, length) for end, length in tuple(self._found) if end > since]
         begin, computed = self._look
         if self._thread.is_alive() and (late := now - begin - SLEEP) > LATE:
-            found.append((now, self._of_computer(late, None, time.process_time() - computed)))
+            found.append((now, self._caused_by_computer(late, None, time.process_time() - computed)))
         return sum(min(length, end - since) for end, length in found)
 
     def _run(self) -> None:
-        waited, looks = waiting_time_of(_OWN), 0
+        waited, looks = waiting_time_of(_OWN_TASK), 0
         self._look = time.monotonic(), time.process_time()
         while not self._stopped:
             time.sleep(SLEEP)  # an event's wait would take several times as long, much of it with Python's lock
             begin, computed = self._look
             now = time.monotonic(), time.process_time()
             late, looks = now[0] - begin - SLEEP, looks + 1
-            if late > LATE or looks % _FRESH == 0:
-                before, waited = waited, waiting_time_of(_OWN)
+            if late > LATE or looks % _SLEEPS_PER_READING == 0:
+                before, waited = waited, waiting_time_of(_OWN_TASK)
                 if late > LATE:
-                    self._found.append((now[0], self._of_computer(late, waited - before, now[1] - computed)))
+                    self._found.append((now[0], self._caused_by_computer(late, waited - before, now[1] - computed)))
             self._look = now
 
     @staticmethod
-    def _of_computer(late: float, waited: float | None, computed: float) -> float:
+    def _caused_by_computer(late: float, waited: float | None, computed: float) -> float:
         """Return the part of a delay that the computer caused [s].
 
         Args:

@@ -196,14 +196,14 @@ class RobodynNode(Node):
         """Start and stop a control path with this node, and look for publishers that it cannot hear."""
         self.add_thread(path)
 
-        def look_for_unheard_publishers() -> None:
-            if text := path.unheard_publishers():
+        def report_incompatible_publishers() -> None:
+            if text := path.incompatible_publishers():
                 self.diagnostics.raise_condition(key, text)
             else:
                 self.diagnostics.clear_condition(key, "all publishers are heard")
 
         key = f"publishers not heard {len(self._threads)}"
-        self.diagnostics.checks.append(look_for_unheard_publishers)
+        self.diagnostics.checks.append(report_incompatible_publishers)
         return path
 
     def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None], qos: QoSProfile | int = 10,

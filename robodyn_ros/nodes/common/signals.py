@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = 1.0
+SECOND_SIGNAL_SECONDS = 1.0
 """A further signal later than this after the first one ends the process at once [s]."""
 PARENT = "ROBODYN_PARENT"
 """Environment variable: id of the process that started this one and holds the other end of its standard input."""
@@ -151,9 +151,10 @@ def _hold(*_: object) -> None:
 
 
 class StopSignals:
-    """A thread that waits for SIGINT or SIGTERM and requests a stop; a signal after ``PATIENCE`` ends the process.
+    """A thread that waits for SIGINT or SIGTERM and requests a stop; a later second signal ends the process at once.
 
-    A terminal and a launcher in it may both send the first signal; therefore an early second one is ignored.
+    A terminal and a launcher in it may both send the first signal. Hence a second one within `SECOND_SIGNAL_SECONDS` is
+    ignored.
 
     Args:
         on_stop: Called once, on the waiting thread, at the first signal.
@@ -179,7 +180,7 @@ class StopSignals:
         if self._next() == _CLOSE:
             return
         self._on_stop()
-        patient_until = time.monotonic() + PATIENCE
+        patient_until = time.monotonic() + SECOND_SIGNAL_SECONDS
         while (number := self._next()) != _CLOSE:
             if time.monotonic() >= patient_until:
                 os._exit(128 + number[0])

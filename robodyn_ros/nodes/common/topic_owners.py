@@ -36,8 +36,8 @@ AT_START = 1.0
 """Two nodes that are first heard within this time publish the same joints from the start [s]."""
 
 _LOOK_PERIOD = 0.1  # shortest time between two looks at the graph on the thread that takes messages [s]
-_HAND = re.compile(r".*/_ros2cli_\d+")  # nodes of `ros2 topic pub`: their names have the number of the process
-_NODE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
+_COMMAND_LINE_NODE = re.compile(r".*/_ros2cli_\d+")  # a node of `ros2 topic pub`, named by its process id
+_NODE_NAME = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 @dataclass(eq=False, slots=True)
@@ -107,7 +107,7 @@ def publisher_field(name: str, what: str) -> Field:
 
 def _check_names(text: str) -> None:
     for name in _split(text):
-        if not _NODE.fullmatch(name):
+        if not _NODE_NAME.fullmatch(name):
             raise InputError(f"expected names of nodes with commas between them, such as '/arm_driver', received "
                              f"{shown(name)}")
 
@@ -200,7 +200,7 @@ class TopicOwners:
         with self._lock:
             self._named = named
             if named:
-                self._see(now)
+                self._read_graph(now)
                 self._gid_of_all, self.refusals = None, {}
                 self._owners = [owner if owner is not None and not owner.disputed and owner.name in named
                                 and not self._is_gone(owner, now) else None for owner in self._owners]
@@ -215,7 +215,7 @@ class TopicOwners:
             return
         now = time.monotonic()
         with self._lock:
-            self._see(now)
+            self._read_graph(now)
             for refusal in self.refusals.values():
                 refusal.name = refusal.name or self._names.get(refusal.gid, "")
             self.refusals = {(participant(refusal.gid), refusal.name): refusal for refusal in self.refusals.values()
@@ -262,7 +262,7 @@ class TopicOwners:
                 return self._refuse(gid, name, other, columns, now)
         if node is None:
             if self._wait_for_present and not any(self._owners):
-                self._see(now)
+                self._read_graph(now)
                 self._present = frozenset(self._names)
             node = Owner(participant(gid), name, -inf if others else now, now)
         elif node.disputed:
@@ -302,7 +302,7 @@ class TopicOwners:
             return False
         if name == owner.name:
             return now - owner.heard >= self._silent_after or self._has_left(owner, now)
-        return _HAND.fullmatch(owner.name) is not None and self._has_left(owner, now)
+        return _COMMAND_LINE_NODE.fullmatch(owner.name) is not None and self._has_left(owner, now)
 
     def _may_follow(self, refusal: Refusal, now: float) -> bool:
         """Whether the joints of a refused node may follow it now; the lock is held."""
@@ -318,7 +318,7 @@ class TopicOwners:
         if owner.gids.isdisjoint(self._names):
             return True
         if now >= self._next_look:
-            self._see(now)
+            self._read_graph(now)
         return owner.gids.isdisjoint(self._names)
 
     def _owner_of(self, gid: bytes, name: str) -> Owner | None:
@@ -335,10 +335,10 @@ class TopicOwners:
     def _name(self, gid: bytes, now: float) -> str:
         """Return the name of the node of a publisher; empty: the graph does not show it yet."""
         if gid not in self._names and now >= self._next_look:
-            self._see(now)
+            self._read_graph(now)
         return self._names.get(gid, "")
 
-    def _see(self, now: float) -> None:
+    def _read_graph(self, now: float) -> None:
         """Look at the graph."""
         self._next_look = now + _LOOK_PERIOD
         self._names = {gid: name for gid, name in self._graph().items() if not name.endswith("_NODE_NAME_UNKNOWN_")}

@@ -88,7 +88,7 @@ def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: 
 
     Events (incompatible quality of service) have no handlers: Fast DDS wakes a thread that waits for events of a reader
     for each message of the reader too. Hence nothing warns of publishers that cannot be heard;
-    ``ControlPath.unheard_publishers`` finds them.
+    ``ControlPath.incompatible_publishers`` finds them.
 
     Args:
         node: The node that subscribes.

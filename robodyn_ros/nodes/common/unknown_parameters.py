@@ -43,7 +43,7 @@ PARAMETERS = frozenset((
 Written by tools/parameter_tables.py from the declarations, so that no node has to import all others.
 """
 
-_OF_ROS = "qos_overrides."
+_ROS_PREFIX = "qos_overrides."
 
 RENAMED = {"gravity_compensation": "gravity_compensation_by"}
 """New names of parameters whose old names would be passed over; see `_check_unknown`."""
@@ -183,7 +183,7 @@ def _check_others(nodes: Sequence[ParameterNode], full_names: str) -> None:
 
 
 def _undeclared(given: Iterable[str], declared: Collection[str]) -> list[str]:
-    return [name for name in given if name not in declared and not name.startswith(_OF_ROS)]
+    return [name for name in given if name not in declared and not name.startswith(_ROS_PREFIX)]
 
 
 def _group(name: str) -> str:

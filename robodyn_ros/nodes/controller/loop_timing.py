@@ -29,7 +29,7 @@ from robodyn_ros.base.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, Loop
 from robodyn_ros.control.contract.compiled_law import PackedParameters
 from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.gains.sampled_loop import LOOKED_AT, stability, stable_factor
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
 from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK
 from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
@@ -262,7 +262,7 @@ class LoopTimingWatch:
         if key not in self._known:
             while len(self._known) >= _MAX_MARGINS:
                 del self._known[next(iter(self._known))]
-            q = sampled_positions(self._robot)[:LOOKED_AT]
+            q = sampled_positions(self._robot)[:CHECKED_CONFIGURATIONS]
             self._known[key] = self._plugins.run(f"controller '{name}': its margin is unknown", stable_factor, law,
                                                  law.parameters, timing, q)
         return self._known[key]

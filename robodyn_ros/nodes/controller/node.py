@@ -26,7 +26,7 @@ from robodyn_ros.base import topic_names
 from robodyn_ros.base.common_fields import FILTER, LAW_IGNORES, filtered_name, ignored_parts
 from robodyn_ros.base.errors import PluginError, RobodynError, shown
 from robodyn_ros.base.fields import Field
-from robodyn_ros.control.plugins.plugin_threads import LOOK_PERIOD, ThreadWatch, end, standing
+from robodyn_ros.control.plugins.plugin_threads import LOOK_PERIOD, ThreadWatch, end, plugin_location
 from robodyn_ros.control.plugins.registry import controller_changed, controller_names
 from robodyn_ros.control.runtime.age_monitor import AgeMonitor
 from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
@@ -201,7 +201,7 @@ class ControllerNode(RobodynNode):
         """
         plugin = self._plugins.make(name)
         try:
-            self._plugins.try_on(plugin, None)
+            self._plugins.check_first_update(plugin, None)
         except PluginError as error:  # the state is made up, and the plugin may work in the real one
             self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
             self._log_traceback(error)
@@ -350,7 +350,7 @@ class ControllerNode(RobodynNode):
         timeout: float = self.parameters["law_timeout"]
         if self._watched[1].look() < timeout:
             return
-        place = standing(thread)
+        place = plugin_location(thread)
         if (replace := self._loop.take_over(call)) is not None:
             reason = f"it did not return within {timeout:g} s{place}"
             self._path.replace(lambda: replace(reason), PluginError(f"controller '{call[0].name}': {reason}"))

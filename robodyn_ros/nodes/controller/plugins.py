@@ -25,7 +25,7 @@ from robodyn_ros.base.fields import Field
 from robodyn_ros.control.contract.controller import Controller, Law
 from robodyn_ros.control.contract.parameters import FlatParameter
 from robodyn_ros.control.contract.parameters import Parameters as PluginParameters
-from robodyn_ros.control.plugins.dry_run import rehearse
+from robodyn_ros.control.plugins.dry_run import dry_run
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.plugins.plugin_threads import end, run_bounded
 from robodyn_ros.control.plugins.registry import construct, controller_names, load_controller, prefix
@@ -133,7 +133,7 @@ class ControllerPlugins:
         plugin: Plugin | None = None
         try:
             plugin = self.make(name)
-            self.try_on(plugin, last)
+            self.check_first_update(plugin, last)
         except RobodynError:
             if plugin is not None:
                 end(name, plugin.controller.deactivate, lambda text: None)
@@ -146,7 +146,7 @@ class ControllerPlugins:
             changed.pop(name, None)
         return plugin
 
-    def try_on(self, plugin: Plugin, last: Tick | None) -> None:
+    def check_first_update(self, plugin: Plugin, last: Tick | None) -> None:
         """Run one tick of a plugin without commanding its efforts.
 
         Args:
@@ -159,7 +159,7 @@ class ControllerPlugins:
         model = self._robot.model
         q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
         v = np.zeros(model.n) if last is None else last.state.v
-        self.run(f"controller '{plugin.name}' fails", rehearse, plugin.name, plugin.controller, q, v)
+        self.run(f"controller '{plugin.name}' fails", dry_run, plugin.name, plugin.controller, q, v)
 
     def run(self, what: str, function: Callable[..., _Result], *arguments: Any) -> _Result:
         """Run code of a plugin; see `run_bounded`.

@@ -181,7 +181,7 @@ class ExternalWrenches:
         self._simulated = simulated
         self._dynamics = simulated.plant.robot.dynamics()
         self._now = 0
-        self._in_force: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, when it came
+        self._active: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, when it came
 
     def read(self, message: WrenchStamped) -> tuple[str, Array]:
         """Check a message, and compile the functions for its link; from any thread.
@@ -210,14 +210,14 @@ class ExternalWrenches:
             wrench: (force, torque) about its origin, in its axes, shape (6,) [N, N m].
         """
         if wrench.any():
-            self._in_force[link] = wrench, self._now
-        elif self._in_force.pop(link, None) is not None:
+            self._active[link] = wrench, self._now
+        elif self._active.pop(link, None) is not None:
             self._simulated.plant.set_wrench(link, np.zeros(6))
 
     def advance(self) -> None:
         """Set the wrenches of the plant for the next control period."""
         self._now += 1
-        for link, (wrench, since) in list(self._in_force.items()):
+        for link, (wrench, since) in list(self._active.items()):
             if self.timeout and self._now - since > self.timeout:
                 self.put_in_force(link, np.zeros(6))
             else:
@@ -225,16 +225,16 @@ class ExternalWrenches:
 
     def in_force(self) -> dict[str, Array]:
         """Return (force, torque) by link, each as it was put in force; from any thread."""
-        return {link: wrench for link, (wrench, _) in self._in_force.copy().items()}
+        return {link: wrench for link, (wrench, _) in self._active.copy().items()}
 
     def clear(self) -> None:
         """Remove all wrenches."""
-        for link in list(self._in_force):
+        for link in list(self._active):
             self.put_in_force(link, np.zeros(6))
 
     def __len__(self) -> int:
         """Return the number of links with a wrench."""
-        return len(self._in_force)
+        return len(self._active)
 
     def _base_axes(self, q: Array, link: str, wrench: Array) -> Array:
         rotation = self._dynamics.forward_kinematics(q, link)[:3, :3]

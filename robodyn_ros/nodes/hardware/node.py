@@ -67,7 +67,7 @@ from robodyn_ros.simulation.surface_shapes import surface_shape
 
 WRENCH_PERIOD = 0.1
 """Time between two messages about the wrench on one link [s]."""
-OTHERS_PERIOD = 0.2
+OWNERSHIP_PERIOD = 0.2
 """Time between two looks for other nodes, and after which a refusal of commands is told at the latest [s]."""
 
 
@@ -197,7 +197,7 @@ class HardwareNode(RobodynNode):
                               lambda message: self._loop.on_voltages(message, self._path.info), COMMAND_QOS)
         self.add_control_path(self._path)
         self._ownership = HardwareOwnership(self, self._loop, self._path, outputs, self._commanders)
-        self.create_steady_timer(OTHERS_PERIOD, self._ownership.look)
+        self.create_steady_timer(OWNERSHIP_PERIOD, self._ownership.look)
         self.listen(WrenchStamped, topic_names.own(topic_names.EXTERNAL_WRENCH), self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
         self._publish_surfaces(plant.model.world)

@@ -77,7 +77,7 @@ class StateOutputs:
         self._motor_wire, self._wire = JointWire(names, FIELDS, frame), JointWire(names, fields, frame)
         self._new_start = NewStart(name=names)
         self._actuators, self._now = ActuatorStates(name=names), Clock()
-        self._state, self._stamp, self._why_new = b"", 0, ""  # the last one published, and why it is a new start
+        self._state, self._stamp, self._new_start_reason = b"", 0, ""  # of the last state published
 
     @property
     def has_clock(self) -> bool:
@@ -104,7 +104,7 @@ class StateOutputs:
             self._publish_motors(stamp, now)  # before the joint state, which a controller answers
         effort = () if self._effort is None else (self._effort(self._simulated.plant),)
         self._state = self._wire.encode(stamp, position, velocity, *effort)
-        self._why_new = new_start
+        self._new_start_reason = new_start
         self._publish_joint_state()
         if self._clock is not None and tick >= self._next_clock and not self.clock_yielded:
             self._next_clock = tick + self._clock_periods
@@ -149,8 +149,8 @@ class StateOutputs:
 
     def _publish_joint_state(self) -> None:
         """Publish the last state; before it, that it is a new start, so that a controller knows it when it answers."""
-        if self._why_new:
-            self._new_start.reason = self._why_new
+        if self._new_start_reason:
+            self._new_start.reason = self._new_start_reason
             set_stamp(self._new_start.header.stamp, self._stamp)
             self._new_starts.publish(self._new_start)
         self._publish_state(self._state)

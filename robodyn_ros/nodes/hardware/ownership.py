@@ -201,7 +201,7 @@ class HardwareOwnership:
 
     def look(self) -> None:
         """Tell of refusals; look for other nodes, and for the end of those that were there."""
-        self._tell_refusals()
+        self._report_refusals()
         now = time.monotonic()
         self._look_at_states(now)
         if self._clocks is not None:
@@ -244,7 +244,7 @@ class HardwareOwnership:
                 _TWO_CLOCKS, f"{rival.name} publishes /clock too: time jumps for nodes with use_sim_time; this node "
                 "was first and goes on; set clock_rate to 0 for all nodes but one")
 
-    def _tell_refusals(self) -> None:
+    def _report_refusals(self) -> None:
         """Publish and report refusals that are new, have changed or have ended."""
         owners, now = self._commanders, time.monotonic()
         owners.look()

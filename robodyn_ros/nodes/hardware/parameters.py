@@ -81,7 +81,7 @@ SENSOR = "force_torque_sensor"
 """Prefix of the parameters of the force and torque sensor."""
 
 
-def _of_settings(group: str, kind: type) -> Iterator[Field]:
+def _settings_fields(group: str, kind: type) -> Iterator[Field]:
     """The parameters of the fields of a dataclass; one per joint is a list."""
     for name, own in declared(kind).items():
         if own.per_joint:
@@ -148,10 +148,10 @@ PARAMETERS = (
           "period; 0: none", unit="Hz", minimum=0.0, maximum=10000.0),
     *REAL_TIME_PARAMETERS,
     SEED.renamed("seed", structural=True),
-    *_of_settings("sensing", Sensing),
+    *_settings_fields("sensing", Sensing),
     Field(f"{SENSOR}.frame", "", "Link that carries the force and torque sensor, and frame of its measurements; "
           "empty: the tip link if there is a world or a mujoco_scene, else no sensor", structural=True),
-    *_of_settings(SENSOR, ForceTorqueSensing),
+    *_settings_fields(SENSOR, ForceTorqueSensing),
 )
 
 

@@ -41,7 +41,7 @@ from robodyn_ros.simulation.commands import LATE_AGE, JointCommands
 from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors
 
-_TOLD, _PATIENCE = 10, 50
+_REPORTED_REPEATS, _STUCK_REPEATS = 10, 50
 """Repeats of a state that nobody answers after which that is told, and after which requests for periods end.
 
 Repeats are counted, not the time, in which the computer may have held up this node.
@@ -355,9 +355,9 @@ class PlantLoop:
         if not self._outputs.repeat() or self.time_mode is not TimeMode.LOCKSTEP or self.budget == 0:
             return
         self._unanswered += 1
-        if self._requests and self._unanswered >= _PATIENCE:
-            self.pause(f"none for {_PATIENCE * REPEAT_SECONDS:g} s; in lockstep a controller has to answer each")
-        elif self._unanswered > _TOLD:
+        if self._requests and self._unanswered >= _STUCK_REPEATS:
+            self.pause(f"none for {_STUCK_REPEATS * REPEAT_SECONDS:g} s; in lockstep a controller has to answer each")
+        elif self._unanswered > _REPORTED_REPEATS:
             self._diagnostics.raise_condition(
                 "lockstep", f"lockstep: the robot waits, as no command answers the joint state stamped "
                 f"{to_seconds(self.stamp)} s: start a controller, or this node with time_mode:=real_time")
@@ -367,7 +367,7 @@ class PlantLoop:
         stale = self.commands.stale()
         names = [name for name, old in zip(self._joints.names, stale, strict=True) if old]
         text = "" if not names else (
-            f"{self._why_stale()} for {', '.join(names)}: "
+            f"{self._stale_reason()} for {', '.join(names)}: "
             f"safe behaviour '{self._settings.safe_behaviour}'")
         if text == self._unsafe_text:
             return
@@ -387,7 +387,7 @@ class PlantLoop:
                                       f"no command for {LATE_AGE} control periods or more, and the last "
                                       f"one drove {names} ever faster; the drives brake there until the next command")
 
-    def _why_stale(self) -> str:
+    def _stale_reason(self) -> str:
         if self.commands.stuck():
             return (f"the same command to the bit during {self._settings.unchanged_command_timeout} s of motion (has "
                     "its sender stopped computing?)")

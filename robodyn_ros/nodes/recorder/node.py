@@ -73,7 +73,7 @@ class ParameterSnapshots:
     def __init__(self, node: Node, on_values: Callable[[str, str], None]) -> None:
         self._node, self._on_values = node, on_values
         self._clients: dict[str, AsyncParameterClient] = {}
-        self._asked: dict[str, float] = {}  # when each node was asked last, on the steady clock [s]
+        self._requested: dict[str, float] = {}  # when each node was asked last, on the steady clock [s]
         self._answered: set[str] = set()
 
     def look(self) -> None:
@@ -86,9 +86,9 @@ class ParameterSnapshots:
                     self._clients[full] = AsyncParameterClient(self._node, full)
         now = time.monotonic()
         for full, client in self._clients.items():
-            if full not in self._answered and now - self._asked.get(full, -ANSWER_SECONDS) >= ANSWER_SECONDS:
+            if full not in self._answered and now - self._requested.get(full, -ANSWER_SECONDS) >= ANSWER_SECONDS:
                 if client.services_are_ready():
-                    self._asked[full] = now
+                    self._requested[full] = now
                     self._ask(full, client)
 
     def _ask(self, full: str, client: AsyncParameterClient) -> None:

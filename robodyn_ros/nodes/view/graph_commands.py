@@ -38,7 +38,7 @@ from robodyn_ros.nodes.view.recording import Recording
 from robodyn_ros.robot import Robot
 from robodyn_ros.toolbox.view.sliders import Gain, is_shown
 
-WORDS = "such as: "
+SUGGESTIONS = "such as: "
 """Beginning of a descriptor's additional_constraints that lists suggestions instead of all allowed values."""
 MOTION_INTERVAL = 0.1
 """Least time between two motions while a slider or handle is dragged [s]."""
@@ -87,7 +87,7 @@ class RemoteParameters:
         def read(done: Any) -> None:
             [descriptor] = done.result().descriptors or [ParameterDescriptor()]
             words = descriptor.additional_constraints
-            on_values(words.removeprefix(WORDS).split(", ") if words.startswith(WORDS) else [])
+            on_values(words.removeprefix(SUGGESTIONS).split(", ") if words.startswith(SUGGESTIONS) else [])
 
         self._client.describe_parameters([name]).add_done_callback(read)
 

@@ -35,7 +35,7 @@ from robodyn_ros.toolbox.view.robot_figure import to_pose
 
 SILENCE = 1.0
 """Time without joint states after which the graph counts as ended [s]."""
-STILL = 0.3
+STILL_SECONDS = 0.3
 """Time without a new stamp after which the simulation counts as paused [s]."""
 GAP, STEADY = 0.2, 2.0
 """Times [s]: the view subscribes to joint_states when no controller state has come for `GAP`, and leaves the topic when
@@ -152,14 +152,14 @@ class GraphState:
         return time.monotonic() - self._arrival
 
     @property
-    def standing(self) -> bool:
+    def is_still(self) -> bool:
         """Whether the simulation is paused or waits for a command."""
-        return time.monotonic() - self._progress > STILL
+        return time.monotonic() - self._progress > STILL_SECONDS
 
     @property
     def real_time_factor(self) -> float:
         """Increase of the joint states' stamps per second of real time; 0 while the simulation is paused."""
-        if len(self._stamps) < 2 or self.standing:
+        if len(self._stamps) < 2 or self.is_still:
             return 0.0
         (since, first), (until, last) = self._stamps[0], self._stamps[-1]
         return to_seconds(last - first) / (until - since) if until > since else 0.0
@@ -215,7 +215,7 @@ class GraphState:
         moved, self.stamp = stamp != self.stamp, stamp
         if moved:
             self._progress = now
-            if self._stamps and (now - self._stamps[-1][0] > STILL or stamp < self._stamps[-1][1]):
+            if self._stamps and (now - self._stamps[-1][0] > STILL_SECONDS or stamp < self._stamps[-1][1]):
                 self._stamps.clear()
             self._stamps.append((now, stamp))
             while now - self._stamps[0][0] > SPEED_WINDOW:

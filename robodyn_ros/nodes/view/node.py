@@ -152,7 +152,7 @@ class GraphView:
     def _show_slowly(self) -> None:
         graph = self._graph
         self._plots.draw()
-        self._panel.follow(graph.q if graph.follow.q is None else graph.follow.q, graph.standing)
+        self._panel.follow(graph.q if graph.follow.q is None else graph.follow.q, graph.is_still)
         self._panel.show_status(*self._status())
         self._panel.show_supervision(graph.follow.stopped, graph.follow.speed)
         if ended := self._recording.ended():
@@ -198,7 +198,7 @@ class GraphView:
             return f"{name}: {graph.problem}", False
         if graph.follow.stopped:
             return f"{name} is stopped: {graph.follow.stopped}; Release lets it go on", False
-        if graph.standing:
+        if graph.is_still:
             return f"{name} does not move: the simulation is paused or waits for commands", True
         controller = graph.follow.controller or "no controller"
         return f"{name}, {controller}, {graph.real_time_factor:.2f} × real time", True

@@ -20,7 +20,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import trace
 from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.compile.records import Shape, Structure, array_shapes, flatten, form_of
-from robodyn_ros.control.contract.compiled_law import PackedParameters, law_of_arrays
+from robodyn_ros.control.contract.compiled_law import PackedParameters, law_on_arrays
 from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import FlatParameter, Parameters
@@ -66,7 +66,7 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
     robot.check_accelerations()
     prefix = f"{identifier(robot.name)}_{identifier(name)}"
     packed = PackedParameters(law.parameters)
-    function, shapes = law_of_arrays(law, packed)
+    function, shapes = law_on_arrays(law, packed)
     m = math.prod(shapes["memory"])
     tick = CFunction(f"{prefix}_formula", trace(function, shapes), (), {"effort": (n,), "next": (m,)} if m else
                      {"effort": (n,)})

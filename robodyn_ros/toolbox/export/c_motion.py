@@ -86,7 +86,7 @@ def _constants() -> dict[str, float]:
     whole_way: float = coming_to_rest.progress(coming_to_rest.DURATION)[0]
     return {"DURATION": coming_to_rest.DURATION, "REST_WAY": whole_way,
             "START_TOLERANCE": joint_trajectory.START_TOLERANCE, "REST_TOLERANCE": joint_trajectory.REST_TOLERANCE,
-            "AT_ONCE": joint_trajectory.AT_ONCE, "ROUNDING": trajectory_limits.ROUNDING,
+            "AT_ONCE": joint_trajectory.SINGLE_POINT_SECONDS, "ROUNDING": trajectory_limits.ROUNDING,
             "SPEED_TOLERANCE": trajectory_limits.SPEED_TOLERANCE, "FULL_CHANGE": trajectory_clock.FULL_CHANGE,
             "OUTWARD_SPEED": supervisor.OUTWARD_SPEED, "RUNAWAY_FACTOR": supervisor.RUNAWAY_FACTOR,
             "JUMP": supervisor.JUMP, "LONGEST_REPEAT": LONGEST_REPEAT,

@@ -19,7 +19,7 @@ from shipped import few
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.contract import controller as controller_module
-from robodyn_ros.control.contract.compiled_law import called, compile_law, memory_numbers
+from robodyn_ros.control.contract.compiled_law import call_law, compile_law, memory_numbers
 from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.contract.parameters import Parameters, derived, per_joint, scalar
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
@@ -42,7 +42,7 @@ def motion(ticks=20, period=0.002):
 
 def as_written(law, controller, state, reference, memory):
     """Efforts and memory of the law in plain Python, with the textbook's dynamics."""
-    return called(controller, ROBOT.dynamics(False, "textbook"), controller.parameters, state, reference, memory)
+    return call_law(controller, ROBOT.dynamics(False, "textbook"), controller.parameters, state, reference, memory)
 
 
 @pytest.mark.parametrize("law", [ComputedTorque, Damping, PID])

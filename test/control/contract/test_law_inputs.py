@@ -21,7 +21,7 @@ from robodyn_ros.control import Controller, JointReference, Law, Parameters, Rea
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.control.plugins.dry_run import rehearse
+from robodyn_ros.control.plugins.dry_run import dry_run
 from robodyn_ros.control.plugins.registry import load_controller
 from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
 from robodyn_ros.description.resources import robot_file
@@ -204,7 +204,7 @@ def test_a_state_without_what_the_law_reads_is_completed_as_of_a_rigid_robot():
     reference = JointReference(np.array([0.3, 0.1]), REST, REST)
     np.testing.assert_allclose(law.update(state, reference), 20.0 * (reference.q - 0.9 * state.q))
     assert not law.uncompiled_reason
-    rehearse("servo", Servo(ROBOT), REST, REST)
+    dry_run("servo", Servo(ROBOT), REST, REST)
 
 
 class Rig:

@@ -20,7 +20,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.gains.elastic_arm import ElasticArm, MotorFeedback, least_step
-from robodyn_ros.control.gains.sampled_loop import LEAST_GROWTH, LOOKED_AT
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, LEAST_GROWTH
 from robodyn_ros.control.laws.elastic_composite import ElasticComposite, ElasticCompositeParameters
 from robodyn_ros.control.laws.elastic_joint_pd import (
     ElasticJointParameters,
@@ -51,7 +51,7 @@ def radius(robot, parameters):
     """Greatest spectral radius, from the law's efforts beside rest and SciPy's exponential of the robot's motion."""
     law, n, h = LAWS[type(parameters)](robot, parameters), robot.n, 1e-6
     worst, (stiffness, motor, damping) = 0.0, parameters.springs
-    for q in sampled_positions(robot)[:LOOKED_AT]:
+    for q in sampled_positions(robot)[:CHECKED_CONFIGURATIONS]:
         gravity, mass = robot.dynamics().gravity(q), robot.dynamics().mass_matrix(q)
         rest = np.concatenate([q, q + gravity / stiffness, np.zeros(2 * n)])
 

@@ -17,7 +17,7 @@ from shipped import few
 from robodyn_ros import Robot
 from robodyn_ros.base.timing import LoopTiming
 from robodyn_ros.control.default_gains import joint_gains, sampled_mass_matrices, sampled_positions
-from robodyn_ros.control.gains.sampled_loop import FACTORS, most_damping, stable_factor
+from robodyn_ros.control.gains.sampled_loop import FACTORS, largest_stable_damping, stable_factor
 from robodyn_ros.control.laws.damping import Damping, DampingParameters
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.pd import PD, PDParameters
@@ -39,9 +39,9 @@ def test_the_bound_of_damping_is_that_of_the_roots(delay):
     """z^(N+1) - z^N + delta leaves the unit circle at the bound, neither before nor after."""
     for share, stable in ((0.999, True), (1.001, False)):
         polynomial = np.zeros(delay + 2)
-        polynomial[:2], polynomial[-1] = (1.0, -1.0), polynomial[-1] + share * most_damping(delay)
+        polynomial[:2], polynomial[-1] = (1.0, -1.0), polynomial[-1] + share * largest_stable_damping(delay)
         if not delay:
-            polynomial = np.array([1.0, share * most_damping(0) - 1.0])
+            polynomial = np.array([1.0, share * largest_stable_damping(0) - 1.0])
         assert (np.abs(np.roots(polynomial)).max() < 1.0) == stable
 
 
@@ -67,7 +67,7 @@ def test_damping_beyond_the_bound_is_unstable(name, delay):
     robot, period = weightless(name), 0.002
     inverses, q = np.linalg.inv(sampled_mass_matrices(robot)), sampled_positions(robot)
     d = joint_gains(robot)[1]
-    d = d * most_damping(delay) / (period * np.linalg.eigvals(inverses * d).real.max())
+    d = d * largest_stable_damping(delay) / (period * np.linalg.eigvals(inverses * d).real.max())
     for factor, stable in ((0.98, True), (1.1 + robot.model.damping.max() / d.min(), False)):
         law = Damping(robot, DampingParameters(d=factor * d))
         assert (stable_factor(law, law.parameters, LoopTiming(period, delay), q) >= 1.0) == stable

@@ -15,7 +15,7 @@ from robodyn_ros import InputError, PluginError, Robot
 from robodyn_ros.control import Controller
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.control.plugins.dry_run import checked_effort, rehearse
+from robodyn_ros.control.plugins.dry_run import checked_effort, dry_run
 from robodyn_ros.description.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
@@ -36,7 +36,7 @@ class Answers(Controller):
 
 @pytest.mark.parametrize("controller", [PD, Damping])
 def test_sound_controllers_pass(controller):
-    rehearse("it", controller(ROBOT), np.ones(2), np.ones(2))
+    dry_run("it", controller(ROBOT), np.ones(2), np.ones(2))
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_sound_controllers_pass(controller):
 )
 def test_wrong_results_are_refused_with_the_reason(answer, words):
     with pytest.raises(PluginError, match=rf"(?s)controller 'it' fails: .*{words}"):
-        rehearse("it", Answers(answer), np.zeros(2), np.zeros(2))
+        dry_run("it", Answers(answer), np.zeros(2), np.zeros(2))
 
 
 @pytest.mark.parametrize("answer", [[1, 2], (1.0, 2.0), np.array([1, 2]), np.array([1.0, 2.0], np.float32),
                                     np.array([1.0, 0.0, 2.0])[::2]])
 def test_any_array_like_of_the_right_shape_is_accepted(answer):
-    rehearse("it", Answers(answer), np.zeros(2), np.zeros(2))
+    dry_run("it", Answers(answer), np.zeros(2), np.zeros(2))
     array, values = checked_effort(answer, 2)
     assert array.dtype == np.float64 and array.tolist() == values == [1.0, 2.0]
 

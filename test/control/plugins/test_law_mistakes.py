@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import PluginError, Robot, rollout
-from robodyn_ros.control.plugins.dry_run import rehearse, uncompiled
+from robodyn_ros.control.plugins.dry_run import dry_run, uncompiled
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
 
@@ -82,7 +82,7 @@ def law(tmp_path, monkeypatch):
 
 
 def at_rest(controller):
-    rehearse("mistake:Mistake", controller, np.array([0.1, 0.2]), np.zeros(2))
+    dry_run("mistake:Mistake", controller, np.array([0.1, 0.2]), np.zeros(2))
 
 
 @pytest.mark.parametrize(("code", "remedy"), RUNS)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, PluginError, Robot
-from robodyn_ros.control.plugins.dry_run import rehearse
+from robodyn_ros.control.plugins.dry_run import dry_run
 from robodyn_ros.control.plugins.plugin_errors import describe, full_traceback
 from robodyn_ros.control.plugins.registry import load_controller, make_controller
 from robodyn_ros.description.resources import robot_file
@@ -78,7 +78,7 @@ def folder(tmp_path, monkeypatch):
 ])
 def test_an_exception_is_told_with_the_line_of_the_plugin(folder, name, kind, place):
     with pytest.raises(PluginError) as caught:
-        rehearse("it", make_controller(f"failing_plugin:{name}", ROBOT), np.zeros(2), np.zeros(2))
+        dry_run("it", make_controller(f"failing_plugin:{name}", ROBOT), np.zeros(2), np.zeros(2))
     assert kind in str(caught.value)
     assert f"({folder}/{place})" in str(caught.value)
     assert "Traceback (most recent call last)" in full_traceback(caught.value.__cause__)
@@ -86,7 +86,7 @@ def test_an_exception_is_told_with_the_line_of_the_plugin(folder, name, kind, pl
 
 def test_an_answer_of_the_wrong_shape_has_no_line(folder):
     with pytest.raises(PluginError) as caught:
-        rehearse("it", make_controller("failing_plugin:WrongShape", ROBOT), np.zeros(2), np.zeros(2))
+        dry_run("it", make_controller("failing_plugin:WrongShape", ROBOT), np.zeros(2), np.zeros(2))
     assert "line" not in str(caught.value) and "(5,)" in str(caught.value)
 
 

@@ -230,7 +230,7 @@ def test_a_module_whose_import_was_left_behind_can_be_imported(tmp_path, monkeyp
 
 
 def test_a_controller_ends_on_a_thread_of_its_own(monkeypatch):
-    monkeypatch.setattr(plugin_threads, "_HELD_SECONDS", 0.05)
+    monkeypatch.setattr(plugin_threads, "_RELEASE_SECONDS", 0.05)
     threads, said = [], []
 
     class Opens:

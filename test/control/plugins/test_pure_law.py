@@ -20,7 +20,7 @@ import pytest
 from robodyn_ros import CompileError, Robot, rollout
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.contract import compiled_law
-from robodyn_ros.control.contract.compiled_law import PackedParameters, called, initial_memory, law_of_arrays
+from robodyn_ros.control.contract.compiled_law import PackedParameters, call_law, initial_memory, law_on_arrays
 from robodyn_ros.control.optimisation.safety_filter import filtered
 from robodyn_ros.control.plugins.outer_state import OuterState
 from robodyn_ros.control.plugins.registry import law_names, make_controller
@@ -90,7 +90,7 @@ def as_written(law):
     for k, (state, reference) in enumerate(ticks()):
         if k == 0:
             memory = initial_memory(law, state)
-        effort, memory = called(law, law.dynamics, law.parameters, state, reference, memory)
+        effort, memory = call_law(law, law.dynamics, law.parameters, state, reference, memory)
         yield effort
 
 
@@ -144,7 +144,7 @@ def test_a_rollout_of_an_impure_law_runs_its_python_code(name):
     held = JointReference(done.q[0], np.zeros(2), np.zeros(2))
     for k in range(len(done.time)):
         state = State(done.time[k], 0.002, done.q[k], done.v[k])
-        effort, memory = called(again, again.dynamics, again.parameters, state, held, memory)
+        effort, memory = call_law(again, again.dynamics, again.parameters, state, held, memory)
         np.testing.assert_allclose(done.effort[k], effort, rtol=1e-9, atol=1e-12)
 
 
@@ -169,7 +169,7 @@ def test_the_law_behind_the_safety_filter_is_checked():
 @pytest.mark.parametrize("name", [*law_names(), "pd+safety"])
 def test_laws_of_this_package_are_pure(name, monkeypatch):
     """They are not checked outside of this test."""
-    monkeypatch.setattr(compiled_law, "_KNOWN_PURE", ())
+    monkeypatch.setattr(compiled_law, "_TESTED_PURE", ())
     law = make_controller(name, ROBOT)
-    law_of_arrays(law, PackedParameters(law.parameters))
+    law_on_arrays(law, PackedParameters(law.parameters))
     assert set(law.purity_verdicts.values()) == {""} and not law.printing

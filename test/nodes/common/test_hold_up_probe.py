@@ -79,4 +79,4 @@ def test_a_probe_that_did_not_start_measures_nothing():
     (0.5, None, 0.1, 0.4),
 ])
 def test_what_the_process_did_itself_does_not_count(late, waited, computed, found):
-    assert HoldUpProbe._of_computer(late, waited, computed) == pytest.approx(found)
+    assert HoldUpProbe._caused_by_computer(late, waited, computed) == pytest.approx(found)

@@ -78,7 +78,7 @@ def test_joint_states_are_left_alone_while_the_controller_says_where_the_joints_
                 lambda: graph.controller_state([0.7, 0.1]))
     graph.until(lambda: graph.state.effort[0] == 1.0, "commanded efforts", lambda: graph.controller_state([0.7, 0.1]))
     np.testing.assert_allclose(graph.state.q, [0.7, 0.1])
-    assert graph.state.alive and not graph.state.standing
+    assert graph.state.alive and not graph.state.is_still
     graph.drives.publish(ActuatorStates(name=NAMES, joint_effort=[3.0, 4.0]))
     graph.until(lambda: graph.state.effort[0] == 3.0, "efforts of the drives")
     graph.until(lambda: graph.readers(), "a new subscription, since the controller is silent")
