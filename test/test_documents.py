@@ -140,7 +140,9 @@ def test_a_table_names_every_control_law():
 
 @pytest.mark.lint
 def test_the_files_on_a_calls_way_exist():
-    named = re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "call.md").read_text())
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    section = re.search(r"^## How a call travels\n.*?(?=^## )", page, re.DOTALL | re.MULTILINE)[0]
+    named = re.findall(r"`([\w/]+\.py)`", section)
     below = [name if name.startswith(("robodyn_ros/", "test/")) else f"robodyn_ros/{name}" for name in named]
     assert len(below) > 15 and not [name for name in below if not (ROOT / name).is_file()]
 
