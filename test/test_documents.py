@@ -22,7 +22,7 @@ from browser import PATIENCE, open_browser
 
 from robodyn_ros import Robot, rollout
 from robodyn_ros.commands.study_file import read_study
-from robodyn_ros.compile import Compute, Repeat, compile_function, compile_procedure, derivative
+from robodyn_ros.compile import Compute, Repeat, compile_procedure
 from robodyn_ros.control.plugins.registry import controller_names, load_controller, make_controller
 from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
@@ -63,14 +63,10 @@ def taken_for_granted(name):
     if name == "docs/architecture.md":
         robot, body = Robot.from_urdf(robot_file("arm7")), Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))
         return {
-            "Robot": Robot, "Repeat": Repeat, "Compute": Compute, "compile_function": compile_function,
-            "compile_procedure": compile_procedure, "derivative": derivative, "rollout": rollout,
+            "Robot": Robot, "rollout": rollout, "q": q, "v": v, "a": a,
             "path": robot_file("arm7"), "xml": robot_file("arm7").read_text(),
             "trajectory": excursion(robot), "target": np.eye(4),
             "table": [DHRow(0.1, 1.0, 0.2, 0.3, inertia=body)] * 7,
-            "q": q, "v": v, "a": a, "tau": a, "Q": np.tile(q, (3, 1)), "V": np.tile(v, (3, 1)), "A": np.tile(a, (3, 1)),
-            "function": lambda q, v: np.sin(q) * v, "other": print, "result": np.empty((3, 7)),
-            "variables": {"q": (7,), "v": (7,)}, "inputs": ("q", "v"), "outputs": "q",
         }
     if name == "docs/compile.md":
         return {
