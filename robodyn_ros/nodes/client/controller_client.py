@@ -38,6 +38,8 @@ TRIAL_SECONDS, LONGEST_TRIAL_SECONDS = 0.5, 3.0
 """A controller is watched for so long after a swap, in the time of the joint states, and at most in real time [s]."""
 TRANSIT_SECONDS = 0.1
 """States that were published before a swap may come for so long after its answer [s]."""
+ANSWER_SECONDS = 20.0
+"""Longest wait for the answer to a swap: a node refuses a law that takes longer than its parameter swap_timeout [s]."""
 
 
 class ControllerHealth:
@@ -126,7 +128,7 @@ class ControllerClient(GraphClient):
 
         Args:
             controller: Installed name, or ``package.module:Class``.
-            seconds: Longest wait for the node, and for its answer [s].
+            seconds: Longest wait for the node [s].
 
         Raises:
             PluginError: The controller node refuses; the message has its reason.
@@ -134,7 +136,8 @@ class ControllerClient(GraphClient):
         """
         value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
         request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
-        result = self.call(SetParameters, self._controller, "set_parameters", request, seconds).results[0]
+        result = self.call(SetParameters, self._controller, "set_parameters", request, seconds, ANSWER_SECONDS
+                           ).results[0]
         if "undeclared" in result.reason or "unknown parameter 'controller'" in result.reason:
             raise RobodynError(f"node '{self._controller}' has no parameter 'controller': it is not a controller node")
         if not result.successful:

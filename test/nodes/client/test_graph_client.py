@@ -23,10 +23,12 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros import InputError, RobodynError
 from robodyn_ros.nodes.client import graph_client
+from robodyn_ros.nodes.client.controller_client import ControllerClient
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import RobotClient
 from robodyn_ros.nodes.common import discovery
 from robodyn_ros.nodes.common.discovery import participants_here
+from robodyn_ros.nodes.controller.plugins import SWAP_TIMEOUT
 
 
 @pytest.fixture
@@ -84,6 +86,16 @@ def test_ctrl_c_while_a_message_is_taken_is_a_keyboard_interrupt(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             client.first_message(String, "said", 1, "word", 60.0)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_answer_to_a_swap_is_waited_for_until_its_node_refuses_it(monkeypatch):
+    """Which it does after its parameter swap_timeout; a busy machine compiles a law for longer than 5 s."""
+    waits = []
+    monkeypatch.setattr(ControllerClient, "call", lambda *given: waits.append(given[-1]) or SimpleNamespace(
+        results=[SimpleNamespace(successful=True, reason="")]))
+    with ControllerClient("swap") as client:
+        client.swap("pd")
+    assert waits[0] > SWAP_TIMEOUT.default
 
 
 def test_nodes_that_start_slowly_are_waited_for():
