@@ -11,6 +11,7 @@
 Requests: toolbox/recording/test_replay_plan.py.
 """
 
+import contextlib
 import itertools
 import re
 from argparse import Namespace
@@ -49,20 +50,24 @@ CLOSE = 1e-5
 """Greatest distance of a replayed position from the recorded one [rad]."""
 
 
-def recorded_parameters(folder):
-    """Nodes whose parameters are in the file of a recording by now."""
-    try:
-        return set(Run(folder).parameters)
-    except RecordingError:
-        return set()
+def wait_for_recorded(ros, folder, condition, what):
+    """Wait until a condition holds for what is in the file of a recording, which is read twice a second."""
+    def holds():
+        ros.spin(0.5)
+        with contextlib.suppress(RecordingError):
+            return condition(Run(folder))
+
+    ros.wait_for(holds, what)
 
 
-def has_states(folder):
-    """Whether joint states are in the file of a recording by now."""
-    try:
-        return Run(folder).states.time.size > 0
-    except RecordingError:
-        return False
+def has_states(run):
+    """Whether joint states are in a recording."""
+    return run.states.time.size > 0
+
+
+def has_parameters(run):
+    """Whether the parameters of both nodes are in a recording."""
+    return {"/hardware", "/controller"} <= set(run.parameters)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +92,7 @@ def record_motion(folder):
         states = ros.record(ControllerState, "controller/controller_state")
         ros.wait_for(lambda: len(states) > 20, "controller states")
         # A replay begins at the first recorded joint state, which has to come before the motion.
-        ros.wait_for(lambda: has_states(folder), "recorded joint states")
+        wait_for_recorded(ros, folder, has_states, "recorded joint states")
         message = JointTrajectory(joint_names=["joint1", "joint2"])
         message.points = [JointTrajectoryPoint(positions=[0.6, -0.4])]
         message.points[0].time_from_start.sec = 1
@@ -98,7 +103,7 @@ def record_motion(folder):
         ros.wait_for(lambda: states[-1].reference.positions[0] == 0.6, "the end of the motion")
         count = len(states)
         ros.wait_for(lambda: len(states) > count + 30, "the rest")
-        ros.wait_for(lambda: {"/hardware", "/controller"} <= recorded_parameters(folder), "recorded parameters")
+        wait_for_recorded(ros, folder, has_parameters, "recorded parameters")
         process.stop()
 
 
@@ -165,11 +170,11 @@ def test_inputs_that_a_law_declares_are_recorded_and_sent_again(tmp_path, capfd)
         process.wait_for_output("recording to")
         states = ros.record(ControllerState, "controller/controller_state", 1000)
         gain = ros.publisher(Float64, "gain", matched=2)
-        ros.wait_for(lambda: states and has_states(tmp_path / "a"), "states")
+        wait_for_recorded(ros, tmp_path / "a", has_states, "recorded joint states")
         sent = itertools.count()
         ros.wait_for(lambda: gain.publish(Float64(data=2.0 + 0.01 * next(sent)))
                      or len([state for state in states if state.controller == law]) > 60, "the law with its input")
-        ros.wait_for(lambda: {"/hardware", "/controller"} <= recorded_parameters(tmp_path / "a"), "parameters")
+        wait_for_recorded(ros, tmp_path / "a", has_parameters, "recorded parameters")
         process.stop()
     run = Run(tmp_path / "a")
     assert len(run.topics["/gain"].messages) > 10

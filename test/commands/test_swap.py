@@ -108,9 +108,8 @@ def test_watch_swaps_at_every_save_and_tells_why_an_edit_is_refused(graph, folde
     file.write_text(PLUGIN)
 
     def wait_for_effort(value):
-        seen = len(states)
-        graph.wait_for(lambda: any(state.controller == name and np.allclose(state.output, value)
-                                   for state in states[seen:]), f"efforts of {value}")
+        graph.wait_for(states.first_from_now(lambda state: state.controller == name
+                                             and np.allclose(state.output, value)), f"efforts of {value}")
 
     script = (f"import sys; from robodyn_ros.commands.command_line import main; "
               f"sys.exit(main(['swap', '--watch', '{name}']))")
