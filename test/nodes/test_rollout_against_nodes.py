@@ -54,8 +54,8 @@ SAMPLE = {"payload.mass": 0.4, "payload.center_of_mass": [0.02, -0.03, 0.05], "l
 
 
 @pytest.mark.parametrize(("law", "touches", "differs"), [
-    ("adaptive", False, False), ("pid", True, False),
-    *(pytest.param("pid", False, differs, marks=pytest.mark.long) for differs in (False, True))])
+    ("pid", True, False), *(pytest.param(*each, marks=pytest.mark.long) for each in (
+        ("adaptive", False, False), ("pid", False, False), ("pid", False, True)))])
 def test_joint_states_are_those_of_the_rollout(ros, law, touches, differs, tmp_path):
     namespace, robot = f"/rollout_{law}_{touches}_{differs}", Robot.from_urdf(robot_file("arm6"))
     start = default_position(robot)

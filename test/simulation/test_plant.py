@@ -169,7 +169,7 @@ def test_effort_is_cut_off_at_the_limit_and_reported():
     assert plant.effort[0] == -2.0 * plant.v[0]
 
 
-@pytest.mark.parametrize("integrator", list(Integrator))
+@pytest.mark.parametrize("integrator", few(list(Integrator), 2))
 @pytest.mark.parametrize("compiled", [True, False])
 def test_damping_by_the_drives_keeps_to_the_effort_limits_and_only_takes_energy(integrator, compiled):
     """A joint at 10 rad/s would be braked with 300 N m; the limit makes that a steady 3 N m."""
@@ -308,7 +308,7 @@ def test_bad_step_is_refused(step):
         Plant(pendulum(), step)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", few([True, False], 1))
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "explicit_euler", "runge_kutta", "adaptive"])
 def test_divergence_of_motors_is_reported_by_every_method(compiled, integrator):
     motors = JointActuators(Actuators(DCMotor([1.0, 1.0], 0.05, 1e-5, 2e-3), GearTrain(50.0)))

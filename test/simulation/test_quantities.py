@@ -166,8 +166,8 @@ LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2
 
 
 @pytest.mark.parametrize(("varied", "plant"), [
-    (("gravity",), plant_of(ROBOT)),
-    (MOTORS, LIMITED),
+    pytest.param(("gravity",), plant_of(ROBOT), marks=pytest.mark.long),
+    pytest.param(MOTORS, LIMITED, marks=pytest.mark.long),
     (MOTORS, driven(voltage_limit=24.0, current_limit=8.0)),
     (("motor.torque_constant", "motor.resistance", "gear.ratio"), driven()),
     (("gear.efficiency",), driven()),

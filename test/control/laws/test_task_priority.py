@@ -294,7 +294,7 @@ def test_the_normal_force_on_a_surface_has_a_bound():
     np.testing.assert_allclose(pushing[-200:], 5.0, atol=0.2)
 
 
-@pytest.mark.parametrize("distance, bounded", [(0.004, True), (0.006, False), (0.3, False)])
+@pytest.mark.parametrize("distance, bounded", few([(0.004, True), (0.006, False), (0.3, False)], 2))
 def test_the_force_is_free_away_from_the_surface(distance, bounded):
     robot, q = ROBOTS["planar_2r"], np.array(BENT["planar_2r"])
     height = robot.dynamics().forward_kinematics(q)[2, 3]

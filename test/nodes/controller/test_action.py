@@ -411,6 +411,7 @@ def test_a_goal_whose_states_cannot_be_published_is_followed_to_its_end(rig):
     assert "cannot publish data" in rig.nodes["controller"].output()
 
 
+@pytest.mark.long
 def test_a_stopping_node_tells_the_goals_sender_though_much_feedback_waits(ros):
     with ActionRig(ros, "planar_2r", "/feedback", hardware={"update_rate": 1000},
                    controller={"action_monitor_rate": 1000.0}) as rig:

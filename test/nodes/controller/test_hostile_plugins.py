@@ -19,6 +19,7 @@ from contextlib import contextmanager
 import pytest
 from controller_rig import Rig
 from ros_process import DEADLINE, RosProcess
+from shipped import few
 
 from robodyn_ros.nodes.common.signals import EXIT_CLOSED
 
@@ -125,7 +126,7 @@ def test_what_it_opened_is_closed_at_a_swap_and_at_the_end(ros, notes):
         assert notes() == 2 * [*opened, "deactivate"]
 
 
-@pytest.mark.parametrize("how", ["interrupt", "odd", "sleep"])
+@pytest.mark.parametrize("how", few(["sleep", "odd", "interrupt"], 2))
 def test_an_import_that_fails_or_blocks_is_refused(ros, how, monkeypatch):
     monkeypatch.setenv("HOSTILE_IMPORT", how)
     with RosProcess("controller", {"robot": "planar_2r"}, "/importing") as node:
@@ -155,7 +156,8 @@ def test_a_signal_ends_a_node_that_waits_for_an_import(monkeypatch, notes):
         node.stop(signal.SIGTERM)
 
 
-@pytest.mark.parametrize(("name", "how"), [("Hostile", "sleep"), ("Hostile", "stubborn"), ("LeavesAThread", "")])
+@pytest.mark.parametrize(("name", "how"), few([
+    ("Hostile", "stubborn"), ("Hostile", "sleep"), ("LeavesAThread", "")], 1))
 def test_a_signal_ends_the_node_in_time(ros, name, how):
     settings = {"controller": {"controller": f"hostile_plugins:{name}", f"{name}.how": how, f"{name}.where": "update"}}
     with Rig(ros, "planar_2r", "/ending", **settings) as rig:

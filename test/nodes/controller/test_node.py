@@ -593,6 +593,7 @@ def test_hardware_killed_and_restarted(rig):
     rig.hold_at("computed_torque", [0.1, 0.1])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc")
 def test_swaps_take_no_memory(rig):
     """LLVM keeps 9 kB of every library that it ever linked, unless its linker is freed."""

@@ -10,14 +10,14 @@
 
 import numpy as np
 import pytest
-from controller_rig import UPDATE_RATE, Rig
+from controller_rig import Rig
 from ros_process import RosTest
 
 pytestmark = pytest.mark.ros
 
 
 def test_a_slow_part_is_updated_at_its_rate():
-    settings = {"controller": {"state_publish_rate": float(UPDATE_RATE)}}
+    settings = {"hardware": {"update_rate": 200}, "controller": {"state_publish_rate": 200.0}}
     with RosTest() as ros, Rig(ros, "planar_2r", "/planner", **settings) as rig:
         rig.hold_at("computed_torque", [0.3, -0.9])
         told = rig.refuse(controller="plugins_for_test:PlansTooOften")

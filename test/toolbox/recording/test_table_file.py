@@ -164,6 +164,7 @@ def hostile_tables(folder):
     yield folder / "fifo.csv", "expected a regular file"
 
 
+@pytest.mark.long
 def test_crafted_parquet_files_take_little_memory_and_time(tmp_path):
     """What the headers of pages and the footer claim and hold: bombs, immense counts and sizes, thousands of groups."""
     pytest.importorskip("pyarrow.parquet")

@@ -226,6 +226,7 @@ def test_a_worker_with_another_version_is_refused_with_both_versions(cluster, pr
     del processes.workers[name]
 
 
+@pytest.mark.long
 def test_a_scheduler_that_starts_again_loses_nothing(cluster, processes, task):
     description, arrays, whole = task
     blocks = []
