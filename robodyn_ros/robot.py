@@ -151,10 +151,10 @@ class Robot:
             DescriptionWarning: As for `from_urdf`; or a part of the file is left out, such as springs and tendons.
             DescriptionRemark: The file lifts bodies against gravity.
         """
-        from robodyn_ros.base.bounded_files import expand
+        from robodyn_ros.base.bounded_files import expand_user
         from robodyn_ros.description.robot_sources import convert_mjcf_file
 
-        converted = convert_mjcf_file(expand(path))
+        converted = convert_mjcf_file(expand_user(path))
         if converted is None:
             raise DescriptionError(f"{path}: expected an MJCF file, called .xml or .mjcf, with an element <mujoco>; "
                                    "Robot.from_urdf reads URDF and xacro files")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from robodyn_ros.base.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.base.bounded_files import expand_user, is_file, read_yaml
 from robodyn_ros.base.errors import InputError, unknown
 from robodyn_ros.base.fields import section
 from robodyn_ros.description.resources import catalogue_files
@@ -58,7 +58,7 @@ class Catalogue(Generic[T]):
             place, content = where, {"name": where, "source": where} | dict(given)
         else:
             there, name = catalogue_files(self.folder), str(given)
-            path = there[name] if name in there else expand(name)
+            path = there[name] if name in there else expand_user(name)
             if not is_file(path):
                 raise InputError(f"{where}: {unknown(self.kind, name, there)}; or give the path of a file")
             place, content = str(path), read_yaml(path)

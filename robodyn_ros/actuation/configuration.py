@@ -26,7 +26,7 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MOTORS, MotorData
-from robodyn_ros.base.bounded_files import expand, read_yaml
+from robodyn_ros.base.bounded_files import expand_user, read_yaml
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import DAMPING, POSITION, STIFFNESS, VELOCITY, Unit, declare, section
 from robodyn_ros.description.coupling import Coupling, output_shares
@@ -148,7 +148,7 @@ class HardwareSettings:
         Raises:
             InputError: The file cannot be read, or its content is not valid.
         """
-        return cls.from_mapping(read_yaml(expand(path)), str(path))
+        return cls.from_mapping(read_yaml(expand_user(path)), str(path))
 
     @classmethod
     def named(cls, name_or_path: str | Path) -> Self:

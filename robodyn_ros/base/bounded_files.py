@@ -23,19 +23,19 @@ from typing import Any, BinaryIO
 
 from robodyn_ros.base.errors import InputError
 
-LARGEST_URDF = 16 * 2**20
+MAX_URDF_BYTES = 16 * 2**20
 """Bytes of a URDF."""
 
-LARGEST_YAML = 256 * 2**10
+MAX_YAML_BYTES = 256 * 2**10
 """Bytes of a YAML file."""
 
-MOST_YAML_NODES = 20_000
+MAX_YAML_NODES = 20_000
 """Nodes of a YAML file with every alias expanded."""
 
-DEEPEST_YAML = 50
+MAX_YAML_DEPTH = 50
 """Collections inside each other in a YAML file."""
 
-LARGEST_JSON = 8 * 2**20
+MAX_JSON_BYTES = 8 * 2**20
 """Bytes of a JSON file."""
 
 _OPEN_PIPE = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")
@@ -46,7 +46,7 @@ _INTEGER = re.compile(r"([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", re.ASCII)
 _FLOAT = re.compile(r"([-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+|\.[0-9]+[eE][-+]?[0-9]+)"
                     r"|[-+]?\.?(inf|Inf|INF)|\.?(nan|NaN|NAN))$", re.ASCII)
 
-def expand(path: str | Path) -> Path:
+def expand_user(path: str | Path) -> Path:
     """Return a path with ``~`` replaced by the home directory.
 
     Raises:
@@ -134,7 +134,7 @@ def read_pipe(path: Path, largest: int) -> bytes:
     return content
 
 
-def read_yaml(path: Path, construct: bool = True, largest: int = LARGEST_YAML) -> Any:
+def read_yaml(path: Path, construct: bool = True, largest: int = MAX_YAML_BYTES) -> Any:
     """Return the content of a YAML file.
 
     Args:
@@ -143,8 +143,8 @@ def read_yaml(path: Path, construct: bool = True, largest: int = LARGEST_YAML) -
         largest: Greatest size [bytes].
 
     Raises:
-        InputError: The file cannot be read, is not YAML, or exceeds ``largest``, `MOST_YAML_NODES` or
-            `DEEPEST_YAML`.
+        InputError: The file cannot be read, is not YAML, or exceeds ``largest``, `MAX_YAML_NODES` or
+            `MAX_YAML_DEPTH`.
     """
     try:
         text = read_file(path, largest).decode("utf-8")
@@ -155,7 +155,7 @@ def read_yaml(path: Path, construct: bool = True, largest: int = LARGEST_YAML) -
     return yaml_value(text, str(path), construct, largest)
 
 
-def yaml_value(text: str, where: str, construct: bool = True, largest: int = LARGEST_YAML) -> Any:
+def yaml_value(text: str, where: str, construct: bool = True, largest: int = MAX_YAML_BYTES) -> Any:
     """Return the value of YAML that came as text; bounds and errors as for `read_yaml`.
 
     Args:
@@ -185,8 +185,8 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = LAR
             event = self.peek_event()
             mark, is_alias = event.start_mark, isinstance(event, yaml.AliasEvent)
             self.depth += 1
-            if self.depth > DEEPEST_YAML:
-                raise yaml.composer.ComposerError(None, None, f"more than {DEEPEST_YAML} levels", mark)
+            if self.depth > MAX_YAML_DEPTH:
+                raise yaml.composer.ComposerError(None, None, f"more than {MAX_YAML_DEPTH} levels", mark)
             node = super().compose_node(parent, index)
             self.depth -= 1
             if is_alias and id(node) not in self.sizes:
@@ -196,8 +196,8 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = LAR
                 children = ([child for pair in node.value for child in pair] if pairs
                             else node.value if isinstance(node, yaml.SequenceNode) else [])
                 self.sizes[id(node)] = 1 + sum(self.sizes[id(child)] for child in children)
-            if self.sizes[id(node)] > MOST_YAML_NODES:
-                problem = f"more than {MOST_YAML_NODES} nodes with its aliases expanded"
+            if self.sizes[id(node)] > MAX_YAML_NODES:
+                problem = f"more than {MAX_YAML_NODES} nodes with its aliases expanded"
                 raise yaml.composer.ComposerError(None, None, problem, mark)
             return node
 
@@ -238,15 +238,15 @@ def json_value(text: str | bytes, where: str) -> Any:
         where: Where it comes from, for messages.
 
     Raises:
-        InputError: It is longer than `LARGEST_JSON`, no JSON, too deep, or has an integer of more than 18 digits.
+        InputError: It is longer than `MAX_JSON_BYTES`, no JSON, too deep, or has an integer of more than 18 digits.
     """
     def whole(digits: str) -> int:
         if len(digits) > 18:
             raise ValueError(f"an integer of {len(digits)} digits")
         return int(digits)
 
-    if len(text) > LARGEST_JSON:
-        raise InputError(f"{where}: expected at most {LARGEST_JSON} bytes of JSON, received {len(text)}")
+    if len(text) > MAX_JSON_BYTES:
+        raise InputError(f"{where}: expected at most {MAX_JSON_BYTES} bytes of JSON, received {len(text)}")
     try:
         return json.loads(text, parse_int=whole)
     except RecursionError:

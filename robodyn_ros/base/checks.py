@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.base.errors import InputError, shown
-from robodyn_ros.base.fields import LARGEST as LARGEST
+from robodyn_ros.base.fields import MAX_MAGNITUDE as MAX_MAGNITUDE
 from robodyn_ros.base.fields import Range as Range
 
 POSITIVE = Range(0.0, above=True)

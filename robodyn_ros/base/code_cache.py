@@ -27,14 +27,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 VARIABLE = "ROBODYN_CACHE_DIR"
-LARGEST_SIZE = 256 * 2**20
+MAX_SIZE = 256 * 2**20
 """Bytes kept. Beyond it the entries longest unused are removed, down to three quarters."""
 
-_ENDING = ".code"
-_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_OURS = re.compile(r"[0-9a-f]{64}\.code(\..*)?")
+_SUFFIX = ".code"
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_CACHE_FILE = re.compile(r"[0-9a-f]{64}\.code(\..*)?")
 _logger = logging.getLogger(__name__)
-_complaints: set[tuple[Path, int]] = set()
+_logged: set[tuple[Path, int]] = set()
 
 
 class _NotPrivate(PermissionError):
@@ -79,7 +79,7 @@ def make_private(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         info = os.fstat(handle)
-        if info.st_uid == os.geteuid() and info.st_mode & _OF_OTHERS:
+        if info.st_uid == os.geteuid() and info.st_mode & _WRITABLE_BY_OTHERS:
             os.fchmod(handle, 0o700)
         _check_private(os.fstat(handle), stat.S_ISDIR, folder)
     finally:
@@ -106,16 +106,16 @@ def load(key: str) -> bytes | None:
     try:
         _check_folder(folder)
         # Not blocking: a FIFO in the place of an entry would otherwise wait for a writer.
-        with open(os.open(folder / (key + _ENDING), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        with open(os.open(folder / (key + _SUFFIX), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             info = os.fstat(file.fileno())
             _check_private(info, stat.S_ISREG, folder)
-            content = file.read() if info.st_size <= LARGEST_SIZE else b""
+            content = file.read() if info.st_size <= MAX_SIZE else b""
             with contextlib.suppress(OSError):
                 os.utime(file.fileno())  # the entries longest unused are removed first
     except FileNotFoundError:
         return None
     except OSError as error:
-        _complain(folder, error)
+        _log_not_kept(folder, error)
         return None
     checksum, image = content[:32], content[32:]
     return image if checksum == _checksum(key, image) else None
@@ -130,25 +130,25 @@ def store(key: str, image: bytes) -> None:
         if not folder.exists():
             make_private(folder)
         _check_folder(folder)
-        handle, temporary = tempfile.mkstemp(prefix=f"{key}{_ENDING}.", dir=folder)
+        handle, temporary = tempfile.mkstemp(prefix=f"{key}{_SUFFIX}.", dir=folder)
         try:  # beside its place, and moved there: processes that write the same entry write the same bytes
             with open(handle, "wb") as file:
                 file.write(_checksum(key, image) + image)
-            os.replace(temporary, folder / (key + _ENDING))
+            os.replace(temporary, folder / (key + _SUFFIX))
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
         files = _files(folder)
-        if sum(info.st_size for _, info in files) > LARGEST_SIZE:
-            _remove_oldest(files, LARGEST_SIZE * 3 // 4)
+        if sum(info.st_size for _, info in files) > MAX_SIZE:
+            _remove_oldest(files, MAX_SIZE * 3 // 4)
     except OSError as error:
-        _complain(folder, error)
+        _log_not_kept(folder, error)
 
 
 def contents() -> Contents:
     """What is kept."""
-    sizes = [info.st_size for entry, info in _files(directory()) if entry.name.endswith(_ENDING)]
+    sizes = [info.st_size for entry, info in _files(directory()) if entry.name.endswith(_SUFFIX)]
     return Contents(len(sizes), sum(sizes))
 
 
@@ -164,7 +164,7 @@ def _checksum(key: str, image: bytes) -> bytes:
 def _check_folder(folder: Path) -> None:
     """Refuse a directory that others may write; the user's own one is made private instead."""
     info = os.stat(folder)
-    if info.st_mode & _OF_OTHERS and VARIABLE not in os.environ:
+    if info.st_mode & _WRITABLE_BY_OTHERS and VARIABLE not in os.environ:
         make_private(folder)
     else:
         _check_private(info, stat.S_ISDIR, folder)
@@ -174,15 +174,15 @@ def _check_private(info: os.stat_result, is_kind: Callable[[int], bool], folder:
     """Refuse a directory or file of another kind, and one that another user owns or may write."""
     if not is_kind(info.st_mode):
         raise _NotPrivate(f"{folder} is not a directory of plain files")
-    if info.st_uid != os.geteuid() or info.st_mode & _OF_OTHERS:
+    if info.st_uid != os.geteuid() or info.st_mode & _WRITABLE_BY_OTHERS:
         raise _NotPrivate(f"{folder} or a file in it belongs to another user, or may be written by one")
 
 
-def _complain(folder: Path, error: OSError) -> None:
+def _log_not_kept(folder: Path, error: OSError) -> None:
     """Log once that caching is off: WARNING for unsafe permissions, else DEBUG."""
     level = logging.WARNING if isinstance(error, _NotPrivate) else logging.DEBUG
-    if (folder, level) not in _complaints:
-        _complaints.add((folder, level))
+    if (folder, level) not in _logged:
+        _logged.add((folder, level))
         _logger.log(level, "compiled code is not kept in %s: %s; set %s to a directory of your own, or to 'off'",
                     folder, error, VARIABLE)
 
@@ -194,7 +194,7 @@ def _files(folder: Path | None) -> list[tuple[os.DirEntry[str], os.stat_result]]
         with os.scandir(folder) as entries:
             for entry in entries:
                 with contextlib.suppress(FileNotFoundError):
-                    if _OURS.fullmatch(entry.name):
+                    if _CACHE_FILE.fullmatch(entry.name):
                         found.append((entry, entry.stat(follow_symlinks=False)))
     return sorted(found, key=lambda file: file[1].st_mtime)
 

@@ -16,11 +16,11 @@ import reprlib
 from collections.abc import Iterable
 from shlex import quote
 
-LONGEST_MESSAGE = 4000
+MAX_MESSAGE_LENGTH = 4000
 """Characters of a message; a longer one loses its middle."""
 
-_KEPT_END = 1000
-_SHOWN = 12
+_END_LENGTH = 1000
+_MAX_NAMES = 12
 """Greatest number of names in a message."""
 
 
@@ -28,7 +28,7 @@ class RobodynError(Exception):
     """Base class of every exception that robodyn_ros raises on purpose.
 
     Args:
-        message: Cut to `LONGEST_MESSAGE`, with control characters escaped, since it may quote a file or a message.
+        message: Cut to `MAX_MESSAGE_LENGTH`, with control characters escaped, since it may quote a file or a message.
     """
 
     def __init__(self, message: object = "") -> None:
@@ -94,10 +94,10 @@ class DescriptionRemark(DescriptionWarning):
     """Something about a robot description that users have to know, though it is no fault of it."""
 
 
-def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:
+def printable(text: str, longest: int = MAX_MESSAGE_LENGTH) -> str:
     """Return a text that is safe to print: cut in its middle, and with control characters but newlines escaped."""
     if len(text) > longest:
-        end = min(_KEPT_END, longest // 4)
+        end = min(_END_LENGTH, longest // 4)
         text = f"{text[:longest - end]} … ({len(text) - longest} characters left out) … {text[-end:]}"
     return "\n".join(map(escaped, text.split("\n")))
 
@@ -164,8 +164,8 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 def list_names(names: Iterable[str]) -> str:
     """Return names for a message, in quotes; of many the first ones and how many more there are."""
     known = list(names)
-    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return (", ".join(f"'{name}'" for name in known[:_SHOWN]) or "none") + more
+    more = f" and {len(known) - _MAX_NAMES} more" if len(known) > _MAX_NAMES else ""
+    return (", ".join(f"'{name}'" for name in known[:_MAX_NAMES]) or "none") + more
 
 
 class _Shown(reprlib.Repr):

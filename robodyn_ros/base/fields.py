@@ -37,7 +37,7 @@ _KEY = "robodyn_ros.field"
 
 T = TypeVar("T")
 
-LARGEST = 1e9
+MAX_MAGNITUDE = 1e9
 """Largest magnitude of a number that a person or a message gives, where nothing smaller is declared: no formula
 overflows with it."""
 
@@ -146,8 +146,8 @@ class Field:
     default: Any
     description: str
     unit: str | Unit = ""
-    minimum: float = -LARGEST
-    maximum: float = LARGEST
+    minimum: float = -MAX_MAGNITUDE
+    maximum: float = MAX_MAGNITUDE
     above: bool = False
     or_infinite: bool = False
     not_zero: bool = False
@@ -175,7 +175,7 @@ class Field:
         if self.per_joint or first is None or first is MISSING:
             return float
         if callable(first):  # of the robot: numbers have a limit
-            return object if self.minimum <= -LARGEST and self.maximum >= LARGEST else float
+            return object if self.minimum <= -MAX_MAGNITUDE and self.maximum >= MAX_MAGNITUDE else float
         return float if isinstance(first, float) else type(first)  # also for the types of NumPy
 
     @property
@@ -190,9 +190,10 @@ class Field:
 
     @property
     def range(self) -> Range:
-        """The numbers allowed, at most `LARGEST`."""
-        return Range(max(self.minimum, -LARGEST), math.inf if self.or_infinite else min(self.maximum, LARGEST),
-                     str(self.unit), self.above, self.or_infinite, self.value_type is int, self.not_zero)
+        """The numbers allowed, at most `MAX_MAGNITUDE`."""
+        highest = math.inf if self.or_infinite else min(self.maximum, MAX_MAGNITUDE)
+        return Range(max(self.minimum, -MAX_MAGNITUDE), highest, str(self.unit), self.above, self.or_infinite,
+                     self.value_type is int, self.not_zero)
 
     @property
     def text(self) -> str:

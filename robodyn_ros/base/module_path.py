@@ -18,7 +18,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand_user
 from robodyn_ros.base.errors import InputError
 
 VARIABLE = "ROBODYN_PLUGINS_FROM"
@@ -43,13 +43,13 @@ def set_module_path() -> None:
     sys.path += [folder for folder in (package, *_plugin_folders()) if folder not in sys.path]
 
 
-def take_plugins_from(name: str) -> None:
+def add_plugin_folder(name: str) -> None:
     """Let modules of a folder be imported, by this process and by those that it starts.
 
     Raises:
         InputError: There is no such folder.
     """
-    folder = expand(name).absolute()
+    folder = expand_user(name).absolute()
     if not folder.is_dir():
         raise InputError(f"--plugins-from: expected a folder with modules of controllers, received '{name}'")
     sys.path.append(str(folder))

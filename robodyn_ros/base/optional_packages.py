@@ -37,7 +37,7 @@ def is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def missing(module: str, error: ImportError | None = None) -> str:
+def missing_message(module: str, error: ImportError | None = None) -> str:
     """Return what needs a module of `PURPOSES`, and how to install it.
 
     Args:
@@ -56,4 +56,4 @@ def require(module: str) -> None:
         RobodynError: It is not; the message says how to install it.
     """
     if not is_installed(module):
-        raise RobodynError(missing(module))
+        raise RobodynError(missing_message(module))

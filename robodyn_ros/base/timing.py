@@ -79,7 +79,7 @@ def to_nanoseconds(seconds: float) -> int:
     return round(seconds * NANOSECONDS_PER_SECOND)
 
 
-MOST_PATIENCE = 4.0
+MAX_EXTENSION = 4.0
 """How many times as long something may take if others have the processor."""
 
 
@@ -120,6 +120,6 @@ def scheduling_of(task: int) -> Scheduling:
     return Scheduling(computed, waiting_time_of(f"self/task/{task}"))
 
 
-def with_patience(seconds: float, waited: float) -> float:
+def extended_timeout(seconds: float, waited: float) -> float:
     """Return a longest time [s] for something that has waited for the processor: up to four times as long."""
-    return min(seconds + waited, MOST_PATIENCE * seconds)
+    return min(seconds + waited, MAX_EXTENSION * seconds)

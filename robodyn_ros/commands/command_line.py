@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from robodyn_ros import __version__
 from robodyn_ros.base.errors import DescriptionWarning, InputError, RobodynError, suggest, with_escaped_arguments
-from robodyn_ros.base.module_path import take_plugins_from
+from robodyn_ros.base.module_path import add_plugin_folder
 from robodyn_ros.nodes.common.signals import end_with_parent, interrupt_at_stop_signals
 
 GROUPS = {
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.ros_arguments and not options.takes_ros_arguments:
                 raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
             if getattr(options, "plugins_from", None):
-                take_plugins_from(options.plugins_from)
+                add_plugin_folder(options.plugins_from)
             prepare_robot(options)
             return int(options.run(options))
     except BrokenPipeError:  # such as robodyn check arm.urdf | head

@@ -23,7 +23,7 @@ import numpy as np
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.base.errors import InputError, PluginError, RobodynError
-from robodyn_ros.base.optional_packages import is_installed, missing
+from robodyn_ros.base.optional_packages import is_installed, missing_message
 from robodyn_ros.base.side_by_side import side_by_side
 from robodyn_ros.base.timing import DEFAULT_PERIOD
 from robodyn_ros.commands.law_parameters import given_parameters
@@ -395,7 +395,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     if options.per_joint:
         print(f"\n{joint_table(results, robot.joint_names)}")
     if not is_installed("matplotlib"):
-        print(f"no picture: {missing('matplotlib')}")
+        print(f"no picture: {missing_message('matplotlib')}")
         return 1 if failures else 0
     picture = options.output if options.output.suffix else options.output.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)

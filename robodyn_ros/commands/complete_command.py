@@ -15,7 +15,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand_user
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import Subparsers, add_options
@@ -56,7 +56,8 @@ def run_complete(options: Namespace) -> int:
     rule = CompletionRule(options.mass, options.density, options.repair)
     file = robot_file(options.file)
     given = Path(options.file.split(" ")[0])  # of a xacro file, whose URDF has another name; no name has a pipe
-    output = expand(options.output or f"{given.name.partition('.')[0] if given.suffix else file.stem}_completed.urdf")
+    stem = given.name.partition(".")[0] if given.suffix else file.stem
+    output = expand_user(options.output or f"{stem}_completed.urdf")
     if output.exists() and not options.force:
         raise InputError(f"'{output}' exists: name another --output, or replace it with --force")
     found = complete_urdf(file, rule, absolute_meshes=output.parent.resolve() != file.parent.resolve())

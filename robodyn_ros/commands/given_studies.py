@@ -17,7 +17,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import LARGEST_YAML, is_file, read_file
+from robodyn_ros.base.bounded_files import MAX_YAML_BYTES, is_file, read_file
 from robodyn_ros.base.code_cache import digest, make_private, user_folder
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.toolbox.study.results import About
@@ -47,7 +47,7 @@ def file_of_results(about: About, folder: Path) -> Path:
             if not is_file(path):
                 raise InputError(f"study: '{folder}' holds results of '{path}', which is not there any more: give the "
                                  f"file of the study, and --output {folder}")
-            if read_file(path, LARGEST_YAML).decode("utf-8", "replace") != about.text:
+            if read_file(path, MAX_YAML_BYTES).decode("utf-8", "replace") != about.text:
                 raise InputError(f"'{folder}' holds results of another study: '{path}' has changed since; give another "
                                  "--output")
             return path

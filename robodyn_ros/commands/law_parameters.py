@@ -108,10 +108,10 @@ def parameters_in(params_file: str) -> dict[str, Any]:
     Raises:
         InputError: The file cannot be read, or is no such file.
     """
-    from robodyn_ros.base.bounded_files import expand, read_yaml
+    from robodyn_ros.base.bounded_files import expand_user, read_yaml
     from robodyn_ros.base.errors import InputError
 
-    path = expand(params_file)
+    path = expand_user(params_file)
     content = read_yaml(path)
     sections = {} if not isinstance(content, Mapping) else {
         name: section["ros__parameters"] for name, section in content.items()

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
-from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand_user
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.options import Subparsers
 
@@ -159,7 +159,7 @@ def run_new_controller(options: Namespace) -> int:
         raise InputError(f"new-controller: a controller '{name}' is installed already; choose another name")
     if find_spec(name) is not None:
         raise InputError(f"new-controller: Python has a module '{name}' already; choose another name")
-    folder = expand(options.folder) / name
+    folder = expand_user(options.folder) / name
     try:
         folder.mkdir(parents=True)
     except FileExistsError:

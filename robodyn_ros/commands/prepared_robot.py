@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.description.robot_sources import kept_urdf, source_of
+from robodyn_ros.description.robot_sources import cached_urdf, source_of
 
 NOTHING_TO_COMPLETE = "nothing to complete: every moving link with a shape has an inertia that a body can have"
 
@@ -38,7 +38,7 @@ def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path 
 
         found = complete_urdf(file, CompletionRule.from_text(complete), absolute_meshes=True)
         print(f"robodyn: {file.name}: {found.summary or NOTHING_TO_COMPLETE}", file=sys.stderr)
-        file = kept_urdf(stem, found.text.encode(), "completed", source_of(file)) if found.lines else file
+        file = cached_urdf(stem, found.text.encode(), "completed", source_of(file)) if found.lines else file
     if actuators:
         from robodyn_ros.actuation.configuration import HardwareSettings
         from robodyn_ros.description.completion.rotors_of_motors import urdf_with_rotors
@@ -46,5 +46,5 @@ def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path 
         text, lines = urdf_with_rotors(file, HardwareSettings.named(actuators))
         for line in lines:
             print(f"robodyn: {stem}: {line}", file=sys.stderr)
-        file = kept_urdf(stem, text.encode(), "rotors", source_of(file)) if lines else file
+        file = cached_urdf(stem, text.encode(), "rotors", source_of(file)) if lines else file
     return file

@@ -14,7 +14,7 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand_user
 from robodyn_ros.base.errors import InputError, RecordingError
 from robodyn_ros.base.optional_packages import require
 from robodyn_ros.commands.options import Subparsers
@@ -60,7 +60,7 @@ def new_folder(path: str) -> Path:
         RecordingError: It is there already, or its ``~`` names no user.
     """
     try:
-        folder = expand(path)
+        folder = expand_user(path)
     except InputError as error:
         raise RecordingError(f"--output: {error}") from None
     if folder.exists():

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.base import topic_names
-from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand_user
 from robodyn_ros.base.common_fields import CUTOFF
 from robodyn_ros.base.errors import InputError, RobodynError
 from robodyn_ros.base.fields import Field
@@ -119,13 +119,13 @@ def run_replay(options: Namespace) -> int:
     files = {name: file for name in NAMES_OF_FILES if (file := getattr(options, name))}
     for name, file in files.items():
         value = _driver(file) if name == "driver" else str(
-            FIND_FILE.get(name, expand)(file).resolve())
+            FIND_FILE.get(name, expand_user)(file).resolve())
         parameters["hardware"][name] = value
         if name in parameters.get("controller", {}):
             parameters["controller"][name] = value
     if options.policy:
         files[POLICY_FILE] = options.policy
-        parameters.get("controller", {})[POLICY_FILE] = str(expand(options.policy).resolve())
+        parameters.get("controller", {})[POLICY_FILE] = str(expand_user(options.policy).resolve())
     check_names(run, plan.requests, parameters, {*files, *filter(None, [options.controller])})
     if isinstance(plan, ReplayPlan):
         plan.repeat_inputs(controller)
@@ -157,7 +157,7 @@ def _driver(name: str) -> str:
     from robodyn_ros.actuation.driver_profile import DRIVERS
 
     DRIVERS.load(name, "--driver")
-    return name if name in DRIVERS.names else str(expand(name).resolve())
+    return name if name in DRIVERS.names else str(expand_user(name).resolve())
 
 
 @contextlib.contextmanager

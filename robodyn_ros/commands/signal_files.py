@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.base.bounded_files import expand, read_file
+from robodyn_ros.base.bounded_files import expand_user, read_file
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import declare, section
 from robodyn_ros.commands.trajectory_files import LARGEST_CSV
@@ -93,7 +93,7 @@ def signals_of_words(words: Iterable[str], forms: Mapping[str, StateForm]) -> di
 def _value(where: str, given: Any, declared: Input, folder: Path) -> Any:
     """The value of a signal, or a function of time."""
     if isinstance(given, str) and given.endswith(".csv"):
-        times, rows = _table(where, folder / expand(given), declared)
+        times, rows = _table(where, folder / expand_user(given), declared)
         return lambda time: rows[max(int(np.searchsorted(times, time + 1e-9, "right")) - 1, 0)]
     numbers = given.split(",") if isinstance(given, str) else given
     try:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import expand, is_file, read_yaml
+from robodyn_ros.base.bounded_files import expand_user, is_file, read_yaml
 from robodyn_ros.base.common_fields import DEFAULT_ROBOT, REAL_TIME_FACTOR, SPEED_LIMIT
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.prepared_robot import prepared_robot
@@ -101,14 +101,14 @@ def set_up(
         from robodyn_ros.actuation.driver_profile import DRIVERS
 
         profile = DRIVERS.load(driver)
-        values["driver"] = driver if driver in DRIVERS.names else str(expand(driver).resolve())
+        values["driver"] = driver if driver in DRIVERS.names else str(expand_user(driver).resolve())
         if profile.rate is not None:
             values["update_rate"] = round(profile.rate)
     if engine:
         values["engine"] = _engine(engine)
     check_surroundings(engine, world, mujoco_scene)
     if mujoco_scene:
-        path = expand(mujoco_scene)
+        path = expand_user(mujoco_scene)
         if not is_file(path):
             raise InputError(f"mujoco_scene: there is no file '{mujoco_scene}'")
         values["mujoco_scene"] = str(path.resolve())
@@ -125,7 +125,7 @@ def set_up(
         values["world"] = str(world_file(world).resolve())
     files = [config_file("simulation.yaml")]
     if params_file:
-        path = expand(params_file)
+        path = expand_user(params_file)
         if not is_file(path):
             raise InputError(f"params_file: there is no file '{params_file}'")
         read_yaml(path, construct=False)  # a file that the nodes would refuse

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.base.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
+from robodyn_ros.base.bounded_files import MAX_YAML_BYTES, expand_user, read_file, read_yaml
 from robodyn_ros.base.checks import Range
 from robodyn_ros.base.common_fields import (
     DEFAULT_ROBOT,
@@ -113,8 +113,8 @@ def read_study(path: str | Path) -> Study:
         PluginError: No law has that name.
         OSError: There is no such file.
     """
-    path = expand(path)
-    text = read_file(path, LARGEST_YAML).decode("utf-8", "replace")
+    path = expand_user(path)
+    text = read_file(path, MAX_YAML_BYTES).decode("utf-8", "replace")
     return study_from_mapping(read_yaml(path), text, path)
 
 
@@ -246,7 +246,7 @@ def _motions(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tup
             yield name, excursion(robot)
         else:
             try:
-                yield name, read_motion(folder / expand(name), robot)[1]
+                yield name, read_motion(folder / expand_user(name), robot)[1]
             except InputError as error:
                 raise InputError(f"{where}: trajectories: {str(error).removeprefix('--trajectory ')}") from None
 
@@ -267,5 +267,5 @@ def _limits(where: str, given: Any) -> dict[str, float]:
 
 def _file(name: Any, folder: Path) -> str:
     """Path of a file in the study's folder, or else the name as it is."""
-    there = folder / expand(str(name))
+    there = folder / expand_user(str(name))
     return str(there) if there.is_file() else str(name)

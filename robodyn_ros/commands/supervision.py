@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robodyn_ros.base.timing import waiting_time_of, with_patience
+from robodyn_ros.base.timing import extended_timeout, waiting_time_of
 from robodyn_ros.nodes.common.child_processes import start_python
 from robodyn_ros.nodes.common.signals import STOP_SIGNALS, StopSignals
 
@@ -115,7 +115,7 @@ def _kill_if_stuck(process: subprocess.Popen[bytes], what: str) -> None:
     """Kill a process that does not end in time: C code may hold its interpreter, so that it notices no signal."""
     begin, waited = time.monotonic(), waiting_time_of(str(process.pid))
     while process.poll() is None:
-        if time.monotonic() - begin > with_patience(STOP_SECONDS, waiting_time_of(str(process.pid)) - waited):
+        if time.monotonic() - begin > extended_timeout(STOP_SECONDS, waiting_time_of(str(process.pid)) - waited):
             process.send_signal(signal.SIGABRT)  # Python prints where its threads are
             time.sleep(_ABORT_SECONDS)
             process.kill()

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.base.bounded_files import expand
+from robodyn_ros.base.bounded_files import expand_user
 from robodyn_ros.base.checks import ANY_FINITE, as_joint_array
 from robodyn_ros.base.errors import InputError, RecordingError, list_names
 from robodyn_ros.base.fields import Field
@@ -77,7 +77,7 @@ def is_table(path: Path) -> bool:
     """
     if path.suffix == ".bag":
         raise RecordingError(f"{path}: it is a recording of ROS 1, {FROM_ROS1}")
-    return path.suffix not in ("", ".mcap") and not expand(path).is_dir()
+    return path.suffix not in ("", ".mcap") and not expand_user(path).is_dir()
 
 
 def refuse_table_options(options: Namespace, path: Path) -> None:
@@ -132,7 +132,7 @@ class JointTable:
             RecordingError: The file cannot be read, or its numbers cannot be right.
             InputError: Options are missing or exclude each other, or a column is not there.
         """
-        files = {expand(path): Table.from_file(path)}
+        files = {expand_user(path): Table.from_file(path)}
         motors = motor_matrix(options, robot)
         uses: dict[str, str] = {} if options.time is None else {options.time: "time"}
 
@@ -143,7 +143,7 @@ class JointTable:
         at_joints, at_motors = columns("positions"), columns("motor_positions")
         if at_joints is None and at_motors is None:
             raise InputError(f"{path}: expected --positions or --motor-positions, or both, received none; columns are "
-                             f"{list_names(files[expand(path)].columns)}")
+                             f"{list_names(files[expand_user(path)].columns)}")
         velocity = columns("velocities")
         reflected = None if at_motors is None else _to_joints(at_motors, motors)
         position: Any = reflected if at_joints is None else at_joints
@@ -166,7 +166,7 @@ class JointTable:
                                          robot.joint_names)
         if kind != "efforts":
             effort = effort @ motors
-        time = _time(files[expand(path)], options, len(position))
+        time = _time(files[expand_user(path)], options, len(position))
         arrays = [time, position, effort, *(each for each in (velocity, reflected) if each is not None)]
         if len({len(array) for array in arrays}) > 1:
             raise RecordingError(f"{path}: expected columns of one length, received "
@@ -242,11 +242,11 @@ def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], opti
     names, arrays = [], []
     for pattern in patterns:
         table, _, column = pattern.rpartition(":")
-        other = expand(path).parent / table
-        use_other = bool(table) and pattern not in files[expand(path)].columns
+        other = expand_user(path).parent / table
+        use_other = bool(table) and pattern not in files[expand_user(path)].columns
         if use_other and other not in files:
             files[other] = Table.from_file(other)
-        found, values = files[other if use_other else expand(path)].array([column if use_other else pattern])
+        found, values = files[other if use_other else expand_user(path)].array([column if use_other else pattern])
         names += [f"{table}:{name}" if use_other else name for name in found]
         arrays.append(values)
     if twice := next((name for name in names if names.count(name) > 1), None):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.base.bounded_files import expand, read_file, read_yaml
+from robodyn_ros.base.bounded_files import expand_user, read_file, read_yaml
 from robodyn_ros.base.errors import InputError, shown, suggest, unknown
 from robodyn_ros.base.optional_packages import require
 from robodyn_ros.control.contract.controller import JointReference
@@ -51,7 +51,7 @@ def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory
         InputError: The file cannot be read, is no trajectory, has other joints than the robot, or passes a limit.
         RecordingError: The recording cannot be read, or has no references of joints.
     """
-    path = expand(path)
+    path = expand_user(path)
     try:
         names, times, values = _read(path)
         points = Points.from_arrays(times, *(array[:, _columns(names, robot)] for array in values))

@@ -25,7 +25,7 @@ import yaml
 from scipy.optimize import differential_evolution
 
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.base.optional_packages import is_installed, missing
+from robodyn_ros.base.optional_packages import is_installed, missing_message
 from robodyn_ros.commands.compare import simulator
 from robodyn_ros.commands.law_parameters import given_parameters
 from robodyn_ros.commands.options import named_controllers
@@ -206,7 +206,7 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
     gains = folder / "parameters.yaml"
     gains.write_text(parameter_file(found, robot, name, f"Found by robodyn tune, seed {options.seed}: {how}."))
     if not is_installed("matplotlib"):
-        print(f"\nwritten: {gains}; no pictures: {missing('matplotlib')}")
+        print(f"\nwritten: {gains}; no pictures: {missing_message('matplotlib')}")
         return
     from robodyn_ros.toolbox.plots.motion_figure import save_motions
 

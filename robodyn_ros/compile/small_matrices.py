@@ -19,7 +19,7 @@ import numpy as np
 
 from robodyn_ros.base.errors import CompileError
 
-LARGEST = 32
+MAX_ROWS = 32
 """Most rows: the code grows with their cube."""
 
 Matrix = np.ndarray[Any, Any]
@@ -110,7 +110,7 @@ def _stacked(rows: list[Any], shape: tuple[int, ...]) -> Matrix:
 def _rows(name: str, a: Matrix) -> int:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise CompileError(f"np.linalg.{name}: expected a square matrix, received shape {a.shape}")
-    if a.shape[-1] > LARGEST:
-        raise CompileError(f"np.linalg.{name} of traced values: expected at most {LARGEST} rows, received "
+    if a.shape[-1] > MAX_ROWS:
+        raise CompileError(f"np.linalg.{name} of traced values: expected at most {MAX_ROWS} rows, received "
                            f"{a.shape[-1]}: the code grows with their cube")
     return int(a.shape[-1])

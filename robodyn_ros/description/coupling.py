@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.description.ranges import REDUCTION
 
-_LEAST_SINE = 1e-6
+_MIN_SINGULAR_RATIO = 1e-6
 """Least singular value of B over the greatest one, below which the motors leave a joint free."""
 
 
@@ -58,7 +58,7 @@ class Coupling:
         if not np.abs(matrix).max(axis=1).all():
             raise InputError(f"{where}: matrix: expected no motor that drives no joint, received {matrix.tolist()}")
         lengths = np.linalg.svd(self.shares / np.abs(self.shares).max(axis=0).clip(1e-300), compute_uv=False)
-        if lengths[-1] < _LEAST_SINE * lengths[0]:
+        if lengths[-1] < _MIN_SINGULAR_RATIO * lengths[0]:
             raise InputError(f"{where}: matrix: expected one that has an inverse, so that the motors determine the "
                              f"joints, received {matrix.tolist()}")
 

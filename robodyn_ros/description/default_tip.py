@@ -23,8 +23,8 @@ TOOL_FRAMES = (r"(^|[_/])(tcp|tool_?cent(er|re)_?point)(_?(link|frame|site))?$",
 _GRIPPER = r"gripper(?!.*(roll|yaw|pitch|rotat|wrist))"
 _PART_OF_GRIPPER = re.compile(r"finger|thumb|knuckle|jaw|claw|pincer", re.IGNORECASE)
 _FINGER = re.compile(f"{_PART_OF_GRIPPER.pattern}|{_GRIPPER}", re.IGNORECASE)
-_UNNAMED_FINGER = 2  # most independent joints of a branch that is taken for a finger without such a name
-_ARM = 3  # fewest independent joints before it
+_MAX_FINGER_JOINTS = 2  # most independent joints of a branch that is taken for a finger without such a name
+_MIN_ARM_JOINTS = 3  # fewest independent joints before it
 
 
 class MovingJoint(NamedTuple):
@@ -92,7 +92,7 @@ def _first_finger(joints: Sequence[MovingJoint], before: Mapping[int, int], end:
             return joint if arm else None
         branches = [_longest(joints, before, each) - arm for each, other in enumerate(joints)
                     if other.parent == joint.parent]
-        if arm >= _ARM and len(branches) > 1 and max(branches) <= _UNNAMED_FINGER:
+        if arm >= _MIN_ARM_JOINTS and len(branches) > 1 and max(branches) <= _MAX_FINGER_JOINTS:
             return joint
     return None
 
@@ -105,7 +105,7 @@ def _is_hand(joints: Sequence[MovingJoint], before: Mapping[int, int], index: in
     jaws = [_longest(joints, before, each) - before[index] for each, other in enumerate(joints)
             if other.parent == index]
     alone = sum(other.parent == joint.parent for other in joints) == 1
-    return alone and bool(jaws) and max(jaws) <= _UNNAMED_FINGER
+    return alone and bool(jaws) and max(jaws) <= _MAX_FINGER_JOINTS
 
 
 def _longest(joints: Sequence[MovingJoint], before: Mapping[int, int], start: int) -> int:

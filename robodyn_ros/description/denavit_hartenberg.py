@@ -38,7 +38,7 @@ from robodyn_ros.description.model import (
     Limits,
     RobotModel,
 )
-from robodyn_ros.description.ranges import MOST_JOINTS
+from robodyn_ros.description.ranges import MAX_JOINTS
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.urdf import check_gravity
 
@@ -156,12 +156,12 @@ def load_dh(
     if not isinstance(table, DHTable):
         if isinstance(table, str | Mapping) or not isinstance(table, Iterable):
             raise report.error(None, f"it is {type(table).__name__}", "give a DHTable or a sequence of rows")
-        read = [_read_row(row, number, report) for number, row in enumerate(islice(table, MOST_JOINTS + 1), start=1)]
+        read = [_read_row(row, number, report) for number, row in enumerate(islice(table, MAX_JOINTS + 1), start=1)]
         table = DHTable(tuple(read))
     if not table.rows:
         raise report.error(None, "it has no rows", "give one per joint")
-    if len(table.rows) > MOST_JOINTS:
-        raise report.error(None, f"it has more than {MOST_JOINTS} rows", "describe fewer joints")
+    if len(table.rows) > MAX_JOINTS:
+        raise report.error(None, f"it has more than {MAX_JOINTS} rows", "describe fewer joints")
     rows = [_complete(row, number, report) for number, row in enumerate(table.rows, start=1)]
     pose_base_0 = _check_pose(table.pose_base_0, "pose_base_0", report)
     joints: list[Joint] = []

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
-from robodyn_ros.base.bounded_files import LARGEST_URDF, expand, is_pipe_of_shell, read_file
+from robodyn_ros.base.bounded_files import MAX_URDF_BYTES, expand_user, is_pipe_of_shell, read_file
 from robodyn_ros.base.checks import Range
 from robodyn_ros.base.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.description import ranges
@@ -59,7 +59,7 @@ _JOINT_NUMBERS: tuple[_Number, ...] = (
 _MOTIONS = ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 """Elements of a joint that say how it moves."""
 
-_KNOWN = {
+_URDF_ELEMENTS = {
     "robot": ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor", "mujoco"),
     "link": ("inertial", "visual", "collision"),
     "inertial": ("origin", "mass", "inertia"),
@@ -67,7 +67,7 @@ _KNOWN = {
 }
 """Elements that a URDF has, by the element that contains them; others are ignored, with a warning."""
 
-_REPEATED = ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor", "visual", "collision")
+_REPEATABLE = ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor", "visual", "collision")
 """Elements that may be there more than once."""
 
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
@@ -134,8 +134,8 @@ def read_document_text(text: str) -> tuple[Document, Report]:
     """
     if not isinstance(text, str):
         raise DescriptionError(f"{TEXT}: expected XML as str, received {type(text).__name__}")
-    if len(text) > LARGEST_URDF:
-        raise DescriptionError(f"{TEXT}: expected at most {LARGEST_URDF} characters, received {len(text)}: it "
+    if len(text) > MAX_URDF_BYTES:
+        raise DescriptionError(f"{TEXT}: expected at most {MAX_URDF_BYTES} characters, received {len(text)}: it "
                                "describes no robot that can be computed")
     if not text.strip():
         raise DescriptionError(f"{TEXT}: it is empty: give the XML of a URDF")
@@ -163,9 +163,9 @@ def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     root, text = _parse(data, report)
     _check_root(root, report)
     for tag in ("link", "joint"):  # first of all, as the other checks would take long
-        if (count := len(root.findall(tag))) > ranges.MOST_LINKS:
+        if (count := len(root.findall(tag))) > ranges.MAX_LINKS:
             raise report.error(root, f"it has {count} {tag}s",
-                               f"a robot has at most {ranges.MOST_LINKS} here: leave some out")
+                               f"a robot has at most {ranges.MAX_LINKS} here: leave some out")
     _check_elements(root, report)
     _replace_quaternions(root, report)
     links = _by_name(root, "link", report)
@@ -194,10 +194,10 @@ def _read(given: str | Path) -> tuple[bytes, Path]:
     if _is_xml(str(given)):
         raise DescriptionError("expected the path of a URDF file, received XML: Robot.from_urdf_text(xml) reads text")
     try:
-        path = expand(given)
+        path = expand_user(given)
         if re.search(r"\.xacro(\s|$)", str(path)) or is_pipe_of_shell(path):
             path = robot_file(path)
-        return read_file(path, LARGEST_URDF), path
+        return read_file(path, MAX_URDF_BYTES), path
     except FileNotFoundError:
         raise DescriptionError(
             f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "
@@ -334,10 +334,10 @@ def _check_elements(root: etree._Element, report: Report) -> None:
         for element in list(owner.iterchildren(etree.Element)):
             if _is_xacro(element) and re.split("[}:]", element.tag)[-1] in _XACRO_INPUT:
                 raise report.error(element, *_XACRO)
-            if element.tag not in _KNOWN[owner.tag]:
+            if element.tag not in _URDF_ELEMENTS[owner.tag]:
                 place = "" if owner is root else f" in <{owner.tag}>"
                 unknown.setdefault(f"<{tag_of(element)}>{place}", []).append(element)
-            elif element.tag in seen and element.tag not in _REPEATED:
+            elif element.tag in seen and element.tag not in _REPEATABLE:
                 report.warn(element, f"it is there twice in {label(owner)}", "the first one counts; remove this one")
                 owner.remove(element)
             seen.add(element.tag)
@@ -359,9 +359,9 @@ def _by_name(root: etree._Element, tag: str, report: Report) -> dict[str, etree.
             raise report.error(element, f"this {tag} has no name", 'give it an attribute name="..."')
         if "${" in name or "$(" in name:
             raise report.error(element, *_XACRO)
-        if len(name) > ranges.LONGEST_NAME or not name.isprintable():
+        if len(name) > ranges.MAX_NAME_LENGTH or not name.isprintable():
             raise report.error(element, f"this {tag} has a name of {len(name)} characters, {shown(name)}",
-                               f"give it one of at most {ranges.LONGEST_NAME} printable characters")
+                               f"give it one of at most {ranges.MAX_NAME_LENGTH} printable characters")
         if name in found:
             first = found[name].sourceline
             raise report.error(element, f"duplicate {tag} name '{name}' (first used in line {first})", "rename one")

@@ -24,19 +24,19 @@ from robodyn_ros.description.joint_and_link_elements import read_mass, read_numb
 from robodyn_ros.description.model import NO_INERTIA, Array, Joint, RobotModel
 from robodyn_ros.description.report import Report
 
-LONGEST = 10.0
+MAX_LENGTH = 10.0
 """Greatest length between two joints, and of a shape [m]."""
-HEAVIEST = 1000.0
+MAX_MASS = 1000.0
 """Greatest mass of a link [kg]."""
-FASTEST = 100.0
+MAX_SPEED = 100.0
 """Greatest speed of a revolute joint with position limits: 955 turns per minute [rad/s]."""
-FARTHEST = 0.5
+MAX_COM_DISTANCE = 0.5
 """Greatest distance of a centre of mass from the box around the link's shapes, as a share of the box's diagonal."""
-LARGEST_GYRATION, SMALLEST_GYRATION = 1.5, 0.005
+MAX_GYRATION, MIN_GYRATION = 1.5, 0.005
 """Range of the largest radius of gyration, as a share of the link's length."""
-LARGEST_GYRATION_OF_REACH = 0.5
+MAX_GYRATION_OF_REACH = 0.5
 """Largest radius of gyration of a link of unknown shape, as a share of the robot's reach."""
-LEAST_EFFORT = 0.5
+MIN_EFFORT_RATIO = 0.5
 """Least effort limit, as a share of the effort that holds the robot against gravity in its worst posture."""
 
 _TURN = 2.0 * math.pi
@@ -72,9 +72,9 @@ def find_doubts(document: Document, report: Report, model: RobotModel, boxes: Ma
 def _check_origin(element: etree._Element, report: Report) -> None:
     origin = element.find("origin")
     distance = float(np.linalg.norm(read_numbers(origin, "xyz")))
-    if distance > LONGEST:
+    if distance > MAX_LENGTH:
         report.warn(element, f"its origin is {distance:.4g} m from the frame of its parent",
-                    f"links are shorter than {LONGEST:g} m: are these millimetres?")
+                    f"links are shorter than {MAX_LENGTH:g} m: are these millimetres?")
     _check_angles(element, origin, report)
 
 
@@ -92,12 +92,13 @@ def _check_limits(joint: Joint, element: etree._Element, report: Report) -> None
     largest = max(ends, default=0.0)
     where = f"the position limits {limits.lower:g} and {limits.upper:g}"
     if joint.kind == "prismatic":
-        if largest > LONGEST:
-            report.warn(element, f"{where} are beyond {LONGEST:g} m", "lengths are in metres: are these millimetres?")
+        if largest > MAX_LENGTH:
+            report.warn(element, f"{where} are beyond {MAX_LENGTH:g} m",
+                        "lengths are in metres: are these millimetres?")
         return
     if _TURN + _SLACK < largest <= 4 * _TURN and all(end % 5.0 == 0.0 for end in ends):  # the loader warns of more
         report.warn(element, f"{where} are whole numbers beyond a turn", "limits are in radians: are these degrees?")
-    if ends and FASTEST < limits.velocity < math.inf:
+    if ends and MAX_SPEED < limits.velocity < math.inf:
         report.warn(element, f"the velocity limit {limits.velocity:g} rad/s is {limits.velocity * 60 / _TURN:.0f} "
                     "turns per minute",
                     "speeds are in rad/s: is this in degrees per second, of the motor, or a placeholder?")
@@ -105,7 +106,7 @@ def _check_limits(joint: Joint, element: etree._Element, report: Report) -> None
 
 def _check_effort(joint: Joint, element: etree._Element, gravity_effort: float, report: Report) -> None:
     limit, unit = joint.limits.effort, "N" if joint.kind == "prismatic" else "N m"
-    if limit < LEAST_EFFORT * gravity_effort:
+    if limit < MIN_EFFORT_RATIO * gravity_effort:
         report.warn(element, f"the effort limit is {limit:g} {unit}, and gravity alone needs up to "
                     f"{gravity_effort:.4g} {unit}",
                     "the robot cannot hold itself: check the limit, the masses, and whether the limit is "
@@ -117,27 +118,27 @@ def _check_effort(joint: Joint, element: etree._Element, gravity_effort: float, 
 
 def _check_link(element: etree._Element, box: Array | None, length: float, reach: float, report: Report) -> None:
     """Check a link by the box around its shapes, or by the farthest joint that it carries and the robot's reach [m]."""
-    widest = LARGEST_GYRATION_OF_REACH * reach
+    widest = MAX_GYRATION_OF_REACH * reach
     if box is not None:
         length = float(np.linalg.norm(box[1] - box[0]))
-        widest = LARGEST_GYRATION * length
-        if length > LONGEST:
+        widest = MAX_GYRATION * length
+        if length > MAX_LENGTH:
             report.warn(element, f"its shapes are {length:.4g} m long", "check the units and the scale of its meshes")
     inertial = element.find("inertial")
     if inertial is None:
         return
     mass = read_mass(inertial)
-    if mass > HEAVIEST:
-        report.warn(element, f"its mass is {mass:g} kg", f"links are lighter than {HEAVIEST:g} kg: are these grams?")
+    if mass > MAX_MASS:
+        report.warn(element, f"its mass is {mass:g} kg", f"links are lighter than {MAX_MASS:g} kg: are these grams?")
     _check_angles(element, inertial.find("origin"), report)
     center = read_numbers(inertial.find("origin"), "xyz")
     if box is not None:
         outside = float(np.linalg.norm(center - np.clip(center, box[0], box[1])))
-        if mass > 0.0 and outside > FARTHEST * length:
+        if mass > 0.0 and outside > MAX_COM_DISTANCE * length:
             report.warn(element, f"its centre of mass ({', '.join(f'{x:.4g}' for x in center)}) is {outside:.4g} m "
                         f"outside of its shapes, which are {length:.4g} m long",
                         "check the origin of <inertial>: it is in the frame of the link, in metres")
-    elif np.linalg.norm(center) > LONGEST:
+    elif np.linalg.norm(center) > MAX_LENGTH:
         report.warn(element, f"its centre of mass is {np.linalg.norm(center):.4g} m from its frame",
                     "are these millimetres?")
     if mass > 0.0:
@@ -152,7 +153,7 @@ def _check_gyration(element: etree._Element, inertial: etree._Element, mass: flo
     if radius > widest:
         report.warn(element, f"{found}, and a link of this size has at most {widest:.3g} m",
                     "moments are in kg m^2: are these other units, about another point, or placeholders?")
-    elif largest > NO_INERTIA and radius < SMALLEST_GYRATION * length:
+    elif largest > NO_INERTIA and radius < MIN_GYRATION * length:
         report.warn(element, f"{found}, and the link is {length:.3g} m long",
                     "moments are in kg m^2: are these other units, or placeholders?")
 

@@ -27,11 +27,11 @@ from robodyn_ros.description.robot_sources import packages_beside
 ZIPPED = (".3mf", ".zae")
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", *ZIPPED)
 """Endings of mesh files."""
-LARGEST_FILE = 128 * 2**20
+MAX_FILE_BYTES = 128 * 2**20
 """Bytes of a mesh file, also unzipped."""
-MEMORY = 1024 * 2**20
+MAX_MEMORY = 1024 * 2**20
 """Bytes that a mesh may take while it is read."""
-MOST_TRIANGLES = 2_000_000
+MAX_TRIANGLES = 2_000_000
 """Triangles of a mesh."""
 MESH_SECONDS = 5
 """Processor time for one mesh [s]."""
@@ -98,10 +98,10 @@ class MeshReader:
         """
         self._end = self._end or time.monotonic() + ROBOT_SECONDS
         try:
-            return self._process.call(load_mesh, path, memory=MEMORY, seconds=MESH_SECONDS, deadline=self._end)
+            return self._process.call(load_mesh, path, memory=MAX_MEMORY, seconds=MESH_SECONDS, deadline=self._end)
         except BoundsError:
             late = time.monotonic() > self._end
-            limit = f"{ROBOT_SECONDS:g} s for all meshes" if late else f"{MEMORY >> 20} MiB or {MESH_SECONDS} s"
+            limit = f"{ROBOT_SECONDS:g} s for all meshes" if late else f"{MAX_MEMORY >> 20} MiB or {MESH_SECONDS} s"
             raise ValueError(f"mesh '{path}': reading it takes more than {limit}") from None
 
 
@@ -110,12 +110,12 @@ def load_mesh(path: Path) -> trimesh.Trimesh:
     if path.suffix.lower() not in FORMATS:
         raise ValueError(f"mesh '{path}': expected a file of type {', '.join(FORMATS)}")
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ValueError(f"expected at most {LARGEST_FILE >> 20} MiB, received more")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ValueError(f"expected at most {MAX_FILE_BYTES >> 20} MiB, received more")
         if path.suffix.lower() in ZIPPED:
             with zipfile.ZipFile(path) as archive:  # reads no more of an entry than its declared size
-                if sum(entry.file_size for entry in archive.infolist()) > LARGEST_FILE:
-                    raise ValueError(f"expected at most {LARGEST_FILE >> 20} MiB unzipped, received more")
+                if sum(entry.file_size for entry in archive.infolist()) > MAX_FILE_BYTES:
+                    raise ValueError(f"expected at most {MAX_FILE_BYTES >> 20} MiB unzipped, received more")
         mesh = trimesh.load(path, force="mesh", process=False)  # processing leaves out triangles with NaN
     except MemoryError:
         raise
@@ -123,8 +123,8 @@ def load_mesh(path: Path) -> trimesh.Trimesh:
         raise ValueError(f"mesh '{path}' cannot be read as {path.suffix or 'a mesh'}: {error}") from None
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
         raise ValueError(f"mesh '{path}' has no triangles: is it a mesh?")
-    if len(mesh.faces) > MOST_TRIANGLES:
-        raise ValueError(f"mesh '{path}': expected at most {MOST_TRIANGLES:,} triangles, received {len(mesh.faces):,}")
+    if len(mesh.faces) > MAX_TRIANGLES:
+        raise ValueError(f"mesh '{path}': expected at most {MAX_TRIANGLES:,} triangles, received {len(mesh.faces):,}")
     if not np.isfinite(mesh.vertices).all():
         raise ValueError(f"mesh '{path}': expected finite coordinates, received NaN or infinity")
     return mesh.process()

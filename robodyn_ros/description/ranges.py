@@ -12,7 +12,7 @@ The ranges hold every robot in SI units, and in grams and millimetres too. Beyon
 overflow, or lose the digits that decide whether a mass matrix is positive definite.
 """
 
-from robodyn_ros.base.checks import LARGEST, Range
+from robodyn_ros.base.checks import MAX_MAGNITUDE, Range
 
 LENGTH = Range(-1e6, 1e6)
 """Coordinates and offsets [m; an offset of a joint position also in rad]."""
@@ -26,13 +26,13 @@ GRAVITY = Range(-1e6, 1e6)
 AXIS = Range(-1e6, 1e6)
 """Components of an axis, which is normalised."""
 
-MASS = Range(-LARGEST, LARGEST)
+MASS = Range(-MAX_MAGNITUDE, MAX_MAGNITUDE)
 """[kg]; the loader says more about negative ones."""
 
 MOMENT_OF_INERTIA = Range(-1e12, 1e12)
 """Elements of an inertia tensor [kg m^2]."""
 
-FRICTION = Range(-LARGEST, LARGEST)
+FRICTION = Range(-MAX_MAGNITUDE, MAX_MAGNITUDE)
 """Viscous friction [N m s/rad or N s/m] and Coulomb friction [N m or N]; the loader warns of negative ones."""
 
 MULTIPLIER = Range(-1e4, 1e4)
@@ -44,14 +44,14 @@ REDUCTION = Range(-1e6, 1e6)
 LIMIT = Range(or_infinite=True)
 """Limits of a joint: infinity, like a number beyond `NO_LIMIT`, stands for no limit."""
 
-NO_LIMIT = LARGEST
+NO_LIMIT = MAX_MAGNITUDE
 """A limit beyond this is taken for none [rad, m, rad/s, m/s, N m or N]; files have 1e16 and the largest double."""
 
-MOST_LINKS = 5000
+MAX_LINKS = 5000
 """Links of a URDF."""
 
-MOST_JOINTS = 300
+MAX_JOINTS = 300
 """Moving joints: the mass matrix has the square of their number of elements, and machine code computes each."""
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """Characters of the name of a robot, link or joint, which become names of frames and parameters of ROS."""

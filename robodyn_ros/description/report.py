@@ -21,7 +21,7 @@ from lxml import etree
 
 from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, shown
 
-MOST_WARNINGS = 100
+MAX_WARNINGS = 100
 TEXT = "URDF string"
 """Source of a description that came as text."""
 _PACKAGE = str(Path(__file__).parents[1])
@@ -75,9 +75,9 @@ class Report:
     def warn(self, where: etree._Element | None, problem: str, remedy: str) -> None:
         """Note a physically implausible value that can be computed; arguments as for ``error``.
 
-        Beyond `MOST_WARNINGS` they are only counted.
+        Beyond `MAX_WARNINGS` they are only counted.
         """
-        self._left_out += len(self.warnings) >= MOST_WARNINGS
+        self._left_out += len(self.warnings) >= MAX_WARNINGS
         if not self._left_out:
             self.warnings.append(self._message(where, problem, remedy))
 

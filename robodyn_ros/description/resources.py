@@ -21,12 +21,12 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import LARGEST_URDF, expand, is_file, is_pipe_of_shell, read_pipe
+from robodyn_ros.base.bounded_files import MAX_URDF_BYTES, expand_user, is_file, is_pipe_of_shell, read_pipe
 from robodyn_ros.base.errors import DescriptionRemark, DescriptionWarning, InputError
 from robodyn_ros.description.robot_sources import (
+    cached_urdf,
     convert_mjcf_file,
     expand_xacro,
-    kept_urdf,
     package_robot,
     split_arguments,
 )
@@ -89,13 +89,13 @@ def robot_file(name_or_path: str | Path) -> Path:
         DescriptionWarning: The URDF leaves out what an MJCF file has.
         DescriptionRemark: What an MJCF file says of the world around the robot does not act here.
     """
-    path = expand(name_or_path)
+    path = expand_user(name_or_path)
     if is_pipe_of_shell(path):
-        return kept_urdf("robot", read_pipe(path, LARGEST_URDF), "pipe")
+        return cached_urdf("robot", read_pipe(path, MAX_URDF_BYTES), "pipe")
     arguments: dict[str, str] = {}
     if not is_file(path):
         first, arguments = split_arguments(str(name_or_path))
-        path = expand(first)
+        path = expand_user(first)
     if is_file(path):
         if path.suffix == ".xacro":
             return expand_xacro(path, arguments)
@@ -158,7 +158,7 @@ def _shipped(key: str) -> dict[str, Path]:
 
 
 def _named_file(what: str, name_or_path: str | Path, shipped: Callable[[], dict[str, Path]]) -> Path:
-    path = expand(name_or_path)
+    path = expand_user(name_or_path)
     if is_file(path):
         return path
     if str(name_or_path) not in (known := shipped()):

@@ -29,23 +29,23 @@ from typing import Any, NamedTuple
 from robodyn_ros.base.bounded_files import read_file
 from robodyn_ros.base.code_cache import make_private, user_folder
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.base.optional_packages import missing
+from robodyn_ros.base.optional_packages import missing_message
 
 _ARGUMENT = re.compile(r"\s+(?=\w+:=)")
 _DECLARED = re.compile(r"<xacro:arg\s[^>]*?name\s*=\s*[\"']([^\"']+)")
 _SUFFIX = "_description"
 _USUAL_GRAVITY = [0.0, 0.0, -9.81]
 _PACKAGE = re.compile(r"package://([^/]+)")
-_MISSED = re.compile(r"[Pp]ackage not found: (\S+?)(?=[\s,.]|$)")
-_NEEDED = re.compile(r"Undefined substitution argument (\S+)")
+_PACKAGE_NOT_FOUND = re.compile(r"[Pp]ackage not found: (\S+?)(?=[\s,.]|$)")
+_UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\S+)")
 _NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 _MANIFEST = "package.xml"
-_DEEPEST = 3
+_MAX_DEPTH = 3
 """Folders between the folder of a workspace and that of a package."""
-_MOST_FOLDERS = 5000
-_LARGEST_MANIFEST = 2**20
-_SOURCE, _LARGEST_SOURCE = ".source", 2**16
-_KEPT = re.compile(r"-[0-9a-f]{16}\.urdf$")
+_MAX_FOLDERS = 5000
+_MAX_MANIFEST_BYTES = 2**20
+_SOURCE, _MAX_SOURCE_BYTES = ".source", 2**16
+_CACHED_URDF = re.compile(r"-[0-9a-f]{16}\.urdf$")
 
 
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:
@@ -72,7 +72,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
         import xacro
         import xacrodoc  # has xacro find packages without ROS
     except ImportError as error:
-        raise InputError(f"{path}: {missing('xacrodoc', error)}") from None
+        raise InputError(f"{path}: {missing_message('xacrodoc', error)}") from None
     packages = xacrodoc.packages
     packages.reset()  # it remembers packages of other files
     listed = filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep))
@@ -89,11 +89,11 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
     except InputError:
         raise
     except Exception as error:  # of xacro, of the XML parser, and of any expression in the file
-        if missed := _MISSED.search(str(error)):
+        if missed := _PACKAGE_NOT_FOUND.search(str(error)):
             raise InputError(f"{path}: it needs the package '{missed[1]}', which was not found: put its folder, with a "
                              "package.xml, beside that of this file's package, name the folder above it in the "
                              "environment variable ROS_PACKAGE_PATH, or source a workspace that has it") from error
-        if needed := _NEEDED.search(str(error)):
+        if needed := _UNDEFINED_ARGUMENT.search(str(error)):
             given = "".join(f" {name}:={value}" for name, value in arguments.items())
             raise InputError(f"{path}: its argument '{needed[1]}' has no value: give it after the file, in quotes: "
                              f"\"{path}{given} {needed[1]}:=VALUE\"") from error
@@ -102,7 +102,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
                          f"arguments ({' '.join(f'{name}:={value}' for name, value in arguments.items()) or 'none'})"
                          ) from error
     given = "".join(f" {name}:={value}" for name, value in arguments.items())
-    return kept_urdf(path.name.partition(".")[0], text.encode(), source=f"{path}{given}")
+    return cached_urdf(path.name.partition(".")[0], text.encode(), source=f"{path}{given}")
 
 
 def packages_beside(path: Path) -> dict[str, str]:
@@ -119,17 +119,17 @@ def packages_beside(path: Path) -> dict[str, str]:
     return {**_packages_below(workspaces), **siblings, **_packages_below(containing, deepest=0)}
 
 
-def _packages_below(folders: Iterable[Path], deepest: int = _DEEPEST) -> dict[str, str]:
+def _packages_below(folders: Iterable[Path], deepest: int = _MAX_DEPTH) -> dict[str, str]:
     """Return packages in folders by name, earlier folders first; a folder with a package.xml holds no other package."""
     found: dict[str, str] = {}
     pending = [(folder, 0) for folder in reversed(list(folders))]
-    for _ in range(_MOST_FOLDERS):
+    for _ in range(_MAX_FOLDERS):
         if not pending:
             break
         folder, depth = pending.pop()
         with contextlib.suppress(OSError, InputError):  # of folders that the user may not read
             if (folder / _MANIFEST).is_file():
-                name = _NAME.search(read_file(folder / _MANIFEST, _LARGEST_MANIFEST))
+                name = _NAME.search(read_file(folder / _MANIFEST, _MAX_MANIFEST_BYTES))
                 found.setdefault(name[1].decode("utf-8", "replace") if name else folder.name, str(folder))
             elif depth < deepest:
                 inner = (each for each in sorted(folder.iterdir(), reverse=True) if each.name[0] != ".")
@@ -182,7 +182,7 @@ def convert_mjcf_file(path: Path) -> MjcfRobot | None:
     if not is_mjcf(path):
         return None
     converted = convert_mjcf(path)
-    return MjcfRobot(kept_urdf(path.stem, converted.urdf.encode(), "mjcf", str(path)), converted.gravity,
+    return MjcfRobot(cached_urdf(path.stem, converted.urdf.encode(), "mjcf", str(path)), converted.gravity,
                      converted.notes, converted.remarks)
 
 
@@ -200,7 +200,7 @@ def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
         package = importlib.import_module("robot_descriptions")
     except ImportError:
         raise InputError(f"no robot '{name}' comes with robodyn_ros; if it is one of robot_descriptions: "
-                         f"{missing('robot_descriptions')}") from None
+                         f"{missing_message('robot_descriptions')}") from None
     found = {path.stem.removesuffix(_SUFFIX) for place in package.__path__
              for path in Path(place).glob(f"[a-z]*{_SUFFIX}.py")}
     known = sorted(name for name in found if not name.endswith("_mj"))  # those are MJCF
@@ -253,7 +253,7 @@ def _set_absolute(mesh: Any, packages: Any, folder: Path, beside: Mapping[str, s
         mesh.setAttribute("filename", f"file://{folder.resolve() / name}")
 
 
-def kept_urdf(name: str, text: bytes, kind: str = "xacro", source: str = "") -> Path:
+def cached_urdf(name: str, text: bytes, kind: str = "xacro", source: str = "") -> Path:
     """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file.
 
     Args:
@@ -284,15 +284,15 @@ def mesh_folder(path: Path) -> Path:
     """Return the folder to which a URDF file's relative names count, and around which packages are searched.
 
     Args:
-        path: The file; for one that `kept_urdf` made of another file, the other file's folder is returned.
+        path: The file; for one that `cached_urdf` made of another file, the other file's folder is returned.
     """
     return Path(split_arguments(source_of(path))[0]).parent
 
 
 def source_of(path: Path) -> str:
-    """Return the file, with the values of arguments, of which `kept_urdf` made a URDF; of others their own path."""
+    """Return the file, with the values of arguments, of which `cached_urdf` made a URDF; of others their own path."""
     noted = path.with_suffix(_SOURCE)
     with contextlib.suppress(OSError, InputError):
-        if _KEPT.search(path.name) and noted.is_file():
-            return read_file(noted, _LARGEST_SOURCE).decode("utf-8", "replace")
+        if _CACHED_URDF.search(path.name) and noted.is_file():
+            return read_file(noted, _MAX_SOURCE_BYTES).decode("utf-8", "replace")
     return str(path)

@@ -49,7 +49,7 @@ from robodyn_ros.description.model import (
     RobotModel,
     position_range_of_dof,
 )
-from robodyn_ros.description.ranges import GRAVITY, LENGTH, MOST_JOINTS, MULTIPLIER
+from robodyn_ros.description.ranges import GRAVITY, LENGTH, MAX_JOINTS, MULTIPLIER
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.transmissions import read_transmissions
 
@@ -123,9 +123,9 @@ def check_gravity(gravity: Sequence[float] | Array) -> Array:
 
 def _build_model(document: Document, report: Report, gravity: Array, hold_massless: bool) -> RobotModel:
     moving = sum(joint.get("type") in MOVING_KINDS for joint in document.joints.values())
-    if moving > MOST_JOINTS:
+    if moving > MAX_JOINTS:
         raise report.error(document.root, f"it has {moving} moving joints",
-                           f"a robot has at most {MOST_JOINTS} here: make some of them fixed")
+                           f"a robot has at most {MAX_JOINTS} here: make some of them fixed")
     tree = lay_out(document, report)
     joint_names = tuple(joint.get("name") for joint in tree.joints if joint.find("mimic") is None)
     relations = resolve_mimics(tree.joints, report)

@@ -56,16 +56,16 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
     return matrix
 
 
-_LEAST_INERTIA = 1e-15
+_MIN_INERTIA = 1e-15
 """Of a joint, with all others held [kg m^2 or kg]: a microgram at a micrometre."""
 
-_LEAST_SHARE = 1e-12
+_MIN_FREE_SHARE = 1e-12
 """Inertia of a joint with the joints behind it free, divided by that with them held; rounding makes 1e-15 of 0."""
 
-_NEGATIVE = -1e-9
+_MIN_EIGENVALUE = -1e-9
 """Eigenvalue of a mass matrix, with diagonal elements of 1, which rounding does not reach from 0."""
 
-_SAMPLES = 3
+_CONFIGURATIONS = 3
 
 
 def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
@@ -95,13 +95,13 @@ def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
 def _problem_of(model: RobotModel, rotors: tuple[tuple[float, ...], ...]) -> str:
     """Why the mass matrix is indefinite at one of a few configurations, or singular at all; empty if neither."""
     problems = []
-    for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, model.n)):
+    for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_CONFIGURATIONS, model.n)):
         with np.errstate(all="ignore"):
             matrix = mass_matrix(model, q) + np.array(rotors)
             problem = _problem(matrix, model)
             scale = np.sqrt(np.abs(matrix.diagonal()))
             scaled = matrix / scale / scale[:, None]
-        if problem and np.isfinite(scaled).all() and np.linalg.eigvalsh(scaled)[0] < _NEGATIVE:
+        if problem and np.isfinite(scaled).all() and np.linalg.eigvalsh(scaled)[0] < _MIN_EIGENVALUE:
             return problem
         problems.append(problem)
     return "" if "" in problems else problems[-1]
@@ -113,14 +113,14 @@ def _problem(matrix: Array, model: RobotModel) -> str:
     for name, link, inertia, row in zip(model.joint_names, model.leaders, held, matrix, strict=True):
         if not np.isfinite(row).all():
             return f"joint '{name}': its row of the mass matrix, {row.tolist()}, is not finite"
-        if inertia < _LEAST_INERTIA:
+        if inertia < _MIN_INERTIA:
             return (f"joint '{name}': it moves link '{link.link}' and all behind it with an inertia of {inertia:g} "
-                    f"about its axis, expected {_LEAST_INERTIA:g} kg m^2 (revolute) or kg (prismatic) at least")
+                    f"about its axis, expected {_MIN_INERTIA:g} kg m^2 (revolute) or kg (prismatic) at least")
     scale = np.sqrt(held)
     rest = matrix / scale / scale[:, None]
     for index in reversed(range(model.n)):  # the factorization from the tip leaves each joint's articulated inertia
         free = rest[index, index]
-        if not free > _LEAST_SHARE:
+        if not free > _MIN_FREE_SHARE:
             name, inertia = model.joint_names[index], held[index]
             return (f"joint '{name}': its inertia is {inertia:g} with the joints behind it held, and "
                     f"{free * inertia:g} with them free, so its motion cannot be told from theirs")

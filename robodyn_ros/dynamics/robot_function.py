@@ -50,7 +50,7 @@ SHARED = {
 """Functions that, for large robots, take the results of others as inputs, by kernels that they share. In the place of
 the mass matrix they take its factors."""
 
-SAMPLES = 4096
+SAMPLES_PER_PART = 4096
 """Samples of a batch for which the other kernels' results are in memory at the same time."""
 
 
@@ -94,11 +94,11 @@ class ComposedKernel:
         result = result_array(self._kernel.name, (len(given[0]), *self._kernel.output_shape), out)
         overlaps = any(np.may_share_memory(result, array) for array in given)
         target = np.empty(result.shape) if overlaps else result
-        for first in range(0, max(len(result), 1), SAMPLES):
-            part = [array[first : first + SAMPLES] for array in given]
+        for first in range(0, max(len(result), 1), SAMPLES_PER_PART):
+            part = [array[first : first + SAMPLES_PER_PART] for array in given]
             results = [other.batch(*(part[place] for place in places), threads=threads)
                        for other, places in self._others]
-            self._kernel.batch(*part, *results, threads=threads, out=target[first : first + SAMPLES])
+            self._kernel.batch(*part, *results, threads=threads, out=target[first : first + SAMPLES_PER_PART])
         if overlaps:
             result[...] = target
         return result

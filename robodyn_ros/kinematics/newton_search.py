@@ -22,16 +22,16 @@ import numpy as np
 from robodyn_ros.description.model import Array, skew
 from robodyn_ros.kinematics.rotation_vector import rotation_vector
 
-LONGEST_STEP = 1.0
+MAX_JOINT_STEP = 1.0
 """Greatest motion of a joint in one step [rad or m]; the linear map is not accurate beyond it."""
 
-PATIENCE = 6
+MAX_STALLED_STEPS = 6
 """An attempt ends after this many full Newton steps that do not reduce the error by 10 %."""
 
 DAMPING = 0.1
 """Damping per squared error. Of 0.01, 0.1 and 1, 0.1 took the fewest steps on the 6-axis and the 7-axis arm."""
 
-LEAST_DAMPING = 1e-12
+MIN_DAMPING = 1e-12
 """Constant part of the damping; it keeps the equations solvable at a singular position with a small error."""
 
 
@@ -136,14 +136,14 @@ class Search:
                 to_beat, waited = distance, 0
             else:
                 waited += 1
-            if waited * self.step >= PATIENCE or iteration == self.max_iterations:
+            if waited * self.step >= MAX_STALLED_STEPS or iteration == self.max_iterations:
                 break
             q = np.clip(q + self._newton_step(q, error[self.goal.rows], jacobian), self.lower, self.upper)
         return Attempt(best, best_distance, False, iteration)
 
     def _newton_step(self, q: Array, error: Array, jacobian: Array) -> Array:
         """Step k (J^T J + lambda E)^-1 J^T e, shape (n,), without joints at a limit that it would move beyond it."""
-        damping = DAMPING * (error @ error) + LEAST_DAMPING
+        damping = DAMPING * (error @ error) + MIN_DAMPING
         free = np.ones(q.shape, dtype=bool)
         change = np.zeros(q.shape)
         while free.any():
@@ -156,7 +156,7 @@ class Search:
                 break
             free &= ~pressing
             change[:] = 0.0
-        return self.step * change / max(1.0, float(np.abs(change).max()) / LONGEST_STEP)
+        return self.step * change / max(1.0, float(np.abs(change).max()) / MAX_JOINT_STEP)
 
 
 def pose_error(pose: Array, target: Array) -> Array:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
 
-_ROUNDING = 1e-9  # of a normalized angle [rad]
+_ANGLE_TOLERANCE = 1e-9  # of a normalized angle [rad]
 
 
 def shortest(difference: Array, angles: NDArray[np.bool_]) -> Array:
@@ -65,6 +65,6 @@ def short_way(q: Array, start: Array, angles: NDArray[np.bool_]) -> Array:
     """
     if not angles.any():
         return q
-    normalized = angles & (np.abs(q) <= pi + _ROUNDING).all(axis=0)
+    normalized = angles & (np.abs(q) <= pi + _ANGLE_TOLERANCE).all(axis=0)
     q = unwrapped(q, normalized)
     return q - turns(q[0] - start, angles)

@@ -18,8 +18,8 @@ from urdf_parts import joint, link, one_joint, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.base.bounded_files import DEEPEST_YAML, read_yaml
-from robodyn_ros.base.errors import LONGEST_MESSAGE, DescriptionError, InputError, RobodynError, printable, shown
+from robodyn_ros.base.bounded_files import MAX_YAML_DEPTH, read_yaml
+from robodyn_ros.base.errors import MAX_MESSAGE_LENGTH, DescriptionError, InputError, RobodynError, printable, shown
 from robodyn_ros.description.resources import actuators_file, robot_file
 
 BOMB = "a: &a0 [x]\n" + "".join(f"b{i}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(12))
@@ -52,8 +52,8 @@ def test_immense_robots(read, given, expected):
 
 @pytest.mark.parametrize(("content", "expected"), [
     (BOMB, "more than 20000 nodes with its aliases expanded"),
-    ("[" * 5000 + "]" * 5000, f"more than {DEEPEST_YAML} levels"),
-    ("".join(f"{' ' * depth}a:\n" for depth in range(600)), f"more than {DEEPEST_YAML} levels"),
+    ("[" * 5000 + "]" * 5000, f"more than {MAX_YAML_DEPTH} levels"),
+    ("".join(f"{' ' * depth}a:\n" for depth in range(600)), f"more than {MAX_YAML_DEPTH} levels"),
     ("&a [*a]", "contains itself"),
     ("a: &a {<<: *a}", "contains itself"),
     ("a: " + "1" * 5000, "integer"),
@@ -107,7 +107,7 @@ def test_names_that_nobody_can_print(name):
 def test_messages_of_the_family_are_cut_and_escaped():
     message = str(InputError("begin \x1b[2J\a\u202e" + "x" * 10**6 + "end"))
     assert message.startswith(r"begin \x1b[2J\x07\u202exxx") and message.endswith("xxxend")
-    assert "characters left out" in message and len(message) < LONGEST_MESSAGE + 100
+    assert "characters left out" in message and len(message) < MAX_MESSAGE_LENGTH + 100
     assert printable("several\nlines") == "several\nlines"
 
 

@@ -29,7 +29,7 @@ IMAGE = bytes(range(256)) * 40
 def folder(tmp_path, monkeypatch) -> Path:
     """A cache of the test's own."""
     monkeypatch.setenv(code_cache.VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.setattr(code_cache, "_complaints", set())
+    monkeypatch.setattr(code_cache, "_logged", set())
     return tmp_path / "cache"
 
 
@@ -184,7 +184,7 @@ def test_an_entry_that_is_a_fifo_is_not_waited_for(folder, caplog):
 
 def test_an_immense_entry_is_not_read(folder, monkeypatch):
     code_cache.store(KEY, IMAGE)
-    monkeypatch.setattr(code_cache, "LARGEST_SIZE", len(IMAGE))
+    monkeypatch.setattr(code_cache, "MAX_SIZE", len(IMAGE))
     assert code_cache.load(KEY) is None
 
 
@@ -215,7 +215,7 @@ def test_only_this_user_can_enter(folder):
 
 
 def test_longest_unused_entries_go(folder, monkeypatch):
-    monkeypatch.setattr(code_cache, "LARGEST_SIZE", 5 * (len(IMAGE) + 32))
+    monkeypatch.setattr(code_cache, "MAX_SIZE", 5 * (len(IMAGE) + 32))
     keys = [code_cache.digest(str(number)) for number in range(6)]
     stranger = folder / "notes.txt"
     for age, key in enumerate(keys[:5]):

@@ -68,8 +68,8 @@ def test_started_processes_take_the_folders_that_were_named(run):
             "'import yaml, my_law; yaml.safe_load']).wait())")
     done, ran = run(sys.executable, "-P", "-c", code, path=[str(SOURCE)])
     assert done.returncode == 1 and "No module named 'my_law'" in done.stderr and not ran
-    done, ran = run(sys.executable, "-P", "-c", "from robodyn_ros.base.module_path import take_plugins_from; "
-                    "take_plugins_from('.'); " + code, path=[str(SOURCE)])
+    done, ran = run(sys.executable, "-P", "-c", "from robodyn_ros.base.module_path import add_plugin_folder; "
+                    "add_plugin_folder('.'); " + code, path=[str(SOURCE)])
     assert done.returncode == 0 and ran == ["my_law"], done.stderr
 
 
@@ -85,7 +85,7 @@ def test_it_knows_which_modules_come_from_a_named_folder(tmp_path, monkeypatch):
     monkeypatch.setenv(module_path.VARIABLE, "")
     monkeypatch.setattr(sys, "path", list(sys.path))
     assert not module_path.is_from_plugin_folder("my_laws.spring")
-    module_path.take_plugins_from(str(tmp_path))
+    module_path.add_plugin_folder(str(tmp_path))
     assert module_path.is_from_plugin_folder("my_laws.spring")
     others = ("json", "sys", "os.path", "nowhere", "", ".", "a/b", "numpy")
     assert not any(map(module_path.is_from_plugin_folder, others))

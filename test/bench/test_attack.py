@@ -18,7 +18,7 @@ import pytest
 
 from bench.attack.descriptions import mutated_yaml, yaml_fault
 from bench.attack.report import Report
-from robodyn_ros.base.errors import LONGEST_MESSAGE, InputError
+from robodyn_ros.base.errors import MAX_MESSAGE_LENGTH, InputError
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +35,7 @@ def test_mutated_yaml_is_refused_or_valid(tmp_path):
 def test_the_same_seed_gives_the_same_attacks():
     assert [mutated_yaml(3, i) for i in range(20)] == [mutated_yaml(3, i) for i in range(20)]
     assert [mutated_yaml(3, i) for i in range(20)] != [mutated_yaml(4, i) for i in range(20)]
-    assert len(str(InputError("x" * 10**5))) < LONGEST_MESSAGE + 100
+    assert len(str(InputError("x" * 10**5))) < MAX_MESSAGE_LENGTH + 100
 
 
 def test_the_report_names_what_failed_and_how_to_repeat_it(tmp_path):

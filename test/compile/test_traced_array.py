@@ -19,7 +19,7 @@ from numpy.linalg import norm
 
 from robodyn_ros import CompileError
 from robodyn_ros.compile import compile_function, trace
-from robodyn_ros.compile.small_matrices import LARGEST
+from robodyn_ros.compile.small_matrices import MAX_ROWS
 from robodyn_ros.compile.traced_numpy import TracedCopies
 
 
@@ -241,7 +241,7 @@ REFUSED = {
     "pinv": (lambda x, a: np.linalg.pinv(a) @ x, r"np\.linalg\.pinv.*J\.T @ np\.linalg\.solve"),
     "lstsq": (lambda x, a: np.linalg.lstsq(a, x)[0], r"np\.linalg\.lstsq.*J\.T"),
     "norm": (lambda x, a: np.linalg.norm(a, 2), r"np\.linalg\.norm.*'fro'"),
-    "a large matrix": (lambda x, a: np.linalg.inv(np.kron(np.eye(LARGEST), a)), f"at most {LARGEST} rows"),
+    "a large matrix": (lambda x, a: np.linalg.inv(np.kron(np.eye(MAX_ROWS), a)), f"at most {MAX_ROWS} rows"),
     "not square": (lambda x, a: np.linalg.inv(a[:2]), "square matrix, received shape"),
 }
 

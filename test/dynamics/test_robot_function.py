@@ -37,7 +37,7 @@ def test_others_compute_the_last_inputs(kernel):
 
 @pytest.mark.parametrize("samples", [0, 1, 9, 40])
 def test_batches_are_computed_part_by_part(kernel, samples, monkeypatch):
-    monkeypatch.setattr(robot_function, "SAMPLES", 16)
+    monkeypatch.setattr(robot_function, "SAMPLES_PER_PART", 16)
     for threads in (1, 2):
         result = kernel.batch(Q[:samples], GAIN[:samples], threads=threads)
         np.testing.assert_allclose(result, EXPECTED[:samples], rtol=1e-13)
@@ -47,7 +47,7 @@ def test_batches_are_computed_part_by_part(kernel, samples, monkeypatch):
 
 
 def test_an_array_is_both_argument_and_result(kernel, monkeypatch):
-    monkeypatch.setattr(robot_function, "SAMPLES", 16)
+    monkeypatch.setattr(robot_function, "SAMPLES_PER_PART", 16)
     memory = np.concatenate([np.zeros((1, 3)), Q])  # results one row before the arguments
     result = kernel.batch(memory[1:], GAIN, out=memory[:-1])
     np.testing.assert_allclose(result, EXPECTED, rtol=1e-13)

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import DEFAULT_PERIOD
 from robodyn_ros.control import default_gains
@@ -116,7 +116,7 @@ class LQRParameters(Parameters):
         3.0, unit=VELOCITY, minimum=1e-4, maximum=1e4, description="Velocity error that costs 1"
     )
     effort_tolerance: Array = per_joint(
-        default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=LARGEST, description="Effort that costs 1"
+        default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=MAX_MAGNITUDE, description="Effort that costs 1"
     )
     friction: Array = per_joint(
         default_gains.viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"

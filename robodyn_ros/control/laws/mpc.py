@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import JointReference, Law, State
@@ -75,7 +75,7 @@ def _default_duration(robot: Robot) -> float:
 
 
 def _velocity_bound(robot: Robot) -> Array:
-    return np.minimum(robot.model.velocity_limit, LARGEST)
+    return np.minimum(robot.model.velocity_limit, MAX_MAGNITUDE)
 
 
 class PlanMatrices(NamedTuple):
@@ -178,12 +178,12 @@ class MPCParameters(SafetyParameters):
     v_tolerance: Array = per_joint(
         3.0, unit=VELOCITY, minimum=1e-4, maximum=1e4, description="Velocity error that costs 1")
     effort_tolerance: Array = per_joint(
-        default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=LARGEST,
+        default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=MAX_MAGNITUDE,
         description="Effort beyond that of the reference that costs 1")
     effort_limit: Array = per_joint(
-        default_limit, unit=EFFORT, minimum=1e-9, maximum=LARGEST, description="Bound of the planned efforts")
+        default_limit, unit=EFFORT, minimum=1e-9, maximum=MAX_MAGNITUDE, description="Bound of the planned efforts")
     velocity_limit: Array = per_joint(
-        _velocity_bound, unit=VELOCITY, minimum=1e-9, maximum=LARGEST, description="Bound of the velocities")
+        _velocity_bound, unit=VELOCITY, minimum=1e-9, maximum=MAX_MAGNITUDE, description="Bound of the velocities")
     friction: Array = per_joint(
         default_gains.viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D")
     step_lengths: tuple[float, ...] = derived(_step_lengths, structural=True)

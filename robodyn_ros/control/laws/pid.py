@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.control.default_gains import joint_gains
@@ -41,7 +41,7 @@ def default_integral(robot: Robot) -> Array:
 
 def default_limit(robot: Robot) -> Array:
     """The effort limits, 1e9 where there is none, shape (n,) [N m or N]."""
-    return np.minimum(robot.model.effort_limit, LARGEST)
+    return np.minimum(robot.model.effort_limit, MAX_MAGNITUDE)
 
 
 @dataclass(frozen=True, eq=False)

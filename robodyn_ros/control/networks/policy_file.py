@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.base.bounded_files import expand, read_yaml
+from robodyn_ros.base.bounded_files import expand_user, read_yaml
 from robodyn_ros.base.errors import InputError, list_names, shown, unknown
 from robodyn_ros.base.fields import declare, section
 from robodyn_ros.control.contract.update_rate import EVERY_TICK, HOLD, INTERPOLATE, UpdateRate
@@ -186,7 +186,7 @@ def load_policy(path: str, robot: Robot) -> TrainedPolicy:
     """
     if not path:
         raise InputError("expected the YAML file of a policy, received none; see docs/policy.md")
-    given = expand(path)
+    given = expand_user(path)
     if given.suffix == ".onnx":
         raise InputError(f"{given}: expected the YAML file that names this network and says what goes in and out; see "
                          "docs/policy.md")

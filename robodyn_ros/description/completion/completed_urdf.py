@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from lxml import etree
 
-from robodyn_ros.base.checks import LARGEST, Range, as_number
+from robodyn_ros.base.checks import MAX_MAGNITUDE, Range, as_number
 from robodyn_ros.base.errors import DescriptionWarning, InputError, list_names, suggest
 from robodyn_ros.description.completion.nearest_inertia import is_possible, nearest_possible
 from robodyn_ros.description.completion.shape_inertia import ShapeInertia, shape_inertia
@@ -45,7 +45,7 @@ ACCELERATION_TIME = 0.05
 FINGER_INERTIA, FINGER_MASS = 1e-3, 0.1
 """Reflected rotor inertia of a revolute and a prismatic joint without limits [kg m^2, kg]."""
 
-_GIVEN = Range(0.0, LARGEST, above=True)
+_GIVEN = Range(0.0, MAX_MAGNITUDE, above=True)
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ def _add_rotors(document: Document, held: Container[str]) -> list[str]:
         turns = element.get("type") != "prismatic"
         armature = FINGER_INERTIA if turns else FINGER_MASS
         why = "a rotor of the usual size"
-        if 0.0 < effort < LARGEST and 0.0 < speed < LARGEST:
+        if 0.0 < effort < MAX_MAGNITUDE and 0.0 < speed < MAX_MAGNITUDE:
             armature = effort * ACCELERATION_TIME / speed
             why = f"a rotor that reaches the speed limit in {ACCELERATION_TIME:g} s"
         why += f", {armature:.4g} {'kg m^2' if turns else 'kg'} at the joint"

@@ -25,12 +25,12 @@ from robodyn_ros.description.mesh_files import MeshReader, find_mesh
 from robodyn_ros.description.model import Array, Inertia
 from robodyn_ros.description.report import Report
 
-LONGEST = 10.0
+MAX_DISTANCE = 10.0
 """Greatest distance of a shape's farthest point from the origin of its link [m]; more are millimetres."""
-LEAST_VOLUME = 1e-12
+MIN_VOLUME = 1e-12
 """Of a mesh that is a body [m^3]: a tenth of a millimetre in each direction."""
 
-LEAST_FILLED = 0.5
+MIN_FILL = 0.5
 """Least share of its convex hull that a closed mesh fills, unless it is a shell with walls. In five arms of robosuite,
 shells fill 0.28 to 0.47, solid meshes 0.57 and more."""
 
@@ -65,8 +65,8 @@ def shape_inertia(link: etree._Element, report: Report, folder: Path, reader: Me
         The shapes; None where the link has none with a volume.
 
     Raises:
-        DescriptionError: A shape has a size that is no positive number, or is longer than `LONGEST`; or a mesh cannot
-            be read.
+        DescriptionError: A shape has a size that is no positive number, or reaches farther than `MAX_DISTANCE`; or a
+            mesh cannot be read.
     """
     for tag in ("collision", "visual"):
         body, kinds = Inertia.zero(), Counter[str]()
@@ -87,7 +87,7 @@ def _pose(element: etree._Element, report: Report) -> Array:
         if origin.get(attribute) is not None:
             _read_numbers(origin, attribute, 3, report)
     pose = read_origin(element)
-    if np.linalg.norm(pose[:3, 3]) > LONGEST:
+    if np.linalg.norm(pose[:3, 3]) > MAX_DISTANCE:
         raise report.error(element, f"it is {np.linalg.norm(pose[:3, 3]):.4g} m from the frame of its link",
                            "lengths are in metres: are these millimetres?")
     return pose
@@ -100,8 +100,8 @@ def _geometry(element: etree._Element, report: Report, folder: Path, reader: Mes
         if shape.tag in _PRIMITIVES:
             sizes = [size for attribute, count in _PRIMITIVES[shape.tag]
                      for size in _read_numbers(shape, attribute, count, report)]
-            if min(sizes) <= 0.0 or max(sizes) > LONGEST:
-                raise report.error(shape, f"expected sizes above 0 and up to {LONGEST:g} m, received "
+            if min(sizes) <= 0.0 or max(sizes) > MAX_DISTANCE:
+                raise report.error(shape, f"expected sizes above 0 and up to {MAX_DISTANCE:g} m, received "
                                    f"{' '.join(f'{size:g}' for size in sizes)}", "correct it: lengths are in metres")
             return primitive(shape.tag, sizes), shape.tag
         if shape.tag == "mesh":
@@ -139,7 +139,7 @@ def _mesh(shape: etree._Element, report: Report, folder: Path, reader: MeshReade
     try:
         mesh = reader.read(find_mesh(name, folder))
         mesh.apply_transform(np.diag([*scale, 1.0]))
-        if np.ptp(mesh.bounds, axis=0).max() > LONGEST:
+        if np.ptp(mesh.bounds, axis=0).max() > MAX_DISTANCE:
             raise ValueError(f"mesh '{name}' is {np.ptp(mesh.bounds, axis=0).max():.4g} m long; if these are "
                              'millimetres, give it scale="0.001 0.001 0.001"')
         return mesh_body(mesh)
@@ -160,10 +160,10 @@ def mesh_body(mesh: trimesh.Trimesh) -> tuple[Inertia, str] | None:
     except (ValueError, QhullError):  # for points in a plane
         return None
     kind, mesh = "mesh", facing_outwards(mesh)
-    if not mesh.is_volume or mesh.volume < LEAST_FILLED * hull.volume:
+    if not mesh.is_volume or mesh.volume < MIN_FILL * hull.volume:
         kind, mesh = f"convex hull of {'a hollow' if mesh.is_volume else 'an open'} mesh", hull
     properties = mesh.mass_properties
-    if not properties.volume > LEAST_VOLUME:
+    if not properties.volume > MIN_VOLUME:
         return None
     tensor = np.array(properties.inertia, dtype=np.float64)
     return Inertia(float(properties.volume), np.array(properties.center_mass), 0.5 * (tensor + tensor.T)), kind

@@ -25,16 +25,16 @@ from lxml import etree
 
 from robodyn_ros.base.bounded_files import read_file
 from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, InputError, escaped
-from robodyn_ros.base.optional_packages import missing
+from robodyn_ros.base.optional_packages import missing_message
 
-LARGEST_MJCF = 16 * 2**20
+MAX_MJCF_BYTES = 16 * 2**20
 """Bytes of a file and all that it includes."""
-LARGEST_MESH = 64 * 2**20
+MAX_MESH_BYTES = 64 * 2**20
 """Bytes of a mesh whose volume MuJoCo takes for the inertia of a body."""
-MOST_FILES, MOST_ELEMENTS, MOST_BODIES = 200, 100_000, 5000
+MAX_FILES, MAX_ELEMENTS, MAX_BODIES = 200, 100_000, 5000
 """Files that a file includes; elements and bodies with every ``<replicate>`` written out."""
 
-MOST_HFIELD_POINTS, MOST_PIXELS, LARGEST_MEMORY = 1_000_000, 64 * 2**20, 2**30
+MAX_HFIELD_POINTS, MAX_PIXELS, MAX_MEMORY = 1_000_000, 64 * 2**20, 2**30
 
 _REPEATING = ("replicate", "composite", "flexcomp")
 _TOLERATED = ("ERR_HYPHEN_IN_COMMENT", "NS_ERR_UNDEFINED_NAMESPACE")  # MuJoCo tolerates them
@@ -72,7 +72,7 @@ def import_mujoco(instead: str = "") -> Any:
     try:
         import mujoco
     except ImportError as error:
-        raise InputError(f"{missing('mujoco', error)}{instead}") from None
+        raise InputError(f"{missing_message('mujoco', error)}{instead}") from None
     if mujoco.get_mju_user_warning() is None:  # else MuJoCo writes MUJOCO_LOG.TXT into the current folder
         mujoco.set_mju_user_warning(_logger.debug)
     return mujoco
@@ -85,7 +85,7 @@ def is_mjcf(path: Path) -> bool:
         DescriptionError: It cannot be read, or is too large.
     """
     try:
-        root = etree.fromstring(_content(path, LARGEST_MJCF), parser=_parser())
+        root = etree.fromstring(_content(path, MAX_MJCF_BYTES), parser=_parser())
     except etree.XMLSyntaxError:
         return False
     return root is not None and bool(root.tag == "mujoco")
@@ -141,13 +141,13 @@ def read_spec(path: Path) -> Any:
         spec = mujoco.MjSpec.from_file(str(path))
     except ValueError as error:
         raise DescriptionError(f"{path}: MuJoCo cannot read it: {one_line(error)}") from None
-    if len(spec.bodies) > MOST_BODIES:
-        raise DescriptionError(f"{path}: expected at most {MOST_BODIES} bodies, received {len(spec.bodies)}")
+    if len(spec.bodies) > MAX_BODIES:
+        raise DescriptionError(f"{path}: expected at most {MAX_BODIES} bodies, received {len(spec.bodies)}")
     return spec
 
 
 def check_assets(path: Path, spec: Any) -> None:
-    """Check the files that MuJoCo reads when it compiles a specification; of missing ones it tells itself.
+    """Check the files that MuJoCo reads when it compiles a specification; MuJoCo itself reports missing ones.
 
     Raises:
         DescriptionError: One is not a regular file, or too large.
@@ -158,15 +158,15 @@ def check_assets(path: Path, spec: Any) -> None:
             for name in filter(None, (asset.file, *getattr(asset, "cubefiles", ()))):
                 _check_asset(path, asset, _asset_file(spec, asset, name, directory))
     for texture in spec.textures:
-        if texture.width * texture.height > MOST_PIXELS:
-            raise DescriptionError(f"{path}, {texture.info}, texture '{texture.name}': expected at most {MOST_PIXELS} "
+        if texture.width * texture.height > MAX_PIXELS:
+            raise DescriptionError(f"{path}, {texture.info}, texture '{texture.name}': expected at most {MAX_PIXELS} "
                                    f"pixels, received {texture.width} x {texture.height}")
 
 
 def _check_asset(path: Path, asset: Any, file: Path) -> None:
-    if file.exists() and not (file.is_file() and file.stat().st_size <= LARGEST_MESH):
+    if file.exists() and not (file.is_file() and file.stat().st_size <= MAX_MESH_BYTES):
         raise DescriptionError(f"{path}, {asset.info}, '{asset.name}': {file}: expected a regular file of at most "
-                               f"{LARGEST_MESH >> 20} MiB, received another one")
+                               f"{MAX_MESH_BYTES >> 20} MiB, received another one")
 
 
 def _asset_file(spec: Any, asset: Any, name: str, directory: str) -> Path:
@@ -182,7 +182,7 @@ def check_files(path: Path) -> None:
     Raises:
         DescriptionError: One cannot be read, is not a regular file or not XML, or all are too large.
     """
-    left, elements, bodies, pending, seen = LARGEST_MJCF, 0.0, 0.0, [(path, 1.0)], 0
+    left, elements, bodies, pending, seen = MAX_MJCF_BYTES, 0.0, 0.0, [(path, 1.0)], 0
     while pending:
         file, times = pending.pop()
         root, size = _parse(file, left)
@@ -193,18 +193,18 @@ def check_files(path: Path) -> None:
             if element.tag == "size":
                 _check_size(element, file)
             points = _product(element, "nrow") * _product(element, "ncol") if element.tag == "hfield" else 0.0
-            if points > MOST_HFIELD_POINTS:
+            if points > MAX_HFIELD_POINTS:
                 raise DescriptionError(f"{file}, line {element.sourceline}: expected a height field of at most "
-                                       f"{MOST_HFIELD_POINTS} points, received {points:.3g}; take a coarser one")
+                                       f"{MAX_HFIELD_POINTS} points, received {points:.3g}; take a coarser one")
             name = element.get("file")
             if element.tag in ("include", "model") and name:
                 pending += [(place, repeated) for place in dict.fromkeys((file.parent / name, path.parent / name))
                             if place.exists()]
-        if elements > MOST_ELEMENTS or seen + len(pending) > MOST_FILES:
-            raise DescriptionError(f"{file}: expected at most {MOST_ELEMENTS} elements, with those of <replicate> "
-                                   f"written out, in {MOST_FILES} files, received more; leave some out")
-        if bodies > MOST_BODIES:  # for which MuJoCo would take minutes
-            raise DescriptionError(f"{file}: expected at most {MOST_BODIES} bodies, received {bodies:.0f}")
+        if elements > MAX_ELEMENTS or seen + len(pending) > MAX_FILES:
+            raise DescriptionError(f"{file}: expected at most {MAX_ELEMENTS} elements, with those of <replicate> "
+                                   f"written out, in {MAX_FILES} files, received more; leave some out")
+        if bodies > MAX_BODIES:  # for which MuJoCo would take minutes
+            raise DescriptionError(f"{file}: expected at most {MAX_BODIES} bodies, received {bodies:.0f}")
 
 
 def _check_size(element: etree._Element, file: Path) -> None:
@@ -215,7 +215,7 @@ def _check_size(element: etree._Element, file: Path) -> None:
             wanted = float(digits) * (1024.0 ** unit if name == "memory" else 1.0)
         except ValueError:
             continue  # MuJoCo says what is wrong
-        most = LARGEST_MEMORY // (1 if name == "memory" else 8)  # numbers of 8 bytes
+        most = MAX_MEMORY // (1 if name == "memory" else 8)  # numbers of 8 bytes
         if not wanted <= most:
             raise DescriptionError(f"{file}, line {element.sourceline}: size: {name}: expected at most {most}, "
                                    f"received '{text}'")

@@ -27,13 +27,13 @@ from builtin_interfaces.msg import Duration, Time
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 
-from robodyn_ros.base.checks import LARGEST, Range
+from robodyn_ros.base.checks import MAX_MAGNITUDE, Range
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, join_stamp, split_stamp
 
 Array = NDArray[np.float64]
 
-POSITION = Range(-LARGEST, LARGEST, "rad or m")
+POSITION = Range(-MAX_MAGNITUDE, MAX_MAGNITUDE, "rad or m")
 VELOCITY = Range(-1e5, 1e5, "rad/s or m/s")
 ACCELERATION = Range(-1e7, 1e7, "rad/s^2 or m/s^2")
 EFFORT = Range(-1e7, 1e7, "N m or N")

@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.srv import Step
 from robodyn_ros.base import topic_names
-from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.control.references.quintic import rest_to_rest_duration
 from robodyn_ros.description.model import Array
@@ -292,7 +292,7 @@ class GraphCommands:
             name, value = {"scaled": ("real_time_factor", factor), "lockstep": ("lockstep_speed_limit", limit)}.get(
                 mode, ("", None))
             self._speed_parameter = name
-            speed = value if isinstance(value, float) and 0.0 < value <= LARGEST else 0.0
+            speed = value if isinstance(value, float) and 0.0 < value <= MAX_MAGNITUDE else 0.0
             on_speed(speed or (5.0 if mode == "lockstep" else None))
 
         self.hardware.read(["time_mode", "real_time_factor", "lockstep_speed_limit"], read)

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.base.checks import Range, as_number
 from robodyn_ros.base.common_fields import PERIOD
 from robodyn_ros.base.errors import InputError, RobodynError, shown, unknown
-from robodyn_ros.base.fields import LARGEST
-from robodyn_ros.base.optional_packages import missing
+from robodyn_ros.base.fields import MAX_MAGNITUDE
+from robodyn_ros.base.optional_packages import missing_message
 from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.compile.records import array_shapes, flatten, form_of
 from robodyn_ros.control.networks.actions import ActionKind, ActionLayout
@@ -40,7 +40,7 @@ try:
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 except ImportError as error:
-    raise RobodynError(missing("gymnasium", error)) from None
+    raise RobodynError(missing_message("gymnasium", error)) from None
 
 DEFAULT_OBSERVATIONS = ("q", "v", "error_q", "last_action")
 """What a policy sees if nothing else is asked for."""
@@ -187,7 +187,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
                                        targets or default_targets(robot, self._program.follows))
         self._reward = reward or (_no_reward if self._program.follows is None else distance_reward)
         self._terminates = terminates
-        self._most = max(1, int(np.rint(as_number(episode, Range(0.0, LARGEST, unit="s", above=True),
+        self._most = max(1, int(np.rint(as_number(episode, Range(0.0, MAX_MAGNITUDE, unit="s", above=True),
                                                   "episode") / self.step_period)))
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._threads = cores if threads is None else _whole(threads, "threads", 1024)

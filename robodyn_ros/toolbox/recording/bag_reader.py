@@ -23,7 +23,7 @@ from typing import Any
 
 from robodyn_ros.base.bounded_files import open_file
 from robodyn_ros.base.errors import InputError, RecordingError, escaped, shown
-from robodyn_ros.base.optional_packages import missing
+from robodyn_ros.base.optional_packages import missing_message
 
 MIN_LIMIT, MAX_GROWTH = 64 * 2**20, 100
 """The content of a recording may take so many bytes, and so many more for each of its files' bytes."""
@@ -153,7 +153,7 @@ def _read_file(file: Path, bag: Bag, budget: _Budget) -> None:
         from mcap.stream_reader import StreamReader
         from mcap_ros2.decoder import DecoderFactory
     except ImportError as error:
-        raise RecordingError(missing("mcap_ros2", error)) from None
+        raise RecordingError(missing_message("mcap_ros2", error)) from None
     schemas: dict[int, Schema] = {}
     channels: dict[int, Topic] = {}
     try:

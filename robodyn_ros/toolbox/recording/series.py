@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.base.errors import RecordingError, shown
 from robodyn_ros.description.model import Array
-from robodyn_ros.description.ranges import LONGEST_NAME, MOST_JOINTS
+from robodyn_ros.description.ranges import MAX_JOINTS, MAX_NAME_LENGTH
 
 TIP = 3
 
@@ -108,9 +108,9 @@ class JointColumns:
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
-        if not 0 < len(joints) <= MOST_JOINTS or len(set(joints)) < len(joints) or not all(map(_is_name, joints)):
-            raise RecordingError(f"joint states: expected 1 to {MOST_JOINTS} different names of at most {LONGEST_NAME} "
-                                 f"printable characters, received {shown(list(joints))}")
+        if not 0 < len(joints) <= MAX_JOINTS or len(set(joints)) < len(joints) or not all(map(_is_name, joints)):
+            raise RecordingError(f"joint states: expected 1 to {MAX_JOINTS} different names of at most "
+                                 f"{MAX_NAME_LENGTH} printable characters, received {shown(list(joints))}")
         self._joints = list(joints)
         self._index = {name: column for column, name in enumerate(joints)}
 
@@ -217,13 +217,13 @@ def actuator_series(time: Array, messages: Sequence[Any], columns: JointColumns)
 
 
 def _is_name(name: Any) -> bool:
-    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME_LENGTH and name.isprintable()
 
 
 def _bounded(values: Array) -> Array:
     """Refuse numbers with which formulas and pictures overflow; NaN stands for no value."""
-    if len(wrong := np.argwhere(np.abs(values) > LARGEST)):
-        raise RecordingError(f"message {wrong[0][0]}: expected numbers of at most {LARGEST:g}, received "
+    if len(wrong := np.argwhere(np.abs(values) > MAX_MAGNITUDE)):
+        raise RecordingError(f"message {wrong[0][0]}: expected numbers of at most {MAX_MAGNITUDE:g}, received "
                              f"{values[tuple(wrong[0])]:g}")
     return values
 

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from robodyn_ros.base.bounded_files import expand, read_file
+from robodyn_ros.base.bounded_files import expand_user, read_file
 from robodyn_ros.base.bounded_process import BoundsError, call_bounded
 from robodyn_ros.base.errors import InputError, RecordingError, list_names, shown, suggest
 from robodyn_ros.base.optional_packages import require
@@ -83,7 +83,7 @@ class Table:
             RecordingError: It cannot be read, is too large, or has no columns of numbers.
             RobodynError: Parquet files need a package that is not installed.
         """
-        path = expand(path)
+        path = expand_user(path)
         readers: dict[str, Callable[[bytes, Path], Iterable[tuple[str, Any]]]] = {
             ".csv": _from_text, ".txt": _from_text, ".npz": _from_npz, ".mat": _from_mat, ".parquet": _from_parquet}
         reader = readers.get(path.suffix.lower())

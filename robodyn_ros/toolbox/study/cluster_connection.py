@@ -30,7 +30,7 @@ import numpy as np
 from robodyn_ros import __version__
 from robodyn_ros.base.code_cache import digest
 from robodyn_ros.base.errors import ClusterError, printable
-from robodyn_ros.base.optional_packages import missing
+from robodyn_ros.base.optional_packages import missing_message
 from robodyn_ros.compile.machine import host
 
 ANSWER_TIME = 10.0
@@ -222,7 +222,7 @@ class ClusterConnection:
         try:
             from distributed import Client
         except ImportError as error:
-            raise ClusterError(missing("distributed", error)) from error
+            raise ClusterError(missing_message("distributed", error)) from error
         try:
             # Dask's client waits for ever for some servers that are not Dask's, and takes a worker for a scheduler.
             with ThreadPoolExecutor(1) as thread:  # this one may have an event loop

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from robodyn_ros.base.bounded_files import LARGEST_JSON, is_file, json_value
+from robodyn_ros.base.bounded_files import MAX_JSON_BYTES, is_file, json_value
 from robodyn_ros.base.bounded_process import BoundsError, call_bounded
 from robodyn_ros.base.checks import NOT_NEGATIVE, as_number
 from robodyn_ros.base.errors import InputError, RecordingError, shown
@@ -286,7 +286,7 @@ def _read_table(path: Path) -> tuple[About, pa.Table]:
 
 
 def _read_parquet(path: Path) -> tuple[About, pa.Table]:
-    with pq.ParquetFile(path, thrift_string_size_limit=LARGEST_JSON, thrift_container_size_limit=10**6) as file:
+    with pq.ParquetFile(path, thrift_string_size_limit=MAX_JSON_BYTES, thrift_container_size_limit=10**6) as file:
         about, found = _about(file.schema_arrow), file.metadata
         size = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
         cells = found.num_rows * found.num_columns

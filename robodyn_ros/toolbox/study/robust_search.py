@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from cmaes import CMA
 
-from robodyn_ros.base.bounded_files import LARGEST_JSON, json_value, read_file
+from robodyn_ros.base.bounded_files import MAX_JSON_BYTES, json_value, read_file
 from robodyn_ros.base.errors import InputError, RecordingError, shown
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.description.model import Array
@@ -56,7 +56,7 @@ class Checkpoint:
         if path is None or not resume:
             return
         try:
-            content = json_value(read_file(path, LARGEST_JSON), path.name)
+            content = json_value(read_file(path, MAX_JSON_BYTES), path.name)
             if not isinstance(content, dict) or content.keys() != {"digest", "costs"}:
                 raise InputError(f"{path.name}: expected the keys digest and costs, received {shown(content)}")
             self.generations = _costs(content["costs"], path.name)

@@ -25,7 +25,7 @@ import numpy as np
 import viser
 from viser._messages import GuiUpdateMessage
 
-from robodyn_ros.base.checks import LARGEST
+from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.live_plots import nice_limit
 
@@ -94,7 +94,7 @@ class SharedValue:
 
 def is_shown(value: object) -> bool:
     """Whether a parameter's value is one that a slider or a switch can show; any node can have any value."""
-    return isinstance(value, int | float) and abs(value) <= LARGEST
+    return isinstance(value, int | float) and abs(value) <= MAX_MAGNITUDE
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from robodyn_ros import InputError, PluginError
-from robodyn_ros.base.timing import Scheduling, scheduling_of, with_patience
+from robodyn_ros.base.timing import Scheduling, extended_timeout, scheduling_of
 from robodyn_ros.control.plugins import plugin_threads
 from robodyn_ros.control.plugins.plugin_threads import (
     LATE_SHARE,
@@ -160,7 +160,7 @@ def test_a_thread_that_has_ended_is_none_of_the_scheduler():
 
 
 def test_waits_for_processes_are_longer_on_a_busy_machine():
-    assert [with_patience(2.0, waited) for waited in (0.0, 1.5, 100.0)] == [2.0, 3.5, 8.0]
+    assert [extended_timeout(2.0, waited) for waited in (0.0, 1.5, 100.0)] == [2.0, 3.5, 8.0]
 
 
 def test_the_exception_ends_python_code_that_catches_errors():

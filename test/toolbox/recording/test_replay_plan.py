@@ -173,7 +173,7 @@ def test_a_recording_imports_no_module_and_opens_no_file_by_its_own_word(tmp_pat
         check_names(plan.run, harmless, {"hardware": {"actuators": value}}, [])
     check_names(plan.run, harmless, {"hardware": {"driver": "ur"}, "controller": {"driver": "franka"}}, [])
     (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
-    module_path.take_plugins_from(str(tmp_path))
+    module_path.add_plugin_folder(str(tmp_path))
     check_names(plan.run, plan.requests, {}, [])
 
 
