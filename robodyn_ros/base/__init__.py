@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What every room uses: errors, checked numbers, declared fields, files of bounded size, time, names of topics.
+"""Used by every room: errors, checked numbers, declared fields, files of bounded size, time, names of topics.
 
 Open first: ``errors.py``, ``fields.py``, ``bounded_files.py``. Imports nothing of this package.
 """

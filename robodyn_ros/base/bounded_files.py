@@ -8,8 +8,8 @@
 
 """The one reader of structured data from outside: regular files, YAML and JSON, of bounded size, depth and expansion.
 
-A FIFO would be waited for, and a kilobyte of YAML aliases can stand for more nodes than fit into memory. Whoever wrote
-the data, an error says what was expected, in one line of the family; `fields.section` checks keys and numbers.
+Opening a FIFO would wait for a writer, and a kilobyte of YAML aliases can expand to more nodes than fit into memory.
+Every error says in one line what was expected; `fields.section` checks keys and numbers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def expand_user(path: str | Path) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a path is that of a regular file; False also for a path that no file can have."""
+    """Whether a path is that of a regular file; False also for a path that no file system allows."""
     try:
         return path.is_file()
     except (OSError, ValueError):  # such as a name of 300 characters
@@ -99,15 +99,15 @@ def read_file(path: Path, largest: int) -> bytes:
     """
     with open_file(path) as file:
         content: bytes | None = file.read(largest + 1)
-    if content is None:  # of a file of the kernel, such as /proc/kmsg
-        raise InputError(f"{path}: expected a regular file, received one whose content is yet to come")
+    if content is None:  # a file of the kernel, such as /proc/kmsg
+        raise InputError(f"{path}: expected a regular file, received one that has no content yet")
     if len(content) > largest:
         raise InputError(f"{path}: expected at most {largest} bytes, received more; is it the right file?")
     return content
 
 
 def is_pipe_of_shell(path: Path) -> bool:
-    """Whether a path is that of a pipe that a shell has opened for this process: ``/dev/stdin``, ``<(command)``."""
+    """Whether a path is a pipe that the shell opened for this process: ``/dev/stdin``, ``<(command)``."""
     try:
         return bool(_OPEN_PIPE.fullmatch(str(path))) and stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
@@ -115,15 +115,15 @@ def is_pipe_of_shell(path: Path) -> bool:
 
 
 def read_pipe(path: Path, largest: int) -> bytes:
-    """Return what a pipe of the shell brings, once its writer has ended; see `is_pipe_of_shell`.
+    """Return all that a pipe of the shell delivers until its writer ends; see `is_pipe_of_shell`.
 
     Args:
-        path: Of the pipe.
+        path: The pipe.
         largest: Greatest size [bytes].
 
     Raises:
         OSError: The pipe cannot be read.
-        InputError: It brings more, or nothing.
+        InputError: It delivers more than that, or nothing.
     """
     with open(path, "rb") as pipe:
         content = pipe.read(largest + 1)
@@ -139,7 +139,7 @@ def read_yaml(path: Path, construct: bool = True, largest: int = MAX_YAML_BYTES)
 
     Args:
         path: The file.
-        construct: Make Python values; False: check size, depth and syntax alone, and return None.
+        construct: Make Python values; False: only check size, depth and syntax, and return None.
         largest: Greatest size [bytes].
 
     Raises:
@@ -156,20 +156,20 @@ def read_yaml(path: Path, construct: bool = True, largest: int = MAX_YAML_BYTES)
 
 
 def yaml_value(text: str, where: str, construct: bool = True, largest: int = MAX_YAML_BYTES) -> Any:
-    """Return the value of YAML that came as text; bounds and errors as for `read_yaml`.
+    """Return the value of YAML given as text; bounds and errors as for `read_yaml`.
 
     Args:
         text: The YAML.
-        where: Where it comes from, for messages.
+        where: Origin of the text, for messages.
         construct: As for `read_yaml`.
         largest: Greatest number of characters.
     """
-    import yaml  # costs 20 ms, and most robots need none
+    import yaml  # takes 20 ms, and most robots need no YAML
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
-        """Ends the reading at the bounds, before the nodes become Python values; numbers are those of YAML 1.2.
+        """Stops at the bounds, before nodes become Python values; reads numbers as YAML 1.2 does.
 
-        PyYAML's are those of YAML 1.1, where 1e-3 is text, 010 is 8 and 1:30 is 90.
+        PyYAML reads them as YAML 1.1 does, where 1e-3 is text, 010 is 8 and 1:30 is 90.
         """
 
         yaml_implicit_resolvers = {  # noqa: RUF012 - as PyYAML has it
@@ -210,7 +210,7 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = MAX
         loader = Loader(text.rstrip().removesuffix("\n---"))  # ends messages that `ros2 topic echo` has printed
         node = loader.get_single_node()
         return loader.construct_document(node) if construct and node is not None else None
-    except (ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: of dates and immense integers
+    except (ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: dates and immense integers
         raise InputError(f"{where}: expected a readable YAML file, received: {_why(error)}") from error
 
 
@@ -224,18 +224,18 @@ def _real(text: str) -> float:
 
 
 def _why(error: Exception) -> str:
-    """The problem in one line, with its place."""
+    """The problem and its place in one line."""
     problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
     place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     return f"{' '.join(str(problem or error).split())}{place}"
 
 
 def json_value(text: str | bytes, where: str) -> Any:
-    """Return the value of JSON; NaN and infinity pass, for whoever checks the numbers.
+    """Return the value of JSON. NaN and infinity pass; the caller checks the numbers.
 
     Args:
         text: The JSON.
-        where: Where it comes from, for messages.
+        where: Origin of the text, for messages.
 
     Raises:
         InputError: It is longer than `MAX_JSON_BYTES`, no JSON, too deep, or has an integer of more than 18 digits.
@@ -252,5 +252,5 @@ def json_value(text: str | bytes, where: str) -> Any:
     except RecursionError:
         raise InputError(f"{where}: expected JSON, received lists or mappings in each other, too deep to be read"
                          ) from None
-    except ValueError as error:  # of the text's encoding, too
+    except ValueError as error:  # also an error of the encoding
         raise InputError(f"{where}: expected JSON, received: {error}") from None

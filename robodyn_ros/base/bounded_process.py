@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A process of its own that reads what strangers wrote, with bounded memory and time.
+"""Reads files from unknown sources in a separate process, with bounded memory and time.
 
-A file of a kilobyte can stand for gigabytes: zipped, by counts, or by repeated parts. Its reader is often code of
-others, in C++, of which no argument bounds the memory, and which a crafted file can crash.
+A file of a kilobyte can expand to gigabytes: by compression, by counts, or by repeated parts. Many readers are C++
+libraries: no argument bounds their memory, and a crafted file can crash them.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 _ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""Otherwise address space is reserved that is never used, and counts."""
+"""Without these settings libraries reserve address space that they never use, and that counts as memory."""
 
 
 class BoundsError(Exception):
-    """A call took more memory or time than it may, or crashed."""
+    """A call exceeded its memory or time, or crashed."""
 
 
 class BoundedProcess:
-    """Calls functions in a process of its own, which starts with the first call; `close` ends it."""
+    """Calls functions in a separate process, which starts with the first call; `close` ends it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -55,18 +55,18 @@ class BoundedProcess:
 
     def call(self, function: Callable[..., Result], *arguments: Any, memory: int, seconds: int,
              deadline: float = math.inf) -> Result:
-        """Return what a function returns.
+        """Run a function in the process and return its result.
 
         Args:
-            function: Of a module, by its name there.
-            *arguments: Its arguments; they and the result can be pickled.
-            memory: How much memory it may take [bytes].
-            seconds: Processor time that it may take [s].
-            deadline: When it has to be done (monotonic clock) [s].
+            function: A function at the top level of a module.
+            *arguments: Its arguments; they and the result must be picklable.
+            memory: Greatest memory that it may take in addition [bytes].
+            seconds: Greatest processor time [s].
+            deadline: Time at which it must be done (monotonic clock) [s].
 
         Raises:
-            BoundsError: It took more, or crashed.
-            Exception: As the function.
+            BoundsError: It exceeded a bound, or crashed.
+            Exception: The function raised it.
         """
         if self._process is None:
             self._start()
@@ -86,7 +86,7 @@ class BoundedProcess:
 
     def _start(self) -> None:
         self._connection, other = multiprocessing.Pipe()
-        self._process = subprocess.Popen(  # in a session of its own: Ctrl-C is this process's to handle
+        self._process = subprocess.Popen(  # in its own session: only this process handles Ctrl-C
             [sys.executable, "-P", "-m", __name__, str(other.fileno())], pass_fds=[other.fileno()],
             start_new_session=True, env={**os.environ, **_ENVIRONMENT})
         other.close()
@@ -97,13 +97,13 @@ atexit.register(_shared.close)
 
 
 def call_bounded(function: Callable[..., Result], *arguments: Any, memory: int, seconds: int) -> Result:
-    """Return what a function returns, called in one process for all of this one's files; see `BoundedProcess.call`."""
+    """Run a function in the process that all calls of this program share; see `BoundedProcess.call`."""
     with _lock:
         return _shared.call(function, *arguments, memory=memory, seconds=seconds)
 
 
 def _begin_anew() -> None:
-    """After a fork, leave the process to the parent."""
+    """Forget the parent's process after a fork."""
     global _shared, _lock  # noqa: PLW0603 - one for each process
     _shared, _lock = BoundedProcess(), threading.Lock()
 
@@ -112,13 +112,13 @@ os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _limit(kind: int, value: int) -> None:
-    """Limit a resource of this process, within the limit that a shell or a batch system has set."""
+    """Limit a resource of this process, within the limit set by a shell or a batch system."""
     most = resource.getrlimit(kind)[1]
     resource.setrlimit(kind, (value if most == resource.RLIM_INFINITY else min(value, most), most))
 
 
 def _serve(connection: Connection) -> None:
-    """Answer each call with its result or error, until the other process ends."""
+    """Answer each call with its result or error until the other process ends."""
     page = os.sysconf("SC_PAGE_SIZE")
     with suppress(EOFError, OSError):  # the other process has ended
         while True:

@@ -9,8 +9,8 @@
 """Checks of numbers and arrays that come from outside: one wording of messages, one policy for NaN.
 
 Numbers that configure something (parameters, limits, poses, motors, payloads) have to be finite, unless their range
-lets infinity stand for "no limit". Arrays of hot calls (q, v, a, tau) are checked for their shape only: NaN passes
-through the formulas, and the code that acts on the result (control loop, simulated robot, service) refuses it there.
+lets infinity stand for "no limit". Only the shape of arrays in hot calls (q, v, a, tau) is checked: NaN passes through
+the formulas, and the code that acts on the result (control loop, simulated robot, service) rejects it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def as_number(value: Any, allowed: Range, name: str) -> float:
     """Return a number in a range.
 
     Args:
-        value: A real number; booleans and text are none.
+        value: A real number; booleans and text do not count as numbers.
         allowed: The range.
         name: What the value is called in the message.
 
@@ -51,7 +51,7 @@ def as_joint_array(value: ArrayLike, n: int | None, allowed: Range, name: str, j
                    ) -> NDArray[np.float64]:
     """Return one number for each joint as a read-only copy, from one number for all joints or one for each.
 
-    Traced scalars pass without a check of their range; who gives the numbers later checks these.
+    Traced scalars pass unchecked; their values are checked where they are given.
 
     Args:
         value: A number, or shape (1,) or (n,).
@@ -165,16 +165,16 @@ def _text(shape: tuple[int | None, ...]) -> str:
 
 
 def is_traced(*arrays: NDArray[Any]) -> bool:
-    """Return whether any of the arrays holds traced scalars, whose values cannot be looked at."""
+    """Return whether any of the arrays holds traced scalars, which have no values yet."""
     return any(array.dtype == object for array in arrays)
 
 
 def constants(array: NDArray[Any], traced: float) -> NDArray[np.float64]:
-    """Return the numbers of an array, for a decision that a formula makes once for all values of its traced scalars.
+    """Return the numbers of an array, for a decision that holds for all values of its traced scalars.
 
     Args:
         array: Floats, or floats and traced scalars.
-        traced: Number in the place of each traced scalar.
+        traced: Number that replaces each traced scalar.
 
     Returns:
         The array itself if it holds floats, else one of the same shape.

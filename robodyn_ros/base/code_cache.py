@@ -9,10 +9,10 @@
 """Keeps compiled code on disk from one process to the next.
 
 The name of a file is a digest of everything that the code depends on, so an entry is never out of date. Its content
-carries a digest, so damaged code is compiled anew and replaced. The process runs the code it finds: therefore the
-directory and its files must belong to this user, and nobody else may write them. Without such a directory, or with a
-full disk, code is compiled each time. The environment variable ROBODYN_CACHE_DIR names the directory; empty or ``off``,
-nothing is kept. The user's own folder, `user_folder`, is made private, whoever made it under whichever umask.
+carries a digest, so damaged code is compiled again and replaced. The process runs the code that it finds; therefore
+the directory and its files must belong to this user, and nobody else may write them. Without such a directory, or with
+a full disk, code is compiled each time. The environment variable ROBODYN_CACHE_DIR names the directory; an empty value
+or ``off`` turns the cache off. The default directory, `user_folder`, is made private, whatever its permissions were.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 VARIABLE = "ROBODYN_CACHE_DIR"
 MAX_SIZE = 256 * 2**20
-"""Bytes kept. Beyond it the entries longest unused are removed, down to three quarters."""
+"""Bytes kept. Above it the entries unused for longest are removed, until three quarters are left."""
 
 _SUFFIX = ".code"
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -49,7 +49,7 @@ class Contents(NamedTuple):
 
 
 def digest(*parts: str | bytes) -> str:
-    """The name of an entry that depends on these parts, in this order, and on nothing else."""
+    """Return the name of an entry that depends on exactly these parts, in this order."""
     found = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -61,14 +61,14 @@ def user_folder() -> Path:
     """The folder robodyn_ros in the user's cache directory.
 
     Raises:
-        RuntimeError: There is no home.
+        RuntimeError: The user has no home directory.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "robodyn_ros"
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, or take the permissions of others from a folder of this user that is there.
+    """Make a folder, or remove other users' permission to write from one that this user owns.
 
     Raises:
         OSError: It cannot be made, or belongs to another user.
@@ -88,30 +88,30 @@ def make_private(folder: Path) -> None:
 
 def directory() -> Path | None:
     """The cache's directory: ROBODYN_CACHE_DIR, else `user_folder`; None for no cache."""
-    if not hasattr(os, "geteuid"):  # on such a system the owner of a file cannot be checked
+    if not hasattr(os, "geteuid"):  # such a system cannot identify the owner of a file
         return None
     given = os.environ.get(VARIABLE)
     if given in ("", "off"):
         return None
-    with contextlib.suppress(RuntimeError):  # there may be no home
+    with contextlib.suppress(RuntimeError):  # no home directory
         return user_folder() if given is None else Path(given).expanduser().absolute()
     return None
 
 
 def load(key: str) -> bytes | None:
-    """The code under a name from `digest`; None if there is none, it is damaged, or another user could write it."""
+    """Return the code stored under a key; None if there is none, it is damaged, or another user could write it."""
     folder = directory()
     if folder is None:
         return None
     try:
         _check_folder(folder)
-        # Not blocking: a FIFO in the place of an entry would otherwise wait for a writer.
+        # Non-blocking: opening a FIFO in the place of an entry would otherwise wait for a writer.
         with open(os.open(folder / (key + _SUFFIX), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             info = os.fstat(file.fileno())
             _check_private(info, stat.S_ISREG, folder)
             content = file.read() if info.st_size <= MAX_SIZE else b""
             with contextlib.suppress(OSError):
-                os.utime(file.fileno())  # the entries longest unused are removed first
+                os.utime(file.fileno())  # the entries unused for longest are removed first
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -122,7 +122,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, image: bytes) -> None:
-    """Write code under a name from `digest`, if there is a cache."""
+    """Store code under a key, if the cache is on."""
     folder = directory()
     if folder is None:
         return
@@ -131,7 +131,7 @@ def store(key: str, image: bytes) -> None:
             make_private(folder)
         _check_folder(folder)
         handle, temporary = tempfile.mkstemp(prefix=f"{key}{_SUFFIX}.", dir=folder)
-        try:  # beside its place, and moved there: processes that write the same entry write the same bytes
+        try:  # written to a temporary file, then moved: other processes see either nothing or the whole entry
             with open(handle, "wb") as file:
                 file.write(_checksum(key, image) + image)
             os.replace(temporary, folder / (key + _SUFFIX))
@@ -147,13 +147,13 @@ def store(key: str, image: bytes) -> None:
 
 
 def contents() -> Contents:
-    """What is kept."""
+    """Count the entries and their bytes."""
     sizes = [info.st_size for entry, info in _files(directory()) if entry.name.endswith(_SUFFIX)]
     return Contents(len(sizes), sum(sizes))
 
 
 def clear() -> Contents:
-    """Remove all entries, and tell what they were."""
+    """Remove all entries; return their number and size."""
     return _remove_oldest(_files(directory()), -1)
 
 
@@ -162,7 +162,7 @@ def _checksum(key: str, image: bytes) -> bytes:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a directory that others may write; the user's own one is made private instead."""
+    """Reject a directory that other users may write, except the user's own one, which is made private."""
     info = os.stat(folder)
     if info.st_mode & _WRITABLE_BY_OTHERS and VARIABLE not in os.environ:
         make_private(folder)
@@ -171,7 +171,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _check_private(info: os.stat_result, is_kind: Callable[[int], bool], folder: Path) -> None:
-    """Refuse a directory or file of another kind, and one that another user owns or may write."""
+    """Reject an entry of the wrong kind, one of another owner, and one that other users may write."""
     if not is_kind(info.st_mode):
         raise _NotPrivate(f"{folder} is not a directory of plain files")
     if info.st_uid != os.geteuid() or info.st_mode & _WRITABLE_BY_OTHERS:
@@ -188,7 +188,7 @@ def _log_not_kept(folder: Path, error: OSError) -> None:
 
 
 def _files(folder: Path | None) -> list[tuple[os.DirEntry[str], os.stat_result]]:
-    """The cache's files, the longest unused first, without files that another process just removed."""
+    """The cache's files, the longest unused first, without files that another process has just removed."""
     found = []
     if folder is not None and folder.is_dir():
         with os.scandir(folder) as entries:
@@ -200,7 +200,7 @@ def _files(folder: Path | None) -> list[tuple[os.DirEntry[str], os.stat_result]]
 
 
 def _remove_oldest(files: list[tuple[os.DirEntry[str], os.stat_result]], largest: int) -> Contents:
-    """Remove the files longest unused until the others have a size [bytes]; tell what was removed."""
+    """Remove the files unused for longest until the rest is at most this size [bytes]; return what was removed."""
     left, removed = sum(info.st_size for _, info in files), []
     for entry, info in files:
         if left <= largest:

@@ -6,14 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Declarations of values that nodes, study files and commands take alike."""
+"""Declarations of values that nodes, study files and commands have in common."""
 
 from collections.abc import Sequence
 
 from robodyn_ros.base.fields import POSITION, VELOCITY, Field
 
 DEFAULT_ROBOT = "arm6"
-"""The shipped robot where none is named."""
+"""The shipped robot that is used if none is named."""
 
 PERIOD = Field("period", 0.002, "Control period", unit="s", minimum=0.0, above=True, maximum=1.0)
 STEP = Field("step", 0.001, "Time step of the integrator, a whole number of nanoseconds", unit="s", minimum=1e-6,
@@ -28,7 +28,7 @@ POSITION_NOISE = Field("position_noise", 1e-4, "Standard deviation of the noise 
                        minimum=0.0, maximum=10.0)
 VELOCITY_NOISE = Field("velocity_noise", 0.01, "Standard deviation of the noise of measured velocities", unit=VELOCITY,
                        minimum=0.0, maximum=1000.0)
-"""The noises that searches and studies assume. Simulated sensors and comparisons have none, unless it is asked for."""
+"""Noises assumed by searches and studies. Simulated sensors and comparisons have none unless the user sets it."""
 
 REAL_TIME_FACTOR = Field("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled", minimum=1e-3,
                          maximum=1e3)
@@ -36,14 +36,14 @@ SPEED_LIMIT = Field("lockstep_speed_limit", 0.0, "Simulated seconds per second t
                     "exceed; 0: as fast as the machine goes", minimum=0.0, maximum=1e3)
 
 FILTERS = {"none": "", "safety": "+safety"}
-"""What the name of a controller ends in whose efforts are filtered, by the filter."""
+"""Ending of the name of a controller whose efforts are filtered, by the name of the filter."""
 
 FILTER = Field("filter", "none", "Filter behind every controller but the safe one: 'safety' keeps its efforts within "
                "the limits of the robot, as '+safety' behind the controller's name does", choices=tuple(FILTERS))
 
 
 PARTS_OF_DRIVETRAINS = ("rotors", "friction", "springs")
-"""What laws can be made to ignore, see `Robot.ignoring`."""
+"""Parts that laws can ignore, see `Robot.ignoring`."""
 
 LAW_IGNORES = Field("law_ignores", ["none"], "Parts of the drivetrains that laws and default gains ignore, of "
                     "actuators and description alike; rotors, friction and springs: they know rigid links only",
@@ -56,6 +56,6 @@ def ignored_parts(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def filtered_name(controller: str, filter_name: str | None) -> str:
-    """Name of a controller behind a filter, None: none; one that names the filter itself stays as it is."""
+    """Name of a controller behind a filter (None: no filter); a name that already contains a filter stays unchanged."""
     suffix = FILTERS[filter_name or FILTER.default]
     return controller.removesuffix(suffix) + suffix

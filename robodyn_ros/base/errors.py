@@ -8,7 +8,7 @@
 
 """The exceptions of robodyn_ros, with a common base class.
 
-Every message names the fault and its place, the expected and the received value, and the remedy.
+Every message says what is wrong and where, the expected and the received value, and the remedy.
 """
 
 
@@ -69,8 +69,8 @@ class DescriptionWarning(UserWarning):
     Args:
         message: As for `RobodynError`.
         source: File of the description; empty if it came as data.
-        number: Which of the warnings about the description this is, from 0.
-        count: How many there are.
+        number: Index of this warning among those about the description, from 0.
+        count: Number of warnings about the description.
     """
 
     def __init__(self, message: object = "", source: str = "", number: int = 0, count: int = 1) -> None:
@@ -79,7 +79,7 @@ class DescriptionWarning(UserWarning):
 
     @property
     def summary(self) -> str:
-        """One line for all warnings about a description, from the first of them; empty from the others."""
+        """All warnings about a description in one line, returned by the first of them; empty for the others."""
         if self._number:
             return ""
         if self._count == 1:
@@ -91,11 +91,11 @@ class DescriptionWarning(UserWarning):
 
 
 class DescriptionRemark(DescriptionWarning):
-    """Something about a robot description that users have to know, though it is no fault of it."""
+    """A fact about a robot description that users have to know, though it is no fault."""
 
 
 def printable(text: str, longest: int = MAX_MESSAGE_LENGTH) -> str:
-    """Return a text that is safe to print: cut in its middle, and with control characters but newlines escaped."""
+    """Return a text that is safe to print: cut in its middle, with control characters except newlines escaped."""
     if len(text) > longest:
         end = min(_END_LENGTH, longest // 4)
         text = f"{text[:longest - end]} … ({len(text) - longest} characters left out) … {text[-end:]}"
@@ -103,17 +103,17 @@ def printable(text: str, longest: int = MAX_MESSAGE_LENGTH) -> str:
 
 
 def escaped(line: str) -> str:
-    """Return a line with escapes for the characters that do not print, newlines among them."""
+    """Return a line with its nonprintable characters, newlines included, escaped."""
     if line.isprintable():
         return line
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in line)
 
 
 def with_escaped_arguments(message: str, arguments: Iterable[str]) -> str:
-    """Return a message in which arguments of a command line that it quotes break no line.
+    """Return a message in which quoted command-line arguments contain no line breaks.
 
     Args:
-        message: The message; other lines of it stay.
+        message: The message; its own line breaks stay.
         arguments: The arguments; of ``name=value`` and ``name:=value``, the value may be quoted alone.
     """
     for argument in arguments:
@@ -124,12 +124,12 @@ def with_escaped_arguments(message: str, arguments: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a short ``repr`` of a value that came from outside, whatever its size and depth, for a message."""
+    """Return a short ``repr`` of a value from outside, whatever its size and depth, for a message."""
     return _Shown().repr(value)
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: the closest known names, or all known names.
+    """Return the end of a message about an unknown name: the closest known names, or all of them.
 
     Args:
         name: The unknown name.
@@ -138,7 +138,7 @@ def suggest(name: str, names: Iterable[str]) -> str:
     Returns:
         Such as ``"did you mean 'joint1'?"``.
     """
-    import difflib  # most programs make no such mistake
+    import difflib  # most programs need no suggestion
 
     known = list(names)
     matches = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
@@ -148,7 +148,7 @@ def suggest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """Return the message on a name that does not exist.
+    """Return the message about a name that does not exist.
 
     Args:
         kind: What the name stands for, such as ``"key"``.
@@ -162,7 +162,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Return names for a message, in quotes; of many the first ones and how many more there are."""
+    """Return names in quotes for a message; of many, the first ones and how many more there are."""
     known = list(names)
     more = f" and {len(known) - _MAX_NAMES} more" if len(known) > _MAX_NAMES else ""
     return (", ".join(f"'{name}'" for name in known[:_MAX_NAMES]) or "none") + more

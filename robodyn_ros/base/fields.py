@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The declaration of a value that people set: default, range, unit and meaning, and the check of a given value.
+"""The declaration of a value that users set: default, range, unit and meaning, and the check of a given value.
 
 Parameters of nodes, gains of laws, keys of YAML files, varied quantities and options of commands are declared by
 `Field`. A dataclass declares its fields with `declare`::
@@ -38,8 +38,8 @@ _KEY = "robodyn_ros.field"
 T = TypeVar("T")
 
 MAX_MAGNITUDE = 1e9
-"""Largest magnitude of a number that a person or a message gives, where nothing smaller is declared: no formula
-overflows with it."""
+"""Largest magnitude of a number from a user or a message, unless a smaller limit is declared: no formula overflows with
+it."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Range:
             finite = math.isfinite(values) or (self.or_infinite and values == math.inf)
             return (finite and self.minimum <= values <= self.maximum and not (self.above and values == self.minimum)
                     and not (self.whole and values % 1.0) and not (self.not_zero and values == 0.0))
-        import numpy as np  # programs that take a number from the command line shall not wait for it
+        import numpy as np  # programs that read a number from the command line start without it
 
         numbers = np.asarray(values)
         high_enough = numbers > self.minimum if self.above else numbers >= self.minimum
@@ -123,9 +123,9 @@ class Field:
 
     Attributes:
         name: Its name, with dots for groups.
-        default: The value if none is given; a function of the robot that returns it; None: the value may be missing;
-            `dataclasses.MISSING`: one must be given.
-        description: Its meaning, without the unit and without a full stop.
+        default: The value if none is given; a function of the robot that returns it; None: the value is optional;
+            `dataclasses.MISSING`: it must be given.
+        description: Its meaning, without unit and full stop.
         unit: Unit of its numbers; empty without one.
         minimum: Lowest number allowed.
         maximum: Highest number allowed.
@@ -133,13 +133,13 @@ class Field:
         or_infinite: Whether infinity is allowed too, for "no limit".
         not_zero: Whether 0 is not allowed.
         per_joint: Whether there is one value for every joint.
-        structural: Whether it is fixed at start, or while its controller is in force; otherwise it may change any time.
-        file: Whether it names a file to open: a node takes it at its start alone, as nothing on the graph names files.
+        structural: Whether it is fixed at start, or while its controller runs; otherwise it may change at any time.
+        file: Whether it names a file to open. A node accepts it only at its start, so that no message can open files.
         choices: The values allowed; empty: any.
-        suggestions: Values to offer where others are allowed, too.
+        suggestions: Values offered by completion; others are allowed too.
         check: Called with a value; raises InputError, whose message completes "<where>: ".
         kind: Type of the value, or of each element of a list; None: that of the default.
-        length: Number of elements of a list; None: any, if the default is a list, else the value is none.
+        length: Number of elements of a list; None: any number if the default is a list, else the value is no list.
     """
 
     name: str
@@ -197,7 +197,7 @@ class Field:
 
     @property
     def text(self) -> str:
-        """Its meaning with the unit, which follows the first clause, and a full stop."""
+        """Its meaning with the unit after the first clause, and a full stop."""
         clause, mark, others = self.description.partition(";")
         return f"{clause}{f' [{self.unit}]' if self.unit else ''}{mark}{others}."
 
@@ -211,7 +211,7 @@ class Field:
         return f"a list{'' if self.length is None else f' of {self.length}'}, each element {one}"
 
     def converted(self, value: Any) -> Any:
-        """Return a value with whole numbers as floats, and a number as a list of one, where these are expected."""
+        """Return a value in the expected form: whole numbers as floats, a single number as a list of one."""
         if self.is_list:
             alone = isinstance(self.default, list) and len(self.default) == 1 and type(value) in (int, float)
             given = [value] if alone else value
@@ -222,15 +222,15 @@ class Field:
         return float(value) if self.value_type is float and type(value) is int and abs(value) < 1e300 else value
 
     def checked(self, value: Any, where: str) -> Any:
-        """Return a value, `converted`.
+        """Convert and check a value.
 
         Args:
             value: The value.
             where: Place of the value, for messages.
 
         Raises:
-            InputError: The value has another type, is not finite, out of range, none of the choices, or refused by
-                ``check``.
+            InputError: The value has the wrong type, is not finite, out of range or not among the choices, or ``check``
+                rejects it.
         """
         if value is None and self.default is None:
             return None
@@ -245,7 +245,7 @@ class Field:
         return value
 
     def read(self, word: str, where: str) -> Any:
-        """Return the value of a word of a command line; arguments and errors as for `checked`."""
+        """Return the value of a word on the command line; arguments and errors as for `checked`."""
         if self.numeric:
             return self.checked(_number(word), where)
         if self.value_type is bool:
@@ -265,12 +265,12 @@ class Field:
             not self.choices or value in self.choices)
 
     def renamed(self, name: str, **changes: Any) -> Self:
-        """Return this declaration under another name, with other changes."""
+        """Return this declaration under another name and with other changes."""
         return dataclasses.replace(self, name=name, **changes)
 
 
 def is_named(name: str, wanted: str) -> bool:
-    """Whether a parameter has a name, or belongs to a group of that name; ``*`` stands for any part of it."""
+    """Whether a name equals a parameter or a group of parameters; ``*`` stands for any part of it."""
     parts, wants = name.split("."), wanted.split(".")
     return len(parts) >= len(wants) and all(want in ("*", part) for part, want in zip(parts, wants, strict=False))
 
@@ -279,7 +279,7 @@ def declare(default: Any = MISSING, *, description: str, **options: Any) -> Any:
     """Declare a field of a dataclass.
 
     Args:
-        default: Its default; None: it may be missing; left out: it must be given.
+        default: Its default; None: the value is optional; omitted: it must be given.
         description: See `Field`.
         **options: Other attributes of `Field`.
     """
@@ -287,14 +287,14 @@ def declare(default: Any = MISSING, *, description: str, **options: Any) -> Any:
 
 
 def declare_as(field: Field) -> Any:
-    """Declare a field of a dataclass as another one is declared."""
+    """Declare a field of a dataclass like an existing one."""
     if isinstance(default := field.default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata={_KEY: field})
     return dataclasses.field(default=default, metadata={_KEY: field})
 
 
 def declared(kind: Any) -> Mapping[str, Field]:
-    """Return the declarations of the fields of a dataclass by name; fields without a declaration are left out."""
+    """Return the declarations of the fields of a dataclass by name; undeclared fields are left out."""
     return _declared(kind)
 
 
@@ -308,7 +308,7 @@ def section(kind: type[T], where: str, values: Any) -> T:
     """Make a dataclass from a section of a file.
 
     Args:
-        kind: A dataclass; a field without a declaration takes any value, and its user checks it.
+        kind: A dataclass; a field without a declaration accepts any value, and the code that uses it checks it.
         where: Place of the section, for messages.
         values: Content of the section: a mapping by field name; None for an empty section.
 
@@ -339,8 +339,8 @@ def _from_yaml(where: str, field: Field, value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """The number of a text, such as 2e-3, which PyYAML reads as a text; other texts and values as they are."""
-    with suppress(InputError):  # of brackets, which are no numbers
+    """Return the number in a text, such as 2e-3, which PyYAML reads as text; return anything else unchanged."""
+    with suppress(InputError):  # text with brackets, which is no number
         found = yaml_value(value, "") if isinstance(value, str) else value
         return found if isinstance(found, int | float) else value
     return value

@@ -8,7 +8,7 @@
 
 """Where modules are imported from: installed packages, PYTHONPATH and ``--plugins-from``, never the working directory.
 
-This module imports nothing heavy, since every program begins with it.
+This module imports nothing heavy, since every program imports it first.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ VARIABLE = "ROBODYN_PLUGINS_FROM"
 
 
 def set_module_path() -> None:
-    """Take the working directory off the module path unless somebody names it, since data may lie there.
+    """Remove the working directory from the module path unless it is named explicitly: it may contain data.
 
-    ``python -m`` puts it first, and an empty folder in PYTHONPATH means it, too. Folders of ``--plugins-from`` come
-    last, so that no file there takes the place of a module of Python.
+    ``python -m`` puts it first, and an empty folder in PYTHONPATH means it too. Folders of ``--plugins-from`` come
+    last, so that no file there replaces a standard module.
 
     Raises:
         FileNotFoundError: The working directory was removed.
@@ -44,7 +44,7 @@ def set_module_path() -> None:
 
 
 def add_plugin_folder(name: str) -> None:
-    """Let modules of a folder be imported, by this process and by those that it starts.
+    """Allow imports from a folder, in this process and in those that it starts.
 
     Raises:
         InputError: There is no such folder.
@@ -57,7 +57,7 @@ def add_plugin_folder(name: str) -> None:
 
 
 def is_from_plugin_folder(module: str) -> bool:
-    """Whether a module, which is not imported, would come from a folder of ``--plugins-from``."""
+    """Whether a module that is not imported yet would come from a folder of ``--plugins-from``."""
     top = module.partition(".")[0]
     spec = PathFinder.find_spec(top, sys.path) if top.isidentifier() and top not in sys.builtin_module_names else None
     places = [] if spec is None else filter(None, [spec.origin, *(spec.submodule_search_locations or ())])

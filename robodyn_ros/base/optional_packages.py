@@ -29,20 +29,20 @@ PURPOSES = {
     "onnxruntime": ("networks that cannot be compiled need ONNX Runtime", "onnxruntime"),
     "robot_descriptions": ("its robots need the package robot_descriptions", "robot_descriptions xacrodoc"),
 }
-"""What needs a module, and what pip installs, by the name of the module."""
+"""The feature that needs a module, and the packages that pip installs for it, by the name of the module."""
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module is there; it is not imported."""
+    """Whether a module is installed; it is not imported."""
     return importlib.util.find_spec(module) is not None
 
 
 def missing_message(module: str, error: ImportError | None = None) -> str:
-    """Return what needs a module of `PURPOSES`, and how to install it.
+    """Return a message: the feature that needs a module of `PURPOSES`, and how to install it.
 
     Args:
         module: The module.
-        error: Why it cannot be imported; None: it is not there.
+        error: Reason why it cannot be imported; None: it is not installed.
     """
     need, packages = PURPOSES[module]
     why = "is not installed" if error is None else f"cannot be imported ({error})"

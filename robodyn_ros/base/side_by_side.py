@@ -17,15 +17,15 @@ from collections.abc import Sequence
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that reads the output, or of the variable COLUMNS; None: neither is there."""
+    """Columns of the terminal that shows the output, or of the variable COLUMNS; None if neither is known."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
 
 
 def side_by_side(names: Sequence[str], blocks: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table whose blocks of columns stand beside each other as far as the terminal is wide, then below.
+    """Return a table with as many blocks of columns side by side as the terminal is wide; the rest follows below.
 
     Args:
-        names: The first column, with its headings; repeated where the table goes on below.
+        names: The first column, with its headings; repeated for each part of the table.
         blocks: Columns that stay together, each with as many lines as `names`.
     """
     width, room = max(map(len, names)), terminal_width()

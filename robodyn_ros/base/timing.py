@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Seconds and nanoseconds; the timing of a control loop, the default control period and time step.
+"""Seconds and nanoseconds, timing of a control loop, default control period and time step, extended timeouts.
 
-A stamp, and a control period that stamps count, is a whole number of nanoseconds and is called ``stamp`` or
+A stamp, and a control period that is compared with stamps, is a whole number of nanoseconds and is called ``stamp`` or
 ``period_ns``. All other times are floats in seconds.
 """
 
@@ -31,9 +31,9 @@ DEFAULT_STEP: float = STEP.default
 
 
 class LoopTiming(NamedTuple):
-    """When a control loop measures and acts: the efforts that answer a measurement act ``delay`` periods after it.
+    """Period and delay of a control loop: efforts act ``delay`` periods after the measurement that they answer.
 
-    Efforts are held over a period. A delay of 0 means that they act from the instant of the measurement on.
+    Efforts are held over a period. With a delay of 0 they act from the instant of the measurement.
 
     Attributes:
         period: Control period [s].
@@ -56,7 +56,7 @@ def join_stamp(seconds: int, nanoseconds: int) -> int:
     """Return the stamp [ns] of the two fields of a ROS time.
 
     Raises:
-        InputError: The seconds are negative, which no clock shows, or the nanoseconds are not below one second.
+        InputError: The seconds are negative, or the nanoseconds are not below one second.
     """
     if seconds < 0 or not 0 <= nanoseconds < NANOSECONDS_PER_SECOND:
         raise InputError(f"expected sec of 0 or more and nanosec below {NANOSECONDS_PER_SECOND}, received sec "
@@ -80,14 +80,14 @@ def to_nanoseconds(seconds: float) -> int:
 
 
 MAX_EXTENSION = 4.0
-"""How many times as long something may take if others have the processor."""
+"""Greatest factor by which a timeout is extended while other processes have the processor."""
 
 
 def waiting_time_of(task: str) -> float:
-    """Return how long a task has waited for the processor so far [s]; 0 where the system does not tell.
+    """Return the time that a task has waited for a processor so far [s]; 0 if the system does not report it.
 
     Args:
-        task: Number of a process, whose main thread is meant; or the path of another task below /proc.
+        task: Number of a process, for its main thread; or the path of another task below /proc.
     """
     try:
         return int(Path("/proc", task, "schedstat").read_bytes().split()[1]) * 1e-9
@@ -96,11 +96,11 @@ def waiting_time_of(task: str) -> float:
 
 
 class Scheduling(NamedTuple):
-    """What the scheduler knows of a thread.
+    """Processor time of a thread, and the time that it waited for a processor.
 
     Attributes:
         computed: Its processor time [s].
-        waited: For how long it was ready but got no processor [s]; 0 where the system does not tell.
+        waited: Time during which it was ready but had no processor [s]; 0 if the system does not report it.
     """
 
     computed: float
@@ -108,12 +108,12 @@ class Scheduling(NamedTuple):
 
 
 def scheduling_of(task: int) -> Scheduling:
-    """Return what the scheduler knows of a thread of this process; of one that has ended, nothing but zeros.
+    """Return the processor time and waiting time of a thread of this process; zeros if the thread has ended.
 
     Args:
         task: Its number in the system, `threading.Thread.native_id`.
     """
-    try:  # its CLOCK_THREAD_CPUTIME_ID; pthread_getcpuclockid may crash with a thread that has ended
+    try:  # CLOCK_THREAD_CPUTIME_ID of the thread; pthread_getcpuclockid may crash if the thread has ended
         computed = time.clock_gettime(~task << 3 | 6)
     except OSError:
         return Scheduling(0.0, 0.0)
@@ -121,5 +121,5 @@ def scheduling_of(task: int) -> Scheduling:
 
 
 def extended_timeout(seconds: float, waited: float) -> float:
-    """Return a longest time [s] for something that has waited for the processor: up to four times as long."""
+    """Extend a timeout by the time that a task waited for a processor [s]: at most by the factor `MAX_EXTENSION`."""
     return min(seconds + waited, MAX_EXTENSION * seconds)

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Names of topics, services and the action, each of them once, as clients in the robot's namespace use them.
+"""Names of topics, services and the action, each defined once, as clients in the robot's namespace use them.
 
-The node that offers one below its own name calls it by `own`. Remapping changes a name for one node, as always in
-ROS 2; docs/launch.md shows it.
+A node gets the name of its own topic or service by `own`. Remapping changes a name for one node, as usual in ROS 2;
+docs/launch.md shows it.
 """
 
 # Of the whole graph.
@@ -20,19 +20,19 @@ TF, TF_STATIC = "/tf", "/tf_static"
 ROBOT_DESCRIPTION = "robot_description"
 JOINT_STATES, DISPLAY_JOINT_STATES = "joint_states", "_display_joint_states"
 MOTOR_STATES = "motor_states"
-"""The motors' side of the joints, for controllers that read it: position and velocity of the motors, reflected to the
-joints, and as effort what torque sensors between gears and links measure."""
+"""Motor side of the joints, for controllers that read it: position and velocity of the motors, reflected to the joints;
+the effort is that of torque sensors between gears and links."""
 DRIVER_PROFILE = "driver_profile"
-"""What the driver of the arm adds to commands, and what its efforts mean."""
+"""What the driver of the arm adds to commands, and the meaning of its efforts."""
 NEW_STARTS = "new_starts"
-"""Joint states that no commanded motion leads to."""
+"""Joint states that do not continue the motion before, such as those after a reset."""
 JOINT_COMMANDS, VOLTAGE_COMMANDS, REFUSED_COMMANDS = "joint_commands", "voltage_commands", "refused_commands"
 EFFORT_GROUP_COMMANDS = "effort_controller/commands"
 """Commands of ros2_control's forward_command_controller or JointGroupEffortController."""
 FORCE_TORQUE = "force_torque_sensor_broadcaster/wrench"
-"""A force and torque sensor, as ros2_control names it."""
+"""A force-torque sensor, named as in ros2_control."""
 MEASURED_WRENCH = "measured_wrench"
-"""Wrenches that any other sensor measures."""
+"""Wrenches from any other sensor."""
 
 # Of the node hardware.
 ACTUATOR_STATES, DISPLAY_ACTUATOR_STATES = "hardware/actuator_states", "hardware/_display_actuator_states"
@@ -50,12 +50,12 @@ STOP, RELEASE = "controller/stop", "controller/release"
 TIP_PATH, DESIRED_PATH = "controller/tip_path", "controller/desired_path"
 TARGET, EFFORT = "controller/target", "controller/effort"
 DRAWING = "controller/drawing"
-"""What the controller in force wants drawn."""
+"""Markers that the running controller draws."""
 
 # Of the node dynamics, besides its services.
 GRAVITY_EFFORT = "dynamics/gravity_effort"
 
 
 def own(name: str) -> str:
-    """Return a name below a node, such as `CONTROLLER_STATE`, as that node itself calls it: ``~/controller_state``."""
+    """Return a name below a node, such as `CONTROLLER_STATE`, in that node's own form: ``~/controller_state``."""
     return f"~/{name.partition('/')[2]}"

@@ -90,7 +90,7 @@ def test_a_file_whose_content_is_yet_to_come(tmp_path, monkeypatch):
     writer = os.open(tmp_path / "fifo", os.O_WRONLY)
     monkeypatch.setattr(stat, "S_ISREG", lambda mode: True)
     try:
-        with pytest.raises(InputError, match="fifo: expected .* content is yet to come"):
+        with pytest.raises(InputError, match="fifo: expected .* no content yet"):
             HardwareSettings.from_yaml(tmp_path / "fifo")
     finally:
         os.close(reader)
