@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Joints that several motors drive together: the coupled wrists of many arms, differentials, four-bar linkages."""
+"""Joints that several motors drive together: coupled wrists, differentials, four-bar linkages."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.description.ranges import REDUCTION
 
 _MIN_SINGULAR_RATIO = 1e-6
-"""Least singular value of B over the greatest one, below which the motors leave a joint free."""
+"""Least ratio of the smallest to the greatest singular value of B; below it the motors leave a joint free."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
     """Motors whose positions depend on several joints: q_m = C (q - q_0), tau = C^T tau_m.
 
-    There are as many motors as joints. Motor i counts as the motor of joint i: its data stand there, wherever there is
-    one section for each joint.
+    There are as many motors as joints. Motor i counts as the motor of joint i: settings with one section per joint
+    have its data there.
 
     Attributes:
         joints: Names of the k joints.
-        matrix: C, turns of each motor (row) per turn of each joint (column), shape (k, k) [- or, where the joint
-            slides, rad/m].
+        matrix: C, turns of each motor (row) per turn of each joint (column), shape (k, k) [-, or rad/m for prismatic
+            joints].
 
     Raises:
         InputError: A joint is named twice, the matrix is not k x k finite numbers, or it has no inverse.
@@ -64,7 +64,7 @@ class Coupling:
 
     @property
     def ratio(self) -> NDArray[np.float64]:
-        """Gamma: turns of each motor per turn of its own joint, or of the joint it turns most for, shape (k,)."""
+        """Gamma: turns of each motor per turn of its own joint, or of the joint that it turns most, shape (k,)."""
         own = np.diagonal(self.matrix)
         greatest = self.matrix[np.arange(len(own)), np.abs(self.matrix).argmax(axis=1)]
         return np.where(own == 0.0, greatest, own)
@@ -75,7 +75,7 @@ class Coupling:
         return self.matrix / self.ratio[:, None]
 
     def among(self, names: Collection[str]) -> Coupling | None:
-        """Return the coupling of the joints that are among some names, the others being fixed; None if it is none."""
+        """Return the coupling restricted to some joints, with the others fixed; None if no coupling is left."""
         kept = [index for index, joint in enumerate(self.joints) if joint in names]
         if len(kept) == len(self.joints):
             return self
@@ -93,7 +93,7 @@ def output_shares(couplings: Sequence[Coupling], names: Sequence[str]) -> NDArra
         names: Names of all joints, in the order of q.
 
     Returns:
-        Shape (n, n); None where every motor drives one joint.
+        Shape (n, n); None if every motor drives a single joint.
     """
     shares = np.eye(len(names))
     for coupling in couplings:

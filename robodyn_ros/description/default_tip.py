@@ -18,13 +18,13 @@ TOOL_FRAMES = (r"(^|[_/])(tcp|tool_?cent(er|re)_?point)(_?(link|frame|site))?$",
                r"(^|[_/])grasp(ing)?(_?(cent(er|re)|point|frame|link|site))?$",
                r"(^|[_/])gripper_?(frame|site)(_link)?$", r"(^|[_/])tool0$", r"(^|[_/])tool(_|$|frame)",
                r"(^|[_/])(ee|eef|ee(_gripper)?_(link|frame|site)|end_?effector(_link)?)$", r"(^|[_/])flange$")
-"""Patterns of names of tool frames, as makers and ROS-Industrial use them, best first."""
+"""Patterns for names of tool frames as used by makers and ROS-Industrial, best first."""
 
 _GRIPPER = r"gripper(?!.*(roll|yaw|pitch|rotat|wrist))"
 _PART_OF_GRIPPER = re.compile(r"finger|thumb|knuckle|jaw|claw|pincer", re.IGNORECASE)
 _FINGER = re.compile(f"{_PART_OF_GRIPPER.pattern}|{_GRIPPER}", re.IGNORECASE)
-_MAX_FINGER_JOINTS = 2  # most independent joints of a branch that is taken for a finger without such a name
-_MIN_ARM_JOINTS = 3  # fewest independent joints before it
+_MAX_FINGER_JOINTS = 2  # independent joints of a branch that counts as a finger without such a name
+_MIN_ARM_JOINTS = 3  # independent joints before it
 
 
 class MovingJoint(NamedTuple):
@@ -48,15 +48,15 @@ class MovingJoint(NamedTuple):
 def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], depths: Mapping[str, int]) -> str:
     """Return the link at the end of the arm with the most independent joints.
 
-    The arm ends where a gripper begins: at the first joint that has, or whose link has, a name of a finger; or,
-    behind three or more joints, where it branches into short chains. A link called gripper that carries jaws, and
-    beside which no other joint moves, is a hand and belongs to the arm. If links there are called like a tool frame
-    (`TOOL_FRAMES`), the tip is one with the best of these names. Otherwise it is the link that carries the first
-    finger, or without a gripper the one behind the most joints of any kind. Among equals it is the first.
+    The arm ends where a gripper begins: at the first joint with a finger's name, or whose link has one; or, after
+    three or more joints, where the arm branches into short chains. A link called gripper that carries jaws is a hand
+    and belongs to the arm if no other joint moves next to it. If links there are named like a tool frame
+    (`TOOL_FRAMES`), the tip is the one with the best name. Otherwise it is the link that carries the first finger, or
+    without a gripper the link behind the most joints of any kind. Among equals the first one is taken.
 
     Args:
         joints: All moving joints, each after its parent.
-        carriers: Index of the moving joint behind which each link is, by name of the link; -1 for the base.
+        carriers: Index of the moving joint in front of each link, by name of the link; -1 for the base.
         depths: Number of joints of any kind before each link.
     """
     before = {-1: 0}  # independent joints up to each joint
@@ -75,12 +75,12 @@ def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], dept
 
 
 def is_tool_frame(link: str) -> bool:
-    """Whether a link is called like a tool frame."""
+    """Whether a link is named like a tool frame."""
     return any(re.search(pattern, link, re.IGNORECASE) for pattern in TOOL_FRAMES)
 
 
 def _first_finger(joints: Sequence[MovingJoint], before: Mapping[int, int], end: int) -> MovingJoint | None:
-    """The first joint of a gripper on the way to a joint; None without a gripper, or if there is no arm before it."""
+    """The first joint of a gripper on the path to a joint; None without a gripper, or without an arm in front of it."""
     path = []
     while end >= 0:
         path.append(end)
@@ -98,7 +98,7 @@ def _first_finger(joints: Sequence[MovingJoint], before: Mapping[int, int], end:
 
 
 def _is_hand(joints: Sequence[MovingJoint], before: Mapping[int, int], index: int) -> bool:
-    """Whether the link of a joint is the body of a gripper: it is called so, and carries jaws."""
+    """Whether the link of a joint is the body of a gripper: it has such a name, and carries jaws."""
     joint = joints[index]
     if joint.is_mimic or _PART_OF_GRIPPER.search(joint.name) or _PART_OF_GRIPPER.search(joint.link):
         return False

@@ -8,7 +8,7 @@
 
 """A URDF as a checked XML tree: well formed, all names known, all numbers finite, one tree of links.
 
-Each error names file, line and element. The modules that read the values after these checks need none of their own.
+Each error names file, line and element. Modules that read values from the document need no further checks.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.robot_sources import source_of
 
 ESTIMATED = "estimated"
-"""Attribute of an ``<inertial>`` or ``<dynamics>`` whose numbers were estimated; its text says from what."""
+"""Attribute of an ``<inertial>`` or ``<dynamics>`` with estimated numbers; its text names their source."""
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
-# (path below the link or joint, attribute, count of numbers, what is assumed without it if that is told, range)
+# (path below the link or joint, attribute, count of numbers, text assumed with a warning if it is missing, range)
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _Number = tuple[str, str, int, str, Range]
 _ORIGIN_NUMBERS: tuple[_Number, ...] = (("origin", "xyz", 3, "", ranges.LENGTH), ("origin", "rpy", 3, "", ranges.ANGLE))
@@ -57,7 +57,7 @@ _JOINT_NUMBERS: tuple[_Number, ...] = (
     ("mimic", "offset", 1, "", ranges.LENGTH),
 )
 _MOTIONS = ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration")
-"""Elements of a joint that say how it moves."""
+"""Elements of a joint that describe its motion."""
 
 _URDF_ELEMENTS = {
     "robot": ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor", "mujoco"),
@@ -65,13 +65,13 @@ _URDF_ELEMENTS = {
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "parent", "child", *_MOTIONS),
 }
-"""Elements that a URDF has, by the element that contains them; others are ignored, with a warning."""
+"""Elements of a URDF, by the element that contains them; any other is ignored with a warning."""
 
 _REPEATABLE = ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor", "visual", "collision")
-"""Elements that may be there more than once."""
+"""Elements that may occur more than once."""
 
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
-"""A limit that files write for none, though urdfdom does not read it."""
+"""A limit written as infinity, which urdfdom does not read."""
 
 _DECLARATION = re.compile(r"<\?xml [^>]*\?>")
 _LONE_AMPERSAND = re.compile(r"&(?!(amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)")
@@ -79,7 +79,7 @@ _LONE_AMPERSAND = re.compile(r"&(?!(amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)")
 # Errors of libxml2 that published files contain: undeclared prefixes (<sensor:camera>), and version="0.0".
 _TOLERATED = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_UNKNOWN_VERSION")
 _XACRO_INPUT = ("arg", "attribute", "element", "if", "include", "insert_block", "macro", "property", "unless")
-"""Elements that xacro removes; calls of macros that are left over are ignored, as urdfdom does."""
+"""Elements that xacro removes. Calls of macros that remain are ignored, as urdfdom does."""
 _XACRO = ("it is a xacro file that has not been expanded",
           "give it a name that ends in .xacro, or run `xacro file.xacro > file.urdf` and load the result")
 
@@ -104,10 +104,10 @@ class Document:
 
 
 def read_document(path: str | Path) -> tuple[Document, Report]:
-    """Read and check a URDF file that a person named.
+    """Read and check a URDF file that a user named.
 
     Args:
-        path: Path of a URDF file; of a xacro file, which is expanded, its values may follow.
+        path: Path of a URDF file; or of a xacro file, which is expanded, optionally followed by values.
 
     Returns:
         The document, and the report that later checks extend.
@@ -121,7 +121,7 @@ def read_document(path: str | Path) -> tuple[Document, Report]:
 
 
 def read_document_text(text: str) -> tuple[Document, Report]:
-    """Check a URDF that came as text; no file is opened, whatever the text says.
+    """Check a URDF given as text; no file is opened, whatever the text contains.
 
     Args:
         text: The XML.
@@ -162,7 +162,7 @@ def _is_xml(text: str) -> bool:
 def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     root, text = _parse(data, report)
     _check_root(root, report)
-    for tag in ("link", "joint"):  # first of all, as the other checks would take long
+    for tag in ("link", "joint"):  # checked first, because the other checks would take long
         if (count := len(root.findall(tag))) > ranges.MAX_LINKS:
             raise report.error(root, f"it has {count} {tag}s",
                                f"a robot has at most {ranges.MAX_LINKS} here: leave some out")
@@ -225,7 +225,7 @@ def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
 
 
 def _as_urdfdom_reads(data: bytes | str) -> str:
-    """Return a text in which what urdfdom's parser tolerates is well formed; lines keep their numbers."""
+    """Return a text in which everything that urdfdom's parser tolerates is well formed; line numbers stay."""
     given = data if isinstance(data, str) else ""
     if isinstance(data, bytes):
         try:
@@ -248,7 +248,7 @@ def _parse_xml(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
         no_network=True,
         load_dtd=False,
         huge_tree=False,
-        recover=True,  # for the errors in _TOLERATED; all others are refused below
+        recover=True,  # for the errors in _TOLERATED; all other errors are reported below
         encoding="utf-8" if isinstance(data, str) else None,
     )
     raw = data.lstrip("\ufeff").encode("utf-8", "replace") if isinstance(data, str) else data
@@ -288,9 +288,9 @@ def _check_root(root: etree._Element, report: Report) -> None:
 
 
 def _replace_quaternions(root: etree._Element, report: Report) -> None:
-    """Replace each ``quat_xyzw`` of an origin, which URDF has since version 1.1, by the ``rpy`` of the same rotation.
+    """Replace each ``quat_xyzw`` of an origin, part of URDF since version 1.1, by the equivalent ``rpy``.
 
-    As urdfdom does, an older file's quaternions are ignored with a warning, and an origin may not have both.
+    As in urdfdom, quaternions in older files are ignored with a warning, and an origin may not have both.
     """
     origins = root.xpath(".//origin[@quat_xyzw]")
     if not origins:
@@ -320,12 +320,10 @@ def _replace_quaternions(root: etree._Element, report: Report) -> None:
 
 
 def _check_elements(root: etree._Element, report: Report) -> None:
-    """Tell of elements that are not read: unknown ones in one warning, repeated ones, and xacro's as what they are.
-
-    Repeated ones are removed, so that nothing finds them where it looks a second time.
+    """Report elements that are not read: unknown ones in one warning, and repeated ones, which are removed.
 
     Raises:
-        DescriptionError: The file is xacro's input.
+        DescriptionError: The file is a xacro file.
     """
     unknown: dict[str, list[etree._Element]] = {}
     inner = (*root.findall("link"), *root.findall("joint"), *root.findall("link/inertial"))
@@ -392,7 +390,7 @@ def _check_joint(joint: etree._Element, links: dict[str, etree._Element], report
 
 
 def _make_independent(joints: dict[str, etree._Element], report: Report) -> None:
-    """Remove the ``<mimic>`` of moving joints that follow no other one."""
+    """Remove the ``<mimic>`` of moving joints that follow no other joint."""
     moving = [name for name, joint in joints.items() if joint.get("type") != "fixed"]
     for joint in joints.values():
         mimic = joint.find("mimic")
@@ -437,7 +435,7 @@ def _check_numbers(owner: etree._Element, table: Iterable[_Number], report: Repo
 def _find_base(
     root: etree._Element, links: dict[str, etree._Element], joints: dict[str, etree._Element], report: Report
 ) -> str:
-    """Name of the root link; an error if the links are not one tree."""
+    """Name of the root link; raises an error if the links do not form one tree."""
     incoming: dict[str, etree._Element] = {}
     for joint in joints.values():
         child = joint.find("child").get("link")

@@ -45,15 +45,15 @@ _SLACK = 0.05  # of rounded limits: 6.3 for 2 pi
 
 def find_doubts(document: Document, report: Report, model: RobotModel, boxes: Mapping[str, Array],
                 gravity_effort: Array, reach: float) -> list[str]:
-    """Return the doubts about a robot, as text.
+    """Return the doubts about a robot as messages.
 
     Args:
         document: Its URDF.
-        report: Of the same document.
+        report: Report on the same document.
         model: The robot.
-        boxes: Lowest and highest coordinates of the shapes of links in their frames, shape (2, 3) [m]; links with
-            unknown shapes are left out.
-        gravity_effort: Greatest effort found that holds the robot against gravity, shape (n,) [N m or N].
+        boxes: Lowest and highest coordinates of the shapes of links in their frames, shape (2, 3) [m], for the links
+            with known shapes.
+        gravity_effort: Greatest effort found for holding the robot against gravity, shape (n,) [N m or N].
         reach: Length of the robot's longest chain of joints [m].
     """
     earlier = len(report.warnings)
@@ -117,7 +117,7 @@ def _check_effort(joint: Joint, element: etree._Element, gravity_effort: float, 
 
 
 def _check_link(element: etree._Element, box: Array | None, length: float, reach: float, report: Report) -> None:
-    """Check a link by the box around its shapes, or by the farthest joint that it carries and the robot's reach [m]."""
+    """Check a link by the box around its shapes; else by its farthest joint and the robot's reach [m]."""
     widest = MAX_GYRATION_OF_REACH * reach
     if box is not None:
         length = float(np.linalg.norm(box[1] - box[0]))
@@ -159,7 +159,7 @@ def _check_gyration(element: etree._Element, inertial: etree._Element, mass: flo
 
 
 def _lengths(document: Document) -> dict[str, float]:
-    """Return for each link the distance from its frame to the farthest joint that it carries; 0 without one [m]."""
+    """Return the distance from each link's frame to the farthest joint that it carries; 0 if it carries none [m]."""
     lengths = dict.fromkeys(document.links, 0.0)
     for element in document.joints.values():
         parent = element.find("parent").get("link")

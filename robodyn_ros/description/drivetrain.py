@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The drivetrains of the joints, as far as dynamics and laws know them: rotors, friction and springs."""
+"""The drivetrains of the joints as dynamics and laws see them: rotors, friction and springs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JointSprings(NamedTuple):
     Attributes:
         stiffness: K, infinite for rigid joints, shape (n,) [N m/rad or N/m].
         motor_inertia: B at the outputs of the gears, 0 for rigid joints, shape (n,) [kg m^2 or kg].
-        damping: D beside the springs, 0 for rigid joints, shape (n,) [N m s/rad or N s/m].
+        damping: D parallel to the springs, 0 for rigid joints, shape (n,) [N m s/rad or N s/m].
     """
 
     stiffness: NDArray[np.float64]
@@ -40,14 +40,14 @@ class JointSprings(NamedTuple):
 
 
 class Drivetrain(NamedTuple):
-    """What motors, gears and bearings add to the links that joints move.
+    """The contribution of motors, gears and bearings to the dynamics of the links.
 
     Attributes:
-        rotor_inertia: Of the rotors at the outputs of their gears, shape (n,) [kg m^2 or kg].
-        coupling: B, positions of the gears' outputs per joint position, shape (n, n); None where B is the unit matrix.
+        rotor_inertia: Inertia of the rotors at the outputs of their gears, shape (n,) [kg m^2 or kg].
+        coupling: B, positions of the gears' outputs per joint position, shape (n, n); None for the unit matrix.
         viscous: Viscous friction of joints and motors, shape (n,) [N m s/rad or N s/m].
         dry: Greatest dry friction at rest of joints and motors, shape (n,) [N m or N].
-        springs: Between motors and links; None: all joints are rigid, or their springs are not known.
+        springs: Springs between motors and links; None: all joints are rigid, or the springs are unknown.
     """
 
     rotor_inertia: NDArray[np.float64]
@@ -60,7 +60,7 @@ class Drivetrain(NamedTuple):
         """Return the drivetrain without some of `PARTS_OF_DRIVETRAINS`.
 
         Raises:
-            InputError: A name is none of them.
+            InputError: A name is not among them.
         """
         for part in parts:
             if part not in PARTS_OF_DRIVETRAINS:

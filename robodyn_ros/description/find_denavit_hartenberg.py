@@ -27,9 +27,9 @@ PARALLEL = 1e-8
 def find_denavit_hartenberg(model: RobotModel, tip_link: str | None = None, parallel: float = PARALLEL) -> DHTable:
     """Find the Denavit-Hartenberg parameters of a chain: steps 1 to 12 of [Yamamoto] 1.6.1 and 1.6.2.
 
-    ``load_dh`` of the result gives the same chain, with the same poses of its links and the same dynamics. The frame
-    of a row has the name of the link that the row moves, with _dh at the end; the frames of the links are further
-    frames of the table. Where the steps leave a choice:
+    ``load_dh`` applied to the result gives the same chain, with the same poses of its links and the same dynamics. The
+    frame of a row is named after the link that the row moves, with _dh at the end; the frames of the links become
+    further frames of the table. Where the steps leave a choice:
 
     * Frame 0 is frame 1 at joint position 0 (step 6), so the first row is zero; ``pose_base_0`` is its pose
       in the base frame.
@@ -43,7 +43,7 @@ def find_denavit_hartenberg(model: RobotModel, tip_link: str | None = None, para
     the error is as large as the angle that it neglects.
 
     Args:
-        model: The robot. Joints that are not between the base and the tip are left out, with the links that they move.
+        model: The robot. Joints outside the path from the base to the tip are left out, with the links that they move.
         tip_link: Name of the link at the chain's end; None for the robot's tip link.
         parallel: Axes whose angle has a smaller sine than this count as parallel.
 

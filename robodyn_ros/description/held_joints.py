@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Joints that move no inertia in a robot that has some: they are held at their position, as if fixed.
+"""Joints that move no inertia, in a robot that has some: they are held in place, as if fixed.
 
-No effort gives such a joint a finite acceleration: the massless fingers of a gripper, for example.
+No effort gives such a joint a finite acceleration. An example are the massless fingers of a gripper.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from robodyn_ros.description.report import Report
 
 
 def hold_massless_joints(model: RobotModel, report: Report, elements: Mapping[str, etree._Element]) -> RobotModel:
-    """Hold joints that move no inertia, with one warning; a robot without any inertia keeps them, for kinematics.
+    """Hold joints that move no inertia, with one warning. A robot without any inertia keeps them, for kinematics.
 
     Args:
         model: A robot whose joints all move.
         report: Collects the warning.
-        elements: The joints of its description by name; those of a table have none.
+        elements: The joints of its URDF by name; empty for a robot from a table.
     """
     positions = held_positions(model)
     if positions:
@@ -45,9 +45,9 @@ def hold_massless_joints(model: RobotModel, report: Report, elements: Mapping[st
 
 
 def held_positions(model: RobotModel) -> dict[str, float]:
-    """Return the positions of the independent joints to hold, by name: the one nearest to 0 within the limits.
+    """Return the positions at which to hold independent joints, by name: the one nearest to 0 within the limits.
 
-    There are none where no joint moves an inertia: such a robot has kinematics only.
+    The result is empty if no joint moves an inertia: such a robot has kinematics only.
 
     Args:
         model: A robot whose joints all move.
@@ -63,11 +63,11 @@ def held_positions(model: RobotModel) -> dict[str, float]:
 
 
 def with_joints_held(model: RobotModel, positions: dict[str, float]) -> RobotModel:
-    """Return a robot with some joints fixed, and with them the joints that mimic them.
+    """Return a robot with some joints fixed, together with the joints that mimic them.
 
     Args:
         model: The robot.
-        positions: Of independent joints, by name [rad or m].
+        positions: Positions of independent joints, by name [rad or m].
 
     Returns:
         The robot with fewer joints and the same frames; ``held`` has the fixed joints.
@@ -75,7 +75,7 @@ def with_joints_held(model: RobotModel, positions: dict[str, float]) -> RobotMod
     held = dict(model.held)
     names = tuple(name for name in model.joint_names if name not in positions)
     joints: list[Joint] = []
-    places: list[tuple[int, Array]] = []  # of each joint's link: the joint that carries it, and its pose in that frame
+    places: list[tuple[int, Array]] = []  # for each joint's link: the joint that carries it, and its pose in that frame
     for joint in model.joints:
         carrier, pose = (-1, np.eye(4)) if joint.parent < 0 else places[joint.parent]
         pose = pose @ joint.pose_parent_link
@@ -104,7 +104,7 @@ def _moved(frame: Frame, places: list[tuple[int, Array]]) -> Frame:
 
 
 def _motion(joint: Joint, position: float) -> Array:
-    """The pose of a joint's link frame relative to that at position 0, shape (4, 4)."""
+    """Pose of a joint's link frame relative to its pose at position 0, shape (4, 4)."""
     pose = np.eye(4)
     if joint.kind == "prismatic":
         pose[:3, 3] = position * joint.axis

@@ -69,7 +69,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 def as_number(text: str) -> float:
     """Return the number that urdfdom reads from a text; NaN if it reads none.
 
-    Python's ``float`` takes more: 1_000 and full-width digits, for example.
+    Python's ``float`` accepts more, such as 1_000 and full-width digits.
     """
     text = text.strip()
     return float(text) if _NUMBER.fullmatch(text) else math.nan
@@ -79,9 +79,9 @@ def read_numbers(element: etree._Element | None, attribute: str, absent: str = "
     """Return the numbers of a checked attribute.
 
     Args:
-        element: The element; None: there is none.
+        element: The element; None if it is missing.
         attribute: Name of the attribute.
-        absent: The text if there is no such element or attribute.
+        absent: Text used if there is no such element or attribute.
     """
     return np.array((absent if element is None else element.get(attribute, absent)).split(), dtype=np.float64)
 
@@ -95,7 +95,7 @@ def read_number(element: etree._Element | None, attribute: str) -> float | None:
 def read_origin(owner: etree._Element) -> Array:
     """Return the pose of the ``<origin>`` of a joint or ``<inertial>``, shape (4, 4); the identity if it has none.
 
-    ``rpy`` are the angles about the fixed x, y and z axis, one after the other: R = R_z(yaw) R_y(pitch) R_x(roll).
+    ``rpy`` are angles about the fixed x, y and z axes, in this order: R = R_z(yaw) R_y(pitch) R_x(roll).
     """
     pose, origin = np.eye(4), owner.find("origin")
     pose[:3, 3] = read_numbers(origin, "xyz")
@@ -115,7 +115,7 @@ def read_axis(element: etree._Element, report: Report) -> Array:
     largest = float(np.max(np.abs(given)))
     if largest == 0.0:
         raise report.error(element, "the axis is zero and has no direction", 'give a unit vector, e.g. xyz="0 0 1"')
-    axis = given / largest  # squares of tiny components would underflow
+    axis = given / largest  # the squares of tiny components would underflow
     length = largest * float(np.linalg.norm(axis))
     if abs(length - 1.0) > UNIT_TOLERANCE:
         report.warn(element, f"the axis has length {length:.6g} instead of 1", "it is normalised; write a unit vector")
@@ -193,7 +193,7 @@ def read_friction(element: etree._Element, report: Report) -> tuple[float, float
 def read_armature(element: etree._Element, report: Report) -> float:
     """Return the reflected inertia of a joint's rotor, ``<dynamics armature="...">`` [kg m^2 or kg].
 
-    The attribute is no part of the URDF specification: identification programs and simulators write it.
+    The attribute is not part of the URDF specification; identification programs and simulators write it.
     """
     armature = read_number(element.find("dynamics"), "armature") or 0.0
     if armature < 0.0:
@@ -261,6 +261,6 @@ def read_inertia(element: etree._Element, report: Report, *, moves: bool) -> Ine
 
 
 def _without_negative_moments(rotational: Array) -> Array:
-    """Raise principal moments that are negative by the rounding of published digits to zero."""
+    """Replace principal moments that are negative only by the rounding of published digits by zero."""
     moments, axes = np.linalg.eigh(rotational)
     return rotational if moments[0] >= 0.0 else (axes * np.maximum(moments, 0.0)) @ axes.T

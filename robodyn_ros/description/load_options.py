@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Options of all that load a robot from a URDF: of a file or as text, as a model or as a `Robot`."""
+"""Options of every loader of a URDF: from a file or text, as a model or a `Robot`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class LoadOptions(TypedDict, total=False):
         strict: Whether physically implausible values that can be computed are errors instead of warnings; default
             False.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2]; default `STANDARD_GRAVITY`.
-        tip_link: Name of the link that functions mean where none is named; None, the default, for the tool frame of the
-            longest arm, see `default_tip.default_tip`.
-        hold_massless: Whether joints that move no inertia, of a robot that has some, become fixed; False to keep all
+        tip_link: Name of the link used where none is named; default None, the tool frame of the longest arm, see
+            `default_tip.default_tip`.
+        hold_massless: Whether joints that move no inertia become fixed if the robot has any inertia; False keeps all
             joints, for kinematics; default True.
     """
 

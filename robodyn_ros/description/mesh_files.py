@@ -26,13 +26,13 @@ from robodyn_ros.description.robot_sources import packages_beside
 
 ZIPPED = (".3mf", ".zae")
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", *ZIPPED)
-"""Endings of mesh files."""
+"""Supported suffixes of mesh files."""
 MAX_FILE_BYTES = 128 * 2**20
-"""Bytes of a mesh file, also unzipped."""
+"""Greatest size of a mesh file, also unzipped [bytes]."""
 MAX_MEMORY = 1024 * 2**20
-"""Bytes that a mesh may take while it is read."""
+"""Memory that reading a mesh may take [bytes]."""
 MAX_TRIANGLES = 2_000_000
-"""Triangles of a mesh."""
+"""Greatest number of triangles of a mesh."""
 MESH_SECONDS = 5
 """Processor time for one mesh [s]."""
 ROBOT_SECONDS = 30.0
@@ -43,7 +43,7 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
     """Return the path of a mesh file.
 
     The function searches ``package://NAME/PATH`` in share/NAME of the prefixes in AMENT_PREFIX_PATH, in the folders of
-    ROS_PACKAGE_PATH, in the packages beside the URDF file (see `packages_beside`), and in every folder above it that is
+    ROS_PACKAGE_PATH, in the packages near the URDF file (see `packages_beside`), and in every folder above it that is
     called NAME or contains a folder NAME. It does not use the network.
 
     Args:
@@ -51,7 +51,7 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
         folder: Folder of the URDF file; None if unknown.
 
     Raises:
-        FileNotFoundError: There is no such file; the message lists the searched places.
+        FileNotFoundError: The file does not exist; the message lists the searched places.
         ValueError: The name has another scheme.
     """
     parts = urlsplit(name)
@@ -74,9 +74,9 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
 
 
 class MeshReader:
-    """Reads mesh files in a process of its own, whose memory and time are bounded.
+    """Reads mesh files in a separate process with bounded memory and time.
 
-    A file of a kilobyte can stand for gigabytes of triangles: by repeated parts, by counts, or zipped. The process
+    A file of a kilobyte can expand to gigabytes of triangles: by repeated parts, by counts, or zipped. The process
     starts with the first mesh; `close` ends it.
     """
 
@@ -113,13 +113,13 @@ def load_mesh(path: Path) -> trimesh.Trimesh:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ValueError(f"expected at most {MAX_FILE_BYTES >> 20} MiB, received more")
         if path.suffix.lower() in ZIPPED:
-            with zipfile.ZipFile(path) as archive:  # reads no more of an entry than its declared size
+            with zipfile.ZipFile(path) as archive:  # it reads no more of an entry than the declared size
                 if sum(entry.file_size for entry in archive.infolist()) > MAX_FILE_BYTES:
                     raise ValueError(f"expected at most {MAX_FILE_BYTES >> 20} MiB unzipped, received more")
-        mesh = trimesh.load(path, force="mesh", process=False)  # processing leaves out triangles with NaN
+        mesh = trimesh.load(path, force="mesh", process=False)  # processing would drop triangles with NaN
     except MemoryError:
         raise
-    except Exception as error:  # each format's reader raises its own
+    except Exception as error:  # the reader of each format raises its own exceptions
         raise ValueError(f"mesh '{path}' cannot be read as {path.suffix or 'a mesh'}: {error}") from None
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
         raise ValueError(f"mesh '{path}' has no triangles: is it a mesh?")

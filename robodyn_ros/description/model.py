@@ -36,7 +36,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravitational acceleration in base axes [m/s^2], the default of Pinocchio and MuJoCo."""
 
 NO_INERTIA = 1e-12
-"""Smaller moments of inertia count as zero [kg m^2]: a milligram at a millimetre. Some files write 1e-20 for zero."""
+"""Moments of inertia below this count as zero [kg m^2]: a milligram at a millimetre. Some files have 1e-20 for zero."""
 
 
 def skew(vector: Array) -> Array:
@@ -46,10 +46,10 @@ def skew(vector: Array) -> Array:
 
 
 def product(*factors: Array) -> Array:
-    """The product of matrices or vectors, each sum rounded after every operation, in order.
+    """The product of matrices or vectors, with every operation rounded in order.
 
-    BLAS joins and reorders operations, so that a constant would differ in the last bit from the same number computed by
-    compiled code where it is no constant.
+    BLAS fuses and reorders operations. A constant would then differ in the last bit from the same number computed by
+    compiled code.
     """
     result = factors[0].astype(object)
     for factor in factors[1:]:
@@ -86,7 +86,7 @@ class Inertia:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the body has neither mass nor rotational inertia; traced values count as some."""
+        """Whether the body has neither mass nor rotational inertia; traced values never count as zero."""
         if not all(isinstance(value, Real) for value in (self.mass, *np.ravel(self.rotational))):
             return False
         return self.mass == 0.0 and float(np.max(np.abs(self.rotational))) <= NO_INERTIA
@@ -99,8 +99,8 @@ class Inertia:
     def spatial(self) -> Array:
         """Spatial inertia about the frame's origin, angular part first, shape (6, 6).
 
-        ``[[I + m [c]^T [c], m [c]], [m [c]^T, m 1]]`` with the rotational inertia I about the centre of mass c:
-        [LynchPark] (9.23), which is for c = 0, moved from the centre of mass to the origin.
+        ``[[I + m [c]^T [c], m [c]], [m [c]^T, m 1]]`` with the rotational inertia I about the centre of mass c. This is
+        [LynchPark] (9.23) (for c = 0), moved from the centre of mass to the origin.
         """
         m_c = self.mass * skew(self.com)
         return np.block([[self.rotational_about_origin, m_c], [m_c.T, self.mass * np.eye(3)]])
@@ -121,13 +121,13 @@ class Inertia:
     def __add__(self, other: Inertia) -> Inertia:
         """The inertia of two bodies fixed to each other, both given in the same frame."""
         for one, massless in ((self, other), (other, self)):
-            if isinstance(massless.mass, Real) and massless.mass == 0.0:  # a number, not a traced value
+            if isinstance(massless.mass, Real) and massless.mass == 0.0:  # a number; a traced value is never zero
                 return Inertia(one.mass, one.com, self.rotational + other.rotational)
         mass = self.mass + other.mass
         share = other.mass / mass
         offset = other.com - self.com
-        # About the common centre of mass; the two-body form keeps the digits that subtracting
-        # large moments about the origin would lose.
+        # About the common centre of mass: the two-body form keeps the digits that would be lost
+        # by subtracting large moments about the origin.
         rotational = self.rotational + other.rotational + self.mass * share * _steiner(offset)
         return Inertia(mass, self.com + share * offset, rotational)
 
@@ -153,7 +153,7 @@ class Limits:
 class Joint:
     """A moving joint together with the link that it carries.
 
-    The joint's own position is ``multiplier * q[dof] + offset``: 1 and 0 except for mimic
+    The joint's own position is ``multiplier * q[dof] + offset``, with 1 and 0 except for mimic
     joints.
 
     Attributes:
@@ -173,7 +173,7 @@ class Joint:
         armature: Inertia of the drive's rotor, reflected to the output of its gear: gear ratio squared times rotor
             inertia [kg m^2 or kg].
         reduction: Gear reduction of the transmission, motor turns per joint turn.
-        motor_zero: Position of the joint at which its motor is at 0, as transmissions have it [rad or m].
+        motor_zero: Position of the joint at which its motor is at 0, from the transmission [rad or m].
     """
 
     name: str
@@ -233,18 +233,18 @@ class RobotModel:
         tip_link: Name of the default link.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
         description: XML of the URDF; empty for a model that was not read from a URDF.
-        source: What the model was read from, for messages: the path of a file; empty if there is none.
-        held: Positions of the joints that the description has as moving and this model as fixed, by name; see
+        source: Origin of the model, for messages: the path of a file; empty if there is none.
+        held: Positions of joints that move in the description but are fixed in this model, by name; see
             ``held_joints`` [rad or m].
         couplings: Joints that several motors drive together; the armature of such a joint moves as its motor does.
-        drivetrain: In the place of armature, coupling, damping and friction of the description, see
-            `Robot.with_actuators`; None: those of the description.
+        drivetrain: Replaces armature, coupling, damping and friction of the description, see `Robot.with_actuators`;
+            None: those of the description apply.
 
     All arrays are read-only. Those per degree of freedom (``position_lower`` and so on) have shape (n,) and include
     the mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
     their limits, and lowers the speed limit to ``velocity / |m|``. ``m^2`` times its damping and armature and ``|m|``
-    times its Coulomb friction are added. Effort limit and reduction are those of the independent joint, whose actuator
-    moves them all.
+    times its Coulomb friction are added. Effort limit and reduction are those of the independent joint, because its
+    actuator moves all of them.
     """
 
     name: str
@@ -286,17 +286,17 @@ class RobotModel:
 
     @cached_property
     def continuous(self) -> NDArray[np.bool_]:
-        """Whether the independent joint is continuous, whose position some drivers wrap, shape (n,)."""
+        """Whether each independent joint is continuous (drivers may wrap its position), shape (n,)."""
         mask = np.array([joint.kind == "continuous" for joint in self.leaders], dtype=bool)
         mask.flags.writeable = False
         return mask
 
     @cached_property
     def angles(self) -> NDArray[np.bool_]:
-        """Whether a position and the one a turn further are the same place, shape (n,).
+        """Whether a full turn of a joint leads to the same pose of the robot, shape (n,).
 
-        So it is with continuous joints, unless a mimic joint that follows is prismatic, has limits, or does not make
-        whole turns.
+        True for continuous joints, unless a mimic joint that follows is prismatic, has limits, or does not make whole
+        turns.
         """
         whole = np.ones(self.n, dtype=bool)
         for joint in self.joints:
@@ -341,24 +341,24 @@ class RobotModel:
 
     @cached_property
     def coupling(self) -> Array | None:
-        """B, positions of the gears' outputs per joint position, shape (n, n); None where B is the unit matrix."""
+        """B, positions of the gears' outputs per joint position, shape (n, n); None for the unit matrix."""
         shares = (output_shares(self.couplings, self.joint_names) if self.drivetrain is None else
                   self.drivetrain.coupling)
         return None if shares is None else read_only(shares)
 
     @cached_property
     def rotor_inertia(self) -> Array:
-        """B^T J B, the part of the rotors of ``armature`` in the mass matrix, shape (n, n) [kg m^2, kg m or kg]."""
+        """B^T J B, contribution of the rotors (``armature``) to the mass matrix, shape (n, n) [kg m^2, kg m or kg]."""
         return joint_matrix(self.coupling, self.armature)
 
     @cached_property
     def has_tree_mass_matrix(self) -> bool:
-        """Whether only joints that carry each other share an inertia, each with a degree of freedom of its own."""
+        """Whether two joints share an inertia only if one carries the other, each with its own degree of freedom."""
         return len(self.joints) == self.n and self.has_diagonal_rotors
 
     @property
     def has_diagonal_rotors(self) -> bool:
-        """Whether no rotor of ``armature`` is turned by several joints."""
+        """Whether each rotor of ``armature`` is turned by a single joint."""
         return self.coupling is None or not np.any(self.rotor_inertia - np.diag(np.diag(self.rotor_inertia)))
 
     @cached_property
@@ -368,16 +368,16 @@ class RobotModel:
 
     @cached_property
     def motor_zero(self) -> Array:
-        """Positions of the joints at which the motors are at 0, shape (n,) [rad or m]."""
+        """Joint positions at which the motors are at 0, shape (n,) [rad or m]."""
         return read_only(np.array([joint.motor_zero for joint in self.leaders]))
 
     @property
     def described(self) -> RobotModel:
-        """The robot with the drivetrain of its description."""
+        """The robot with the drivetrain from its description."""
         return self if self.drivetrain is None else replace(self, drivetrain=None)
 
     def with_scaled_armature(self, factors: Array) -> RobotModel:
-        """Return the robot with the armature of its description, of each joint, times a factor.
+        """Return the robot with the described armature of each joint multiplied by a factor.
 
         Args:
             factors: Per degree of freedom, shape (n,).
@@ -387,12 +387,12 @@ class RobotModel:
 
     @cached_property
     def links_without_inertia(self) -> tuple[str, ...]:
-        """Links that joints move and that have no inertia, nor have the links fixed to them."""
+        """Moving links without inertia, whose fixed links have none either."""
         return tuple(joint.link for joint in self.joints if joint.inertia.is_zero)
 
     @cached_property
     def joints_without_inertia(self) -> tuple[str, ...]:
-        """Independent joints that move no inertia, neither by themselves nor by the joints that mimic them."""
+        """Independent joints that move no inertia, neither directly nor by the joints that mimic them."""
         carries = [not joint.inertia.is_zero for joint in self.joints]
         moved = [bool(armature) for armature in self.armature]
         for index in reversed(range(len(self.joints))):
@@ -405,14 +405,14 @@ class RobotModel:
 
     @property
     def has_inertia(self) -> bool:
-        """Whether some joint moves an inertia; kinematics works without."""
+        """Whether some joint moves an inertia; kinematics needs none."""
         return len(self.joints_without_inertia) < self.n
 
     def check_inertia(self) -> None:
         """Check that some joint moves an inertia.
 
         Raises:
-            DescriptionError: None does; the message names the links and the command that completes the file.
+            DescriptionError: No joint does; the message names the links and the command that completes the file.
         """
         if self.n == 0:
             raise DescriptionError(f"robot '{self.name}': nothing moves; dynamics, simulation and control need a joint "
@@ -424,7 +424,7 @@ class RobotModel:
 
     @property
     def completion(self) -> str:
-        """The end of a message on missing inertias: how to get them."""
+        """End of a message about missing inertias: how to get them."""
         if not (self.description or self.source):
             return "give inertias"
         return f"give <inertial>, or estimate it: robodyn complete {quote(self.source) if self.source else 'FILE'}"
@@ -446,7 +446,7 @@ class RobotModel:
         return self.frames[name]
 
     def moves(self, link: str) -> NDArray[np.bool_]:
-        """Whether each degree of freedom moves a link, by the joints before it in the tree, shape (n,).
+        """Whether each degree of freedom moves a link, shape (n,).
 
         Raises:
             InputError: No link has this name.
@@ -502,11 +502,11 @@ class RobotModel:
 
 
 def joint_matrix(coupling: Array | None, diagonal: NDArray[Any]) -> NDArray[Any]:
-    """Return B^T X B, seen from the joints, of a diagonal X at the outputs of the gears.
+    """Return B^T X B: a diagonal matrix X at the outputs of the gears, seen from the joints.
 
     Args:
         coupling: B, shape (n, n); None for the unit matrix.
-        diagonal: Of X, shape (n,), may be traced.
+        diagonal: Diagonal of X, shape (n,), may be traced.
 
     Returns:
         Shape (n, n).
@@ -523,7 +523,7 @@ def position_range_of_dof(joint: Joint) -> tuple[float, float]:
 
 
 def _protect(record: Any, *fields: str) -> None:
-    """Make arrays of a record read-only, since all laws and nodes of a process share one model; traced ones stay."""
+    """Make the arrays of a record read-only (not traced ones): all laws and nodes of a process share one model."""
     for name in fields:
         array = np.asarray(getattr(record, name))
         if array.dtype != object:
@@ -531,7 +531,7 @@ def _protect(record: Any, *fields: str) -> None:
 
 
 def read_only(array: Array) -> Array:
-    """Return the array as one that nobody can make writable again: its memory is that of an immutable object."""
+    """Return a read-only copy that nobody can make writable again: its memory belongs to an immutable object."""
     if array.dtype == object:  # traced scalars
         array.setflags(write=False)
         return array

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The numbers that a robot description may have.
+"""Ranges of the numbers in a robot description.
 
-The ranges hold every robot in SI units, and in grams and millimetres too. Beyond them products of a few values
-overflow, or lose the digits that decide whether a mass matrix is positive definite.
+They include every robot in SI units, and in grams and millimetres. Outside of them, products of a few values overflow,
+or lose the digits that decide whether a mass matrix is positive definite.
 """
 
 from robodyn_ros.base.checks import MAX_MAGNITUDE, Range
@@ -27,7 +27,7 @@ AXIS = Range(-1e6, 1e6)
 """Components of an axis, which is normalised."""
 
 MASS = Range(-MAX_MAGNITUDE, MAX_MAGNITUDE)
-"""[kg]; the loader says more about negative ones."""
+"""Mass [kg]; the loader reports negative ones."""
 
 MOMENT_OF_INERTIA = Range(-1e12, 1e12)
 """Elements of an inertia tensor [kg m^2]."""
@@ -42,16 +42,16 @@ REDUCTION = Range(-1e6, 1e6)
 """Motor turns per joint turn."""
 
 LIMIT = Range(or_infinite=True)
-"""Limits of a joint: infinity, like a number beyond `NO_LIMIT`, stands for no limit."""
+"""Limits of a joint: infinity, or a number beyond `NO_LIMIT`, means no limit."""
 
 NO_LIMIT = MAX_MAGNITUDE
-"""A limit beyond this is taken for none [rad, m, rad/s, m/s, N m or N]; files have 1e16 and the largest double."""
+"""Limits beyond this mean no limit [rad, m, rad/s, m/s, N m or N]; files contain 1e16 and the largest double."""
 
 MAX_LINKS = 5000
-"""Links of a URDF."""
+"""Greatest number of links of a URDF."""
 
 MAX_JOINTS = 300
-"""Moving joints: the mass matrix has the square of their number of elements, and machine code computes each."""
+"""Greatest number of moving joints: machine code computes each of the n^2 elements of the mass matrix."""
 
 MAX_NAME_LENGTH = 200
-"""Characters of the name of a robot, link or joint, which become names of frames and parameters of ROS."""
+"""Greatest length of the name of a robot, link or joint; such names become names of frames and parameters in ROS."""

@@ -23,7 +23,7 @@ from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, shown
 
 MAX_WARNINGS = 100
 TEXT = "URDF string"
-"""Source of a description that came as text."""
+"""Source of a description given as text."""
 _PACKAGE = str(Path(__file__).parents[1])
 _MJCF = (".xml", ".mjcf")
 _URDF_WORDS: Mapping[str, str] = {}
@@ -34,9 +34,9 @@ class Report:
     """Writes and collects the messages about one description.
 
     Args:
-        source: Name of the description in messages: the path of its file, or `TEXT`. Of a URDF that was made of
-            another file, that one, see `robot_sources.source_of`.
-        is_made: Whether the URDF was made, so that its lines are not those of the source.
+        source: Name of the description in messages: the path of its file, or `TEXT`. A URDF generated from another file
+            is named after that file, see `robot_sources.source_of`.
+        is_made: Whether the URDF was generated, so that its line numbers are not those of the source.
 
     Attributes:
         source: As given.
@@ -51,7 +51,7 @@ class Report:
 
     @property
     def file(self) -> str:
-        """The path of the description's file; empty if there is none."""
+        """Path of the description's file; empty if there is none."""
         return "" if self.source == TEXT else self.source
 
     @property
@@ -60,7 +60,7 @@ class Report:
         return f"robodyn complete {quote(self.file) if self.file else 'FILE'} --repair"
 
     def error(self, where: etree._Element | None, problem: str, remedy: str) -> DescriptionError:
-        """Return an exception whose message names the file, the line and the element.
+        """Make an exception whose message names the file, the line and the element.
 
         Args:
             where: The wrong element; None for the whole file.
@@ -75,14 +75,14 @@ class Report:
     def warn(self, where: etree._Element | None, problem: str, remedy: str) -> None:
         """Note a physically implausible value that can be computed; arguments as for ``error``.
 
-        Beyond `MAX_WARNINGS` they are only counted.
+        After `MAX_WARNINGS` messages, further ones are only counted.
         """
         self._left_out += len(self.warnings) >= MAX_WARNINGS
         if not self._left_out:
             self.warnings.append(self._message(where, problem, remedy))
 
     def close(self, *, strict: bool) -> None:
-        """Issue the warnings at the line of the caller outside this package.
+        """Issue the warnings, attributed to the line outside this package that called it.
 
         Args:
             strict: Whether to raise all warnings as one error instead.
@@ -107,17 +107,17 @@ class Report:
 
 
 def tag_of(element: etree._Element) -> str:
-    """Return the tag of an element as its file has it, with the prefix of its namespace."""
-    tag: str = element.tag.rpartition("}")[2]  # a prefix that is not declared is in the tag
+    """Return the tag of an element as in its file, with the prefix of its namespace."""
+    tag: str = element.tag.rpartition("}")[2]  # an undeclared prefix is part of the tag
     return tag if element.prefix is None else f"{element.prefix}:{tag}"
 
 
 def label(element: etree._Element, words: Mapping[str, str] = _URDF_WORDS) -> str:
-    """Return the text for an element in messages: its tag and name, and the named element that contains it.
+    """Return the text for an element in messages: its tag and name, and the named element around it.
 
     Args:
         element: The element.
-        words: Tags that the source has in place of those of a URDF.
+        words: Tags of the source that replace those of a URDF.
     """
     name, tag = element.get("name"), tag_of(element)
     tag = words.get(tag, tag)

@@ -8,8 +8,8 @@
 
 """The location of the robots (urdf/), parameters (config/) and launch files (launch/) of the package.
 
-In a source tree they are beside the package. colcon installs them under ``share/robodyn_ros`` of an ament prefix, which
-the environment variable AMENT_PREFIX_PATH lists. Neither needs ROS.
+In a source tree these folders are next to the package. colcon installs them under ``share/robodyn_ros`` of an ament
+prefix, which the environment variable AMENT_PREFIX_PATH lists. Neither needs ROS.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def share_directory() -> Path:
     AMENT_PREFIX_PATH.
 
     Raises:
-        InputError: There is none; the message lists the searched places.
+        InputError: They were not found; the message lists the searched places.
     """
     here = Path(__file__).resolve()
     source_tree = here.parents[2]
@@ -71,23 +71,23 @@ def robot_file(name_or_path: str | Path) -> Path:
     """Return the URDF file of a robot.
 
     Args:
-        name_or_path: Name of a robot that comes with the package (no directory, no ending), the path of a file, or the
-            name of a robot of the package ``robot_descriptions``, such as ``panda_description``. After a xacro file,
-            values of its arguments may follow: ``arm.urdf.xacro gripper:=true``. An MJCF file is called ``.xml`` or
-            ``.mjcf``. Or a pipe of the shell: ``<(xacro arm.xacro)``, ``/dev/stdin``.
+        name_or_path: Name of a shipped robot (no directory, no suffix), the path of a file, or the name of a robot of
+            the package ``robot_descriptions``, such as ``panda_description``. A xacro file may be followed by values of
+            its arguments: ``arm.urdf.xacro gripper:=true``. An MJCF file ends in ``.xml`` or ``.mjcf``. A pipe of the
+            shell works too: ``<(xacro arm.xacro)``, ``/dev/stdin``.
 
     Returns:
-        The file's path; of a xacro or MJCF file, that of the URDF which was made of it; of a pipe, that of a file with
-        what it brought.
+        The file's path; for a xacro or MJCF file that of the generated URDF; for a pipe, that of a file with its
+        content.
 
     Raises:
-        InputError: There is no such robot or file; the message lists the robots of the package. Or a xacro file cannot
-            be expanded.
-        DescriptionError: An MJCF file has what a URDF cannot describe.
+        InputError: There is no such robot or file (the message lists the shipped robots), or a xacro file cannot be
+            expanded.
+        DescriptionError: A URDF cannot describe a part of an MJCF file.
 
     Warns:
-        DescriptionWarning: The URDF leaves out what an MJCF file has.
-        DescriptionRemark: What an MJCF file says of the world around the robot does not act here.
+        DescriptionWarning: The URDF leaves out a part of an MJCF file.
+        DescriptionRemark: Something that an MJCF file says about the world around the robot has no effect here.
     """
     path = expand_user(name_or_path)
     if is_pipe_of_shell(path):
@@ -122,12 +122,12 @@ def robot_file(name_or_path: str | Path) -> Path:
 
 
 def shipped_actuators() -> dict[str, Path]:
-    """Return the files of actuators and friction in config/, by their names."""
+    """Return the files of actuators and friction in config/ by name."""
     return _shipped("joints")
 
 
 def shipped_worlds() -> dict[str, Path]:
-    """Return the files of surfaces in config/, by their names."""
+    """Return the files of surfaces in config/ by name."""
     return _shipped("surfaces")
 
 
@@ -135,13 +135,13 @@ def actuators_file(name_or_path: str | Path) -> Path:
     """Return a YAML file of actuators and friction.
 
     Args:
-        name_or_path: Name of a file in config/ that describes joints (no directory, no ending), or the path of a file.
+        name_or_path: Name of a file in config/ that describes joints (no directory, no suffix), or the path of a file.
 
     Returns:
         The file's path.
 
     Raises:
-        InputError: There is neither; the message lists the names.
+        InputError: There is no such file; the message lists the names.
     """
     return _named_file("actuators", name_or_path, shipped_actuators)
 
@@ -152,7 +152,7 @@ def world_file(name_or_path: str | Path) -> Path:
 
 
 def _shipped(key: str) -> dict[str, Path]:
-    """Return the files in config/ with a key, by their names."""
+    """Return the files in config/ that contain a key, by name."""
     return {path.stem: path for path in sorted((share_directory() / "config").glob("*.yaml"))
             if f"{key}:" in path.read_text(encoding="utf-8").splitlines()}
 
@@ -184,7 +184,7 @@ def config_file(name: str) -> Path:
 
 
 def catalogue_files(folder: str) -> dict[str, Path]:
-    """Return the YAML files of a folder of config/, such as ``motors``, by their sorted names."""
+    """Return the YAML files of a folder of config/, such as ``motors``, by sorted name."""
     return {path.stem: path for path in sorted((share_directory() / "config" / folder).glob("*.yaml"))}
 
 

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Robots that are not URDF files yet: xacro files with arguments, MJCF files, and robots of ``robot_descriptions``.
+"""Robots in other formats than URDF: xacro files with arguments, MJCF files, and robots of ``robot_descriptions``.
 
-xacro evaluates expressions of Python: expand only files that you trust. The URDF is written into the user's cache
-folder, so that messages can name its lines.
+xacro evaluates Python expressions: only expand files that you trust. The generated URDF is written into the user's
+cache folder, so that messages can name its lines.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\S+)")
 _NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 _MANIFEST = "package.xml"
 _MAX_DEPTH = 3
-"""Folders between the folder of a workspace and that of a package."""
+"""Greatest number of folders between a workspace and a package in it."""
 _MAX_FOLDERS = 5000
 _MAX_MANIFEST_BYTES = 2**20
 _SOURCE, _MAX_SOURCE_BYTES = ".source", 2**16
@@ -55,9 +55,9 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mapping[str, str] | None = None) -> Path:
-    """Expand a xacro file, and return the file of its URDF, with paths of meshes that nodes can find.
+    """Expand a xacro file, and return the file of its URDF, in which nodes can find the meshes.
 
-    ``$(find NAME)`` and ``package://NAME`` are searched beside the file (see `packages_beside`), in ROS_PACKAGE_PATH,
+    ``$(find NAME)`` and ``package://NAME`` are searched around the file (see `packages_beside`), in ROS_PACKAGE_PATH,
     and among the ROS packages of a sourced workspace.
 
     Args:
@@ -70,11 +70,11 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
     """
     try:
         import xacro
-        import xacrodoc  # has xacro find packages without ROS
+        import xacrodoc  # lets xacro find packages without ROS
     except ImportError as error:
         raise InputError(f"{path}: {missing_message('xacrodoc', error)}") from None
     packages = xacrodoc.packages
-    packages.reset()  # it remembers packages of other files
+    packages.reset()  # it caches packages of other files
     listed = filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep))
     beside = {**_packages_below(map(Path, listed)), **packages_beside(path)}
     packages.update_package_cache({**beside, **(known_packages or {})})
@@ -88,7 +88,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
         text = document.toprettyxml(indent="  ")
     except InputError:
         raise
-    except Exception as error:  # of xacro, of the XML parser, and of any expression in the file
+    except Exception as error:  # from xacro, the XML parser, or any expression in the file
         if missed := _PACKAGE_NOT_FOUND.search(str(error)):
             raise InputError(f"{path}: it needs the package '{missed[1]}', which was not found: put its folder, with a "
                              "package.xml, beside that of this file's package, name the folder above it in the "
@@ -109,7 +109,7 @@ def packages_beside(path: Path) -> dict[str, str]:
     """Return the packages around a file by name: those that contain it, their siblings, and those of its workspace.
 
     Args:
-        path: The file. Folders with a package.xml above it are packages, the folders beside them may be; a folder
+        path: The file. Folders with a package.xml above it are packages, and folders next to these may be. A folder
             ``src`` above it is a workspace, with packages up to three folders below.
     """
     above = path.resolve().parents
@@ -120,14 +120,14 @@ def packages_beside(path: Path) -> dict[str, str]:
 
 
 def _packages_below(folders: Iterable[Path], deepest: int = _MAX_DEPTH) -> dict[str, str]:
-    """Return packages in folders by name, earlier folders first; a folder with a package.xml holds no other package."""
+    """Return packages in folders by name, earlier folders first; a package contains no other package."""
     found: dict[str, str] = {}
     pending = [(folder, 0) for folder in reversed(list(folders))]
     for _ in range(_MAX_FOLDERS):
         if not pending:
             break
         folder, depth = pending.pop()
-        with contextlib.suppress(OSError, InputError):  # of folders that the user may not read
+        with contextlib.suppress(OSError, InputError):  # folders that the user may not read
             if (folder / _MANIFEST).is_file():
                 name = _NAME.search(read_file(folder / _MANIFEST, _MAX_MANIFEST_BYTES))
                 found.setdefault(name[1].decode("utf-8", "replace") if name else folder.name, str(folder))
@@ -138,13 +138,13 @@ def _packages_below(folders: Iterable[Path], deepest: int = _MAX_DEPTH) -> dict[
 
 
 class MjcfRobot(NamedTuple):
-    """A robot of an MJCF file as a URDF.
+    """A robot from an MJCF file, as a URDF.
 
     Attributes:
         file: The URDF.
         gravity: Gravitational acceleration of the MJCF file, shape (3,) [m/s^2].
-        notes: What the URDF leaves out though the MJCF file has it, a line each.
-        remarks: What else is done in another way here, a line each.
+        notes: Parts of the MJCF file that the URDF leaves out, one line each.
+        remarks: Parts of the MJCF file that act differently here, one line each.
     """
 
     file: Path
@@ -154,7 +154,7 @@ class MjcfRobot(NamedTuple):
 
     @property
     def gravity_remarks(self) -> tuple[str, ...]:
-        """A remark that a URDF has no gravity, if that of the file is not the usual one."""
+        """A remark that a URDF has no gravity, if the file's gravity is not the usual one."""
         found = self.gravity.tolist()
         return () if found == _USUAL_GRAVITY else (
             f"{source_of(self.file)}: its gravity is {found} m/s^2; {_USUAL_GRAVITY} is used, as a URDF has "
@@ -187,11 +187,11 @@ def convert_mjcf_file(path: Path) -> MjcfRobot | None:
 
 
 def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
-    """Return the URDF file of a robot of the package ``robot_descriptions``, which downloads it the first time.
+    """Return the URDF file of a robot from the package ``robot_descriptions``, which downloads it the first time.
 
     Args:
         name: Such as ``panda_description``.
-        arguments: Values of xacro arguments, if its source is a xacro file.
+        arguments: Values of xacro arguments, if the robot is a xacro file.
 
     Raises:
         InputError: The package is not installed, has no such robot or no URDF of it, or cannot download it.
@@ -203,16 +203,16 @@ def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
                          f"{missing_message('robot_descriptions')}") from None
     found = {path.stem.removesuffix(_SUFFIX) for place in package.__path__
              for path in Path(place).glob(f"[a-z]*{_SUFFIX}.py")}
-    known = sorted(name for name in found if not name.endswith("_mj"))  # those are MJCF
+    known = sorted(name for name in found if not name.endswith("_mj"))  # those with _mj are MJCF
     short = name.removesuffix(_SUFFIX)
     if short not in known:
         near = " or ".join(f"{one}{_SUFFIX}" for one in difflib.get_close_matches(short, known, n=3))
         raise InputError(f"no robot '{name}' in the package robot_descriptions: "
                          + (f"did you mean {near}?" if near else f"it has {len(known)} others"))
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # it tells of the download
+        with contextlib.redirect_stdout(sys.stderr):  # it reports the download
             module: Any = importlib.import_module(f"robot_descriptions.{name}")
-    except Exception as error:  # of git, of the network and of the file system
+    except Exception as error:  # from git, the network or the file system
         first = str(error).strip().splitlines()[:1]
         raise InputError(f"robot '{name}': robot_descriptions cannot download it ({type(error).__name__}: "
                          f"{''.join(first)}): check the network") from error
@@ -227,7 +227,7 @@ def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
 
 
 def _check_arguments(path: Path, arguments: Mapping[str, str], files: list[Path]) -> None:
-    """Refuse arguments that no file declares, which xacro ignores."""
+    """Reject arguments that no file declares, because xacro ignores them."""
     declared = {name for file in files if file.is_file()
                 for name in _DECLARED.findall(file.read_text(encoding="utf-8", errors="replace"))}
     for name in arguments:
@@ -237,10 +237,10 @@ def _check_arguments(path: Path, arguments: Mapping[str, str], files: list[Path]
 
 
 def _set_absolute(mesh: Any, packages: Any, folder: Path, beside: Mapping[str, str]) -> None:
-    """Replace a relative path of a mesh by an absolute one.
+    """Make the relative path of a mesh absolute.
 
-    The path in a package stays, which RViz on another machine can resolve, unless the package can only be found now: in
-    none of the folders that `mesh_folder` and the environment lead to.
+    A path in a package stays, because RViz on another machine can resolve it, unless the package is in none of the
+    folders in which `mesh_folder` and the environment let other programs search.
     """
     name = mesh.getAttribute("filename")
     if found := _PACKAGE.match(name):
@@ -254,13 +254,13 @@ def _set_absolute(mesh: Any, packages: Any, folder: Path, beside: Mapping[str, s
 
 
 def cached_urdf(name: str, text: bytes, kind: str = "xacro", source: str = "") -> Path:
-    """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file.
+    """Write a URDF into the user's cache folder, or else into a temporary one; the same text gives the same file.
 
     Args:
-        name: Of the file.
+        name: Name of the file.
         text: The URDF.
         kind: Folder in the cache.
-        source: The file, with the values of arguments, from which it was made; see `source_of`.
+        source: The file that it was generated from, with values of arguments; see `source_of`.
     """
     digest = hashlib.sha256(text).hexdigest()[:16]
     try:
@@ -281,16 +281,16 @@ def cached_urdf(name: str, text: bytes, kind: str = "xacro", source: str = "") -
 
 
 def mesh_folder(path: Path) -> Path:
-    """Return the folder to which a URDF file's relative names count, and around which packages are searched.
+    """Return the folder to which relative names in a URDF file refer, and around which packages are searched.
 
     Args:
-        path: The file; for one that `cached_urdf` made of another file, the other file's folder is returned.
+        path: The file; for one that `cached_urdf` generated, the folder of its source is returned.
     """
     return Path(split_arguments(source_of(path))[0]).parent
 
 
 def source_of(path: Path) -> str:
-    """Return the file, with the values of arguments, of which `cached_urdf` made a URDF; of others their own path."""
+    """Return the source of a URDF that `cached_urdf` generated, with values of arguments; else the file's own path."""
     noted = path.with_suffix(_SOURCE)
     with contextlib.suppress(OSError, InputError):
         if _CACHED_URDF.search(path.name) and noted.is_file():

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Transmissions of a description: elements ``<transmission>`` of ROS, and of ``<ros2_control>`` with its plugins."""
+"""Transmissions of a description: ``<transmission>`` elements of ROS, and of ``<ros2_control>`` with its plugins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Transmissions:
     """Transmissions of a description.
 
     Attributes:
-        reductions: Motor turns per joint turn, by joint; for coupled joints, of `Coupling.ratio`.
+        reductions: Motor turns per joint turn, by joint; of coupled joints, `Coupling.ratio`.
         zeros: Position of a joint at which its motor is at 0, by joint [rad or m].
         couplings: Joints that several motors drive together.
     """
@@ -47,14 +47,14 @@ def read_transmissions(root: etree._Element, joints: Collection[str], moving: Co
                        ) -> Transmissions:
     """Return the transmissions of a description.
 
-    Motors that drive one joint side by side have one reduction; a reduction at the joint, unless it repeats that of the
-    motors, is a second stage and multiplies it. Differentials and four-bar linkages of ros2_control couple two joints.
-    Whatever cannot be used is ignored with a warning.
+    Motors that drive one joint in parallel have one reduction. A reduction at the joint is a second stage and
+    multiplies it, unless it repeats that of the motors. Differentials and four-bar linkages of ros2_control couple two
+    joints. Unusable transmissions are ignored with a warning.
 
     Args:
         root: The ``<robot>``.
         joints: Names of all joints.
-        moving: Names of those that move by themselves.
+        moving: Names of independent joints.
         report: Collects the warnings.
     """
     found = Transmissions()
@@ -141,7 +141,7 @@ def _read_coupling(transmission: etree._Element, kind: str, found: Transmissions
 
 
 def coupling_matrix(kind: str, actuators: Sequence[float], joints: Sequence[float]) -> Array:
-    """Return C of a transmission of two joints, as the classes of ros2_control's transmission_interface have it.
+    """Return C of a transmission of two joints, as defined by the classes of ros2_control's transmission_interface.
 
     Args:
         kind: ``DifferentialTransmission`` or ``FourBarLinkageTransmission``.
@@ -159,7 +159,7 @@ def coupling_matrix(kind: str, actuators: Sequence[float], joints: Sequence[floa
 
 
 def _by_role(transmission: etree._Element, tag: str, report: Report) -> list[etree._Element]:
-    """Return joints or actuators in the order of their roles, or else in that of the file."""
+    """Return joints or actuators in the order of their roles, or else in the order of the file."""
     elements: list[etree._Element] = transmission.findall(tag)
     roles = [str(each.get("role") or each.findtext("role") or "").strip() for each in elements]
     wanted = [f"{tag}{number + 1}" for number in range(len(elements))]
@@ -175,7 +175,7 @@ def _by_role(transmission: etree._Element, tag: str, report: Report) -> list[etr
 
 
 def _factors(elements: Sequence[etree._Element]) -> list[float] | None:
-    """Return the reductions at joints or actuators, 1 where there is none; None if one cannot be used."""
+    """Return the reductions at joints or actuators, 1 if there is none; None if one is unusable."""
     factors = []
     for element in elements:
         found = [as_number(each.text or "") for each in element.iter(*_REDUCTIONS)] or [1.0]
@@ -186,7 +186,7 @@ def _factors(elements: Sequence[etree._Element]) -> list[float] | None:
 
 
 def _offsets(joints: Sequence[etree._Element], report: Report) -> list[float]:
-    """Return the offsets of joints in a transmission, 0 where there is none or it cannot be used [rad or m]."""
+    """Return the offsets of joints in a transmission, 0 if there is none or it is unusable [rad or m]."""
     offsets = []
     for joint in joints:
         text = joint.findtext("offset")

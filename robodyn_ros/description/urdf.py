@@ -58,20 +58,20 @@ Relation = tuple[str, float, float]
 
 
 def load_urdf(path: str | Path, **options: Unpack[LoadOptions]) -> RobotModel:
-    """Loads a robot from a URDF file that a person named.
+    """Load a robot from a URDF file that a user named.
 
     Joints come depth first: each after its parent, siblings in the order of their ``<joint>`` elements. Fixed joints
     are merged into their parents.
 
     Args:
-        path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.
+        path: Path of a URDF file, or of a xacro file, which is expanded (xacro evaluates Python).
         **options: See `LoadOptions`.
 
     Returns:
         The robot.
 
     Raises:
-        DescriptionError: The description cannot be used; or it is odd, and ``strict`` is set.
+        DescriptionError: The description is unusable; or it has warnings, and ``strict`` is set.
         InputError: ``gravity`` is not three numbers of at most 1e6, or no link is called ``tip_link``.
 
     Warns:
@@ -81,7 +81,7 @@ def load_urdf(path: str | Path, **options: Unpack[LoadOptions]) -> RobotModel:
 
 
 def load_urdf_text(text: str, **options: Unpack[LoadOptions]) -> RobotModel:
-    """Loads a robot from a URDF that came as text: no file is opened, and nothing in it is run.
+    """Load a robot from a URDF given as text: no file is opened, and nothing in the text is run.
 
     Args:
         text: The XML.
@@ -176,7 +176,7 @@ def _build_model(document: Document, report: Report, gravity: Array, hold_massle
 def _without_impossible_limits(
     joints: Sequence[Joint], joint_names: Sequence[str], document: Document, report: Report
 ) -> list[Joint]:
-    """Mimic joints whose position limits exclude their leader's lose them, with a warning."""
+    """Remove position limits of mimic joints that exclude those of their leader, with a warning."""
     leaders = {joint.dof: joint for joint in joints if joint.name == joint_names[joint.dof]}
     kept = []
     for joint in joints:
@@ -194,7 +194,7 @@ def _without_impossible_limits(
 
 
 def resolve_mimics(joints: Sequence[etree._Element], report: Report) -> dict[str, Relation]:
-    """Relate every moving joint to an independent joint; an independent joint to itself, with factor 1 and offset 0.
+    """Relate every moving joint to an independent joint; an independent joint relates to itself, with factor 1.
 
     Args:
         joints: The checked elements of all moving joints.
@@ -204,7 +204,8 @@ def resolve_mimics(joints: Sequence[etree._Element], report: Report) -> dict[str
         The relations by joint name.
 
     Raises:
-        DescriptionError: A joint follows itself, directly or through others, or with an immense multiplier or offset.
+        DescriptionError: A joint follows itself, directly or through other joints, or with an immense multiplier or
+            offset.
     """
     by_name = {joint.get("name"): joint for joint in joints}
     relations: dict[str, Relation] = {}

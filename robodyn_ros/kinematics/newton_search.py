@@ -23,7 +23,7 @@ from robodyn_ros.description.model import Array, skew
 from robodyn_ros.kinematics.rotation_vector import rotation_vector
 
 MAX_JOINT_STEP = 1.0
-"""Greatest motion of a joint in one step [rad or m]; the linear map is not accurate beyond it."""
+"""Greatest motion of a joint in one step [rad or m]; the linear map is inaccurate beyond it."""
 
 MAX_STALLED_STEPS = 6
 """An attempt ends after this many full Newton steps that do not reduce the error by 10 %."""
@@ -42,8 +42,8 @@ class PoseGoal:
     Attributes:
         target: Target pose in the base frame, shape (4, 4).
         rows: Selection of the six errors, booleans, shape (6,).
-        position_tolerance: Greatest distance at which the target is reached [m].
-        orientation_tolerance: Greatest angle at which the target is reached [rad].
+        position_tolerance: Greatest remaining distance at which the target counts as reached [m].
+        orientation_tolerance: Greatest remaining angle at which the target counts as reached [rad].
     """
 
     target: Array
@@ -82,7 +82,7 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Equations f(q) = r of one target, and the parameters of their solution.
+    """The equations f(q) = r for one target, and the parameters of Newton's method.
 
     Attributes:
         forward_kinematics: From joint positions to the link's pose, shape (4, 4).
@@ -142,7 +142,7 @@ class Search:
         return Attempt(best, best_distance, False, iteration)
 
     def _newton_step(self, q: Array, error: Array, jacobian: Array) -> Array:
-        """Step k (J^T J + lambda E)^-1 J^T e, shape (n,), without joints at a limit that it would move beyond it."""
+        """Step k (J^T J + lambda E)^-1 J^T e, shape (n,); joints that would leave their limits are held."""
         damping = DAMPING * (error @ error) + MIN_DAMPING
         free = np.ones(q.shape, dtype=bool)
         change = np.zeros(q.shape)

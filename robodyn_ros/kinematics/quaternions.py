@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Unit quaternions in the order x, y, z, w of ROS; ``textbook.quaternions`` has the other formulas of the book."""
+"""Unit quaternions in ROS's order x, y, z, w; ``textbook.quaternions`` has the book's other formulas."""
 
 from __future__ import annotations
 

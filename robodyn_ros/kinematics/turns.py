@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Positions of continuous joints as angles: the same place again after a turn.
+"""Differences of joint positions that are angles: a full turn leads to the same position.
 
-``shortest(reference.q - state.q, robot.model.angles)`` is an error, half a turn at most where the mask says so.
+``shortest(reference.q - state.q, robot.model.angles)`` is an error of at most half a turn where the mask is true.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ANGLE_TOLERANCE = 1e-9  # of a normalized angle [rad]
 
 
 def shortest(difference: Array, angles: NDArray[np.bool_]) -> Array:
-    """Return differences of positions, of angles the short way.
+    """Return differences of positions; those of angles are taken the short way round.
 
     Args:
         difference: Shape (..., n) [rad or m].
@@ -34,13 +34,13 @@ def shortest(difference: Array, angles: NDArray[np.bool_]) -> Array:
 
 
 def turns(difference: Array, angles: NDArray[np.bool_]) -> Array:
-    """Return the whole turns in differences of angles, 0 for other joints; arguments as of :func:`shortest` [rad]."""
+    """Return the whole turns in differences of angles, 0 for other joints [rad]; arguments as for :func:`shortest`."""
     whole: Array = np.where(angles, tau * np.round(difference / tau), 0.0)
     return whole
 
 
 def unwrapped(q: Array, angles: NDArray[np.bool_]) -> Array:
-    """Return successive positions without the steps by a turn of drivers that wrap angles.
+    """Remove the jumps by a full turn from successive positions of drivers that wrap angles.
 
     Args:
         q: Shape (N, n) [rad or m].
@@ -53,14 +53,14 @@ def unwrapped(q: Array, angles: NDArray[np.bool_]) -> Array:
 
 
 def short_way(q: Array, start: Array, angles: NDArray[np.bool_]) -> Array:
-    """Return the points of a motion, shifted by whole turns so that it begins the short way.
+    """Return the points of a motion, shifted by whole turns so that it begins the short way round.
 
-    Points keep their distances, so a motion of several turns stays one. But where all points of a joint lie within
-    -pi and pi, they are taken as normalized, and each leads on the short way from the one before.
+    Points keep their distances, so a motion of several turns stays one. If all points of a joint lie within -pi and pi,
+    however, they count as normalized, and each is approached the short way round from the one before.
 
     Args:
         q: Points, shape (m, n) [rad or m].
-        start: Where the motion begins, shape (n,) [rad or m].
+        start: Position at which the motion begins, shape (n,) [rad or m].
         angles: Whether a joint's position is an angle, shape (n,).
     """
     if not angles.any():

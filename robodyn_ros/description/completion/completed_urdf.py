@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Completes a URDF: inertias that are missing or impossible are estimated from the shapes of the links.
+"""Completes a URDF: missing or impossible inertias are estimated from the shapes of the links.
 
-Shapes have one density in all links, that of the total mass, or of the links whose inertia is known. Each value that
-was estimated carries an attribute ``estimated`` that ROS ignores.
+Shapes have the same density in all links: the one that gives the total mass, or that of the links with a known inertia.
+Each estimated value carries an attribute ``estimated``, which ROS ignores.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from robodyn_ros.description.robot_sources import mesh_folder
 from robodyn_ros.description.urdf import load_urdf_text
 
 DENSITIES = (50.0, 20_000.0)
-"""Densities beyond these are told: those of foam and of gold [kg/m^3]."""
+"""Densities outside this range are reported: those of foam and gold [kg/m^3]."""
 
 ACCELERATION_TIME = 0.05
-"""In which a plausible drive reaches its speed limit under its effort limit [s]."""
+"""Time in which a plausible drive reaches its speed limit under its effort limit [s]."""
 FINGER_INERTIA, FINGER_MASS = 1e-3, 0.1
-"""Reflected rotor inertia of a revolute and a prismatic joint without limits [kg m^2, kg]."""
+"""Reflected rotor inertia of a revolute and of a prismatic joint without limits [kg m^2, kg]."""
 
 _GIVEN = Range(0.0, MAX_MAGNITUDE, above=True)
 
 
 @dataclass(frozen=True)
 class CompletionRule:
-    """Where masses come from.
+    """Source of the masses.
 
     Attributes:
-        mass: Of all links in all, those fixed to the base included, as data sheets have it [kg]; None: not given.
-        density: Of all shapes [kg/m^3]; None: not given.
-        repair: Whether an impossible inertia becomes the nearest possible one, instead of that of the link's shapes.
+        mass: Mass of all links, those fixed to the base included, as on a data sheet [kg]; None: not given.
+        density: Density of all shapes [kg/m^3]; None: not given.
+        repair: Whether an impossible inertia is replaced by the nearest possible one instead of that of the shapes.
 
     Raises:
         InputError: A number is not positive, or both are given.
@@ -75,10 +75,10 @@ class CompletionRule:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the rule of a text such as ``mass=35,repair``, or ``auto`` for no numbers.
+        """Read a rule such as ``mass=35,repair``, or ``auto`` for no numbers.
 
         Raises:
-            InputError: It is no such text.
+            InputError: The text is no rule.
         """
         values: dict[str, float | bool] = {}
         for word in text.replace(",", " ").split():
@@ -101,9 +101,9 @@ class CompletedUrdf(NamedTuple):
 
     Attributes:
         text: The URDF.
-        lines: One for each link and joint that was changed.
-        without: Links that joints move and that still have no inertia, as they have no shape with a volume.
-        summary: All in one line; empty if nothing was changed.
+        lines: One line for each changed link and joint.
+        without: Moving links that still have no inertia, because they have no shape with a volume.
+        summary: Everything in one line; empty if nothing was changed.
     """
 
     text: str
@@ -113,16 +113,16 @@ class CompletedUrdf(NamedTuple):
 
 
 def complete_urdf(path: Path, rule: CompletionRule, *, absolute_meshes: bool = False) -> CompletedUrdf:
-    """Estimate the inertias that a URDF lacks or that no body can have.
+    """Estimate the inertias that are missing from a URDF or impossible for a body.
 
     Args:
         path: The URDF file.
         rule: Where masses come from.
-        absolute_meshes: Whether the paths of meshes become absolute, for a result in another folder.
+        absolute_meshes: Whether to make the paths of meshes absolute, for a result in another folder.
 
     Raises:
-        DescriptionError: The file cannot be read; links that move have neither inertia nor shape; a shape has no volume
-            or cannot be read; or no density follows from what is given.
+        DescriptionError: The file cannot be read; moving links have neither inertia nor shape; a shape has no volume or
+            cannot be read; or no density follows from the file and the rule.
     """
     document, report = read_document(path)
     with contextlib.closing(MeshReader()) as reader:
@@ -146,7 +146,7 @@ class _Completion:
 
     Attributes:
         lines: See `CompletedUrdf`.
-        summary: Likewise, of the links.
+        summary: The part about links.
     """
 
     def __init__(self, document: Document, report: Report, rule: CompletionRule, folder: Path, reader: MeshReader
@@ -161,7 +161,7 @@ class _Completion:
         """Change the links in place, after all checks."""
         repaired, wanted = self._sorted_links()
         shapes = {name: self._shape(name) for name in wanted if self._bodies[name]}
-        if any(shapes.values()):  # of links that do not move, the mass alone matters, as a part of the whole
+        if any(shapes.values()):  # links that do not move count only with their mass
             shapes = {name: shapes[name] if name in shapes else self._shape(name) for name in wanted}
         self._check_shapes(wanted, shapes)
         shaped = {name: shape for name, shape in shapes.items() if shape is not None}
@@ -176,9 +176,9 @@ class _Completion:
         self.summary = f"{'; '.join(parts)}; {self._total():.4g} kg in all" if parts else ""
 
     def _sorted_links(self) -> tuple[dict[str, tuple[Array, float]], dict[str, float]]:
-        """Links to repair, with their new inertia; and links to estimate, with their mass where it is known, else 0.
+        """Links to repair, with their new inertia, and links to estimate, with their mass (0 if it is unknown).
 
-        A link without inertia that is fixed to one with an inertia counts as a part of that one.
+        A link without inertia that is fixed to one with an inertia counts as part of that one.
         """
         repaired: dict[str, tuple[Array, float]] = {}
         wanted: dict[str, float] = {}
@@ -285,7 +285,7 @@ def inertial_element(body: Inertia, estimated: str) -> etree._Element:
 
 
 def _add_rotors(document: Document, held: Container[str]) -> list[str]:
-    """Give joints that still move no inertia the rotor of a plausible drive; a line for each."""
+    """Give joints that still move no inertia the rotor of a plausible drive; return a line for each."""
     lines = []
     for name, element in document.joints.items():
         if name not in held or element.find("mimic") is not None:
@@ -305,7 +305,7 @@ def _add_rotors(document: Document, held: Container[str]) -> list[str]:
 
 
 def set_armature(joint: etree._Element, armature: float) -> etree._Element:
-    """Write the inertia of a joint's rotor [kg m^2 or kg], and return the ``<dynamics>`` that has it."""
+    """Write the inertia of a joint's rotor [kg m^2 or kg] into its ``<dynamics>``, and return that element."""
     dynamics = joint.find("dynamics")
     if dynamics is None:
         dynamics = etree.SubElement(joint, "dynamics", damping="0")
@@ -314,7 +314,7 @@ def set_armature(joint: etree._Element, armature: float) -> etree._Element:
 
 
 def rigid_bodies(document: Document) -> dict[str, str]:
-    """Name of the link that stands for the rigid body of each link: that of its moving joint, "" for the base."""
+    """Representative link of each rigid body (links fixed to each other): the moving joint's link, "" for the base."""
     children: dict[str, list[etree._Element]] = {}
     for joint in document.joints.values():
         children.setdefault(joint.find("parent").get("link"), []).append(joint)
@@ -329,9 +329,9 @@ def rigid_bodies(document: Document) -> dict[str, str]:
 
 
 def set_absolute_meshes(root: etree._Element, folder: Path) -> None:
-    """Replace the relative paths of meshes that are found by absolute ones; those in packages stay."""
+    """Make the relative paths of meshes absolute if the file is found; paths in packages stay."""
     for mesh in root.xpath(".//mesh[not(starts-with(@filename, 'package://'))]"):
-        with contextlib.suppress(OSError, ValueError):  # those that are not found stay
+        with contextlib.suppress(OSError, ValueError):  # meshes that are not found keep their paths
             mesh.set("filename", f"file://{find_mesh(mesh.get('filename', ''), folder).resolve()}")
 
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Inertias that no body has, and the nearest one that a body can have.
+"""Rotational inertias that no body can have, and the nearest possible one.
 
 A body of positive mass has a rotational inertia I about its centre of mass if and only if its second moment there,
 
@@ -25,25 +25,25 @@ from robodyn_ros.dynamics.moments import trace_minus
 from robodyn_ros.dynamics.pseudo_inertia import LEAST_SHARE
 
 ROUNDING = 1e-6
-"""Least eigenvalue of S, as a share of the greatest moment, that the few digits of published values explain."""
+"""Least eigenvalue of S, as a share of the greatest moment, that can be due to the few digits of published values."""
 
 
 def is_possible(rotational: Array) -> bool:
-    """Whether a body can have a rotational inertia about its centre of mass, shape (3, 3), but for rounding."""
+    """Whether a body can have this rotational inertia about its centre of mass, shape (3, 3), apart from rounding."""
     return bool(np.linalg.eigvalsh(_second_moment(rotational))[0] >= -0.5 * ROUNDING * np.max(np.abs(rotational)))
 
 
 def nearest_possible(rotational: Array) -> tuple[Array, float]:
-    """Return the nearest rotational inertia that a body can have, mass and centre of mass being kept.
+    """Return the nearest rotational inertia that a body can have; mass and centre of mass stay.
 
-    Nearest is S in the Frobenius norm: eigenvalues below `LEAST_SHARE` of the sum of the positive ones are raised to
-    it, so that the body has a thickness.
+    S is nearest in the Frobenius norm: its eigenvalues below `LEAST_SHARE` of the sum of the positive ones are raised
+    to that value, so that the body has a thickness.
 
     Args:
-        rotational: About the centre of mass, shape (3, 3) [kg m^2]; it has a positive principal moment.
+        rotational: Inertia about the centre of mass, shape (3, 3) [kg m^2]; it has a positive principal moment.
 
     Returns:
-        The inertia, and by how much it differs, as a share of the one given (Frobenius norms).
+        The inertia, and its difference from the given one relative to that one (Frobenius norms).
     """
     values, axes = np.linalg.eigh(_second_moment(rotational))
     least = LEAST_SHARE * np.maximum(values, 0.0).sum()

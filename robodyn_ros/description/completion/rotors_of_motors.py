@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Rotors of an actuator file for joints that move no inertia, so that all programs simulate and control them."""
+"""Rotors from an actuator file for joints that move no inertia, so that all programs can simulate and control them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from robodyn_ros.description.urdf import load_urdf
 
 
 def urdf_with_rotors(path: Path, settings: HardwareSettings) -> tuple[str, tuple[str, ...]]:
-    """Write the rotors of motors into a URDF, at the joints that would be held since they move no inertia.
+    """Write the rotors of motors into a URDF, at joints that would be held because they move no inertia.
 
     Args:
         path: The URDF file.
         settings: Actuators of its joints.
 
     Returns:
-        The URDF with absolute paths of its meshes, and a line for each rotor; empty if there is none to write.
+        The URDF with absolute paths of its meshes, and a line for each rotor; empty if no rotor is needed.
 
     Raises:
         DescriptionError: The file cannot be read.
         InputError: A motor is not known, or a number is out of its range.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DescriptionWarning)  # who loads the robot afterwards gets them
+        warnings.simplefilter("ignore", DescriptionWarning)  # the warnings appear when the robot is loaded afterwards
         held = [joint for joint in load_urdf(path).held if joint in settings.actuators]
         if not held:
             return "", ()

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Inertia of the shapes of a link, of density 1: primitives in closed form, meshes by their volume or convex hull."""
+"""Inertia of the shapes of a link at density 1: closed form for primitives, volume or convex hull for meshes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from robodyn_ros.description.model import Array, Inertia
 from robodyn_ros.description.report import Report
 
 MAX_DISTANCE = 10.0
-"""Greatest distance of a shape's farthest point from the origin of its link [m]; more are millimetres."""
+"""Greatest distance of a shape's farthest point from the origin of its link [m]; beyond it, lengths are millimetres."""
 MIN_VOLUME = 1e-12
-"""Of a mesh that is a body [m^3]: a tenth of a millimetre in each direction."""
+"""Least volume of a mesh that is a body [m^3]: a cube of a tenth of a millimetre."""
 
 MIN_FILL = 0.5
-"""Least share of its convex hull that a closed mesh fills, unless it is a shell with walls. In five arms of robosuite,
-shells fill 0.28 to 0.47, solid meshes 0.57 and more."""
+"""Least share of its convex hull that a solid closed mesh fills; a hollow shell with walls fills less. In five arms of
+robosuite, shells fill 0.28 to 0.47, solid meshes 0.57 and more."""
 
 _PRIMITIVES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
                "capsule": (("radius", 1), ("length", 1))}
@@ -41,11 +41,11 @@ _PLURALS = {"box": "boxes", "mesh": "meshes", "convex hull of a hollow mesh": "c
 
 
 class ShapeInertia(NamedTuple):
-    """The shapes of a link as a body of density 1.
+    """The shapes of a link as one body of density 1.
 
     Attributes:
-        body: In the link's frame; its mass is the volume [m^3].
-        source: What the shapes are, for people.
+        body: Inertia in the link's frame; the mass is the volume [m^3].
+        source: Description of the shapes, for messages.
     """
 
     body: Inertia
@@ -53,16 +53,16 @@ class ShapeInertia(NamedTuple):
 
 
 def shape_inertia(link: etree._Element, report: Report, folder: Path, reader: MeshReader) -> ShapeInertia | None:
-    """Return the inertia of a link's collision shapes, or else of its visuals; shapes that overlap count twice.
+    """Return the inertia of a link's collision shapes, or else of its visuals; overlapping shapes count twice.
 
     Args:
         link: Element of a checked URDF.
-        report: Of the same URDF.
+        report: Report on the same URDF.
         folder: Folder of the URDF, to which mesh paths are relative.
         reader: Reads meshes.
 
     Returns:
-        The shapes; None where the link has none with a volume.
+        The shapes; None if the link has none with a volume.
 
     Raises:
         DescriptionError: A shape has a size that is no positive number, or reaches farther than `MAX_DISTANCE`; or a
@@ -150,14 +150,14 @@ def _mesh(shape: etree._Element, report: Report, folder: Path, reader: MeshReade
 
 @np.errstate(all="ignore")
 def mesh_body(mesh: trimesh.Trimesh) -> tuple[Inertia, str] | None:
-    """Return the inertia of a mesh of density 1: of its volume if it is closed and not hollow, else of its convex hull.
+    """Return the inertia of a mesh at density 1: of its volume if it is closed and solid, else of its convex hull.
 
-    The triangles of a closed mesh may face inwards, all of them or those of some of its bodies; where they contradict
-    each other inside a body, they are turned. None for a flat mesh, which has no volume.
+    The triangles of a closed mesh, or of some of its bodies, may face inwards. Triangles that contradict each other
+    within a body are turned over. None for a flat mesh, which has no volume.
     """
     try:
         hull = mesh.convex_hull
-    except (ValueError, QhullError):  # for points in a plane
+    except (ValueError, QhullError):  # points in a plane
         return None
     kind, mesh = "mesh", facing_outwards(mesh)
     if not mesh.is_volume or mesh.volume < MIN_FILL * hull.volume:
@@ -170,7 +170,7 @@ def mesh_body(mesh: trimesh.Trimesh) -> tuple[Inertia, str] | None:
 
 
 def facing_outwards(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
-    """Return a closed mesh whose bodies have triangles that face outwards, but for cavities; others as they are."""
+    """Return a closed mesh with all triangles facing outwards, except those of cavities; an open one is unchanged."""
     if not mesh.is_watertight:
         return mesh
     parts = mesh.split(only_watertight=False)
@@ -183,14 +183,14 @@ def facing_outwards(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
     for part in parts:
         if part.volume < 0.0 and not any(_is_around(other, part.vertices[0]) for other in parts if other is not part):
             part.invert()
-    joined: trimesh.Trimesh = trimesh.util.concatenate(parts)  # type: ignore[assignment]  # of meshes, one
+    joined: trimesh.Trimesh = trimesh.util.concatenate(parts)  # type: ignore[assignment]  # meshes give one mesh
     return joined
 
 
 def _is_around(body: trimesh.Trimesh, point: Array) -> bool:
-    """Whether a closed body contains a point: its triangles cover the whole sphere around it.
+    """Whether a point lies inside a closed body: then its triangles cover the whole sphere around the point.
 
-    The solid angle of a triangle is that of A. van Oosterom and J. Strackee, "The solid angle of a plane triangle",
+    The solid angle of a triangle follows A. van Oosterom and J. Strackee, "The solid angle of a plane triangle",
     IEEE Transactions on Biomedical Engineering, 1983.
     """
     a, b, c = np.swapaxes(body.triangles - point, 0, 1)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Robots that are MJCF files of MuJoCo: read and compiled by MuJoCo itself, written as a URDF."""
+"""Robots in MJCF files of MuJoCo: MuJoCo reads and compiles them, this folder writes them as a URDF."""
 
 UNLIMITED = "unlimited"
-"""Attribute of the ``<limit>`` elements of such a URDF: names of the limits that the MJCF file does not have."""
+"""Attribute of the ``<limit>`` elements of such a URDF: the limits that are missing in the MJCF file."""

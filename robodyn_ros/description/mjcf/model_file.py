@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Reads an MJCF file with MuJoCo, within bounds, and compiles it without what the dynamics do not need.
+"""Reads an MJCF file with MuJoCo, within bounds, and compiles it without the parts that the dynamics do not need.
 
-MuJoCo itself would wait for a FIFO that a file includes, and make as many bodies as ``<replicate>`` asks for. The
-content of meshes is read only where the inertia of a body depends on it.
+Without these checks MuJoCo would wait for an included FIFO and create any number of bodies for ``<replicate>``. Meshes
+are read only if the inertia of a body depends on them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, InputE
 from robodyn_ros.base.optional_packages import missing_message
 
 MAX_MJCF_BYTES = 16 * 2**20
-"""Bytes of a file and all that it includes."""
+"""Greatest size of a file with everything that it includes [bytes]."""
 MAX_MESH_BYTES = 64 * 2**20
-"""Bytes of a mesh whose volume MuJoCo takes for the inertia of a body."""
+"""Greatest size of a mesh from whose volume MuJoCo computes the inertia of a body [bytes]."""
 MAX_FILES, MAX_ELEMENTS, MAX_BODIES = 200, 100_000, 5000
-"""Files that a file includes; elements and bodies with every ``<replicate>`` written out."""
+"""Greatest number of included files; of elements and bodies with every ``<replicate>`` expanded."""
 
 MAX_HFIELD_POINTS, MAX_PIXELS, MAX_MEMORY = 1_000_000, 64 * 2**20, 2**30
 
@@ -61,10 +61,10 @@ class MujocoModel(NamedTuple):
 
 
 def import_mujoco(instead: str = "") -> Any:
-    """Import MuJoCo, which few need.
+    """Import MuJoCo, which most programs do not need.
 
     Args:
-        instead: What would do without it: the end of the message.
+        instead: End of the error message: an alternative without MuJoCo.
 
     Raises:
         InputError: It cannot be imported.
@@ -79,7 +79,7 @@ def import_mujoco(instead: str = "") -> Any:
 
 
 def is_mjcf(path: Path) -> bool:
-    """Whether the outermost element of a file is ``<mujoco>``; False for a file that is no XML at all.
+    """Whether the outermost element of a file is ``<mujoco>``; False for a file that is not XML.
 
     Raises:
         DescriptionError: It cannot be read, or is too large.
@@ -95,7 +95,7 @@ def read_mujoco_model(path: Path) -> MujocoModel:
     """Read and compile a file.
 
     Raises:
-        DescriptionError: It is not MJCF, includes other than regular files, or is too large.
+        DescriptionError: It is not MJCF, includes something other than regular files, or is too large.
         InputError: MuJoCo is not installed.
     """
     mujoco, spec = import_mujoco(), read_spec(path)
@@ -107,11 +107,11 @@ def read_mujoco_model(path: Path) -> MujocoModel:
 
 
 def compile_spec(spec: Any, name: str) -> Any:
-    """Return MuJoCo's ``MjModel`` of a specification; it warns of what MuJoCo warns of.
+    """Return MuJoCo's ``MjModel`` of a specification, and issue MuJoCo's warnings.
 
     Args:
         spec: The specification.
-        name: What it is called in messages.
+        name: Name of the specification in messages.
 
     Raises:
         DescriptionError: MuJoCo cannot compile it.
@@ -129,7 +129,7 @@ def compile_spec(spec: Any, name: str) -> Any:
 
 
 def read_spec(path: Path) -> Any:
-    """Return MuJoCo's ``MjSpec`` of a file, whose assets are not read yet.
+    """Return MuJoCo's ``MjSpec`` of a file; its assets are not read yet.
 
     Raises:
         DescriptionError: See `check_files`; or MuJoCo cannot read it, or it has too many bodies.
@@ -150,7 +150,7 @@ def check_assets(path: Path, spec: Any) -> None:
     """Check the files that MuJoCo reads when it compiles a specification; MuJoCo itself reports missing ones.
 
     Raises:
-        DescriptionError: One is not a regular file, or too large.
+        DescriptionError: A file is not a regular file, or is too large.
     """
     for assets, directory in ((spec.meshes, "meshdir"), (spec.skins, "meshdir"), (spec.hfields, "meshdir"),
                               (spec.textures, "texturedir")):
@@ -170,17 +170,17 @@ def _check_asset(path: Path, asset: Any, file: Path) -> None:
 
 
 def _asset_file(spec: Any, asset: Any, name: str, directory: str) -> Path:
-    """Where MuJoCo looks for a file of an asset."""
+    """Path at which MuJoCo looks for the file of an asset."""
     folder = getattr(asset.compiler, directory) or getattr(spec.compiler, directory)
     file: Path = Path(spec.modelfiledir) / folder / (Path(name).name if spec.strippath else name)
     return file.resolve()
 
 
 def check_files(path: Path) -> None:
-    """Check a file and all that it includes before MuJoCo reads them.
+    """Check a file and all files that it includes before MuJoCo reads them.
 
     Raises:
-        DescriptionError: One cannot be read, is not a regular file or not XML, or all are too large.
+        DescriptionError: A file cannot be read, is not regular or not XML, or all together are too large.
     """
     left, elements, bodies, pending, seen = MAX_MJCF_BYTES, 0.0, 0.0, [(path, 1.0)], 0
     while pending:
@@ -203,18 +203,18 @@ def check_files(path: Path) -> None:
         if elements > MAX_ELEMENTS or seen + len(pending) > MAX_FILES:
             raise DescriptionError(f"{file}: expected at most {MAX_ELEMENTS} elements, with those of <replicate> "
                                    f"written out, in {MAX_FILES} files, received more; leave some out")
-        if bodies > MAX_BODIES:  # for which MuJoCo would take minutes
+        if bodies > MAX_BODIES:  # MuJoCo would take minutes
             raise DescriptionError(f"{file}: expected at most {MAX_BODIES} bodies, received {bodies:.0f}")
 
 
 def _check_size(element: etree._Element, file: Path) -> None:
-    """Refuse sizes for which there is no memory."""
+    """Reject sizes that do not fit into memory."""
     for name, text in element.attrib.items():
         digits, unit = text.strip().rstrip("KMGTPE"), "KMGTPE".find(text.strip()[-1:]) + 1
         try:
             wanted = float(digits) * (1024.0 ** unit if name == "memory" else 1.0)
         except ValueError:
-            continue  # MuJoCo says what is wrong
+            continue  # MuJoCo reports the error
         most = MAX_MEMORY // (1 if name == "memory" else 8)  # numbers of 8 bytes
         if not wanted <= most:
             raise DescriptionError(f"{file}, line {element.sourceline}: size: {name}: expected at most {most}, "
@@ -222,7 +222,7 @@ def _check_size(element: etree._Element, file: Path) -> None:
 
 
 def _with_repetitions(root: etree._Element, times: float) -> list[tuple[etree._Element, float]]:
-    """Every element, and how often it counts."""
+    """Every element, and how many copies of it ``<replicate>`` makes."""
     found, pending = [], [(root, times)]
     while pending:
         element, repeated = pending.pop()
@@ -234,7 +234,7 @@ def _with_repetitions(root: etree._Element, times: float) -> list[tuple[etree._E
 
 
 def _product(element: etree._Element, attribute: str) -> float:
-    """Product of the numbers of an attribute; 0 for other text, of which MuJoCo says what is wrong."""
+    """Product of the numbers in an attribute; 0 for any other text, which MuJoCo reports."""
     try:
         return math.prod(float(word) for word in element.get(attribute, "0").split())
     except ValueError:
@@ -270,7 +270,7 @@ def _parse(path: Path, largest: int) -> tuple[etree._Element, int]:
 
 
 def _leave_out_files(mujoco: Any, path: Path, spec: Any) -> dict[str, Path]:
-    """Replace textures and meshes by stand-ins where no inertia depends on them; return the files of the meshes."""
+    """Replace textures and meshes by stand-ins if no inertia depends on them; return the files of the meshes."""
     for texture in spec.textures:
         texture.file, texture.width, texture.height = "", 1, 1
         for side in range(len(texture.cubefiles)):
@@ -278,7 +278,7 @@ def _leave_out_files(mujoco: Any, path: Path, spec: Any) -> dict[str, Path]:
         texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
     shapes = mujoco.mjtGeom
     for element in (*spec.pairs, *spec.sensors, *spec.tuples, *spec.skins, *spec.keys):
-        spec.delete(element)  # they may refer to height fields
+        spec.delete(element)  # it may refer to height fields
     for geom in list(spec.geoms):
         if geom.type == shapes.mjGEOM_HFIELD:
             spec.delete(geom)
@@ -301,7 +301,7 @@ def _leave_out_files(mujoco: Any, path: Path, spec: Any) -> dict[str, Path]:
 
 
 def _has_inertia_of_shapes(mujoco: Any, spec: Any, body: Any) -> bool:
-    """Whether the inertia of a body follows from its shapes, and matters."""
+    """Whether the inertia of a body is needed and follows from its shapes."""
     rule = mujoco.mjtInertiaFromGeom
     if body.explicitinertial and spec.compiler.inertiafromgeom != rule.mjINERTIAFROMGEOM_TRUE:
         return False

@@ -6,10 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Writes the robot of a compiled MJCF file as a URDF; what a URDF cannot say is refused by its name.
+"""Writes the robot of a compiled MJCF file as a URDF; a part that a URDF cannot describe is an error that names it.
 
-A body of MuJoCo becomes a link. Each joint of a body moves a link of its own whose frame has the body's axes and its
-origin on the joint's anchor; the body's link is the last of them, or fixed to it. Positions count as in ``qpos``.
+A body of MuJoCo becomes a link. Each joint of a body moves a link of its own: its frame has the body's axes and its
+origin at the joint's anchor. The body's link is the last of these links, or fixed to it. Positions are those of
+``qpos``.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ WORLD = "world"
 """Name of the root link."""
 
 _READABLE_MESHES = (".stl", ".obj", ".dae", ".ply", ".glb")
-_NO_NAME = "MuJoCo Model"  # that of a file without a name
+_NO_NAME = "MuJoCo Model"  # name of a file without a name
 _DISPLAYED_GROUPS = 3
 """MuJoCo's viewer shows geoms of the groups 0 to 2."""
 _GEAR = Range(-1e6, 1e6)
-"""Of an actuator, as of the reduction in a URDF."""
+"""Range of an actuator's gear, the same as for a reduction in a URDF."""
 
 
 class ConvertedRobot(NamedTuple):
@@ -44,8 +45,8 @@ class ConvertedRobot(NamedTuple):
     Attributes:
         urdf: Its URDF.
         gravity: Gravitational acceleration of the file, shape (3,) [m/s^2].
-        notes: What the URDF leaves out though the file has it, a line each.
-        remarks: What else is done in another way here, a line each.
+        notes: Parts of the file that the URDF leaves out, one line each.
+        remarks: Parts of the file that act differently here, one line each.
     """
 
     urdf: str
@@ -176,7 +177,7 @@ class _Writer:
                                 "compensates gravity, or the driver does (gravity_compensation)")
 
     def _read_couplings(self) -> dict[int, _Mimic]:
-        """Linear couplings of joints, by the joint that follows."""
+        """Linear couplings between joints, by the joint that follows."""
         model, mimics = self._model, dict[int, _Mimic]()
         for equality in self._found.spec.equalities:
             row, kind = equality.id, self._mujoco.mjtEq(equality.type)
@@ -202,7 +203,7 @@ class _Writer:
         return mimics
 
     def _leader(self, joint: int) -> tuple[int, float]:
-        """The joint that a joint follows in the end, and the factor between them."""
+        """The independent joint that a joint follows in the end, and the factor between them."""
         factor = 1.0
         for _ in range(len(self._mimics)):
             if joint in self._mimics:
@@ -211,7 +212,7 @@ class _Writer:
         return joint, factor
 
     def _check_tendons(self) -> None:
-        """Note tendons that do more than to transmit an actuator's effort to joints that follow each other."""
+        """Report tendons that do more than transmit an actuator's effort to joints that follow each other."""
         model = self._model
         for tendon in self._found.spec.tendons:
             row = tendon.id
@@ -229,7 +230,7 @@ class _Writer:
     # Drives
 
     def _read_actuators(self) -> tuple[dict[int, float], dict[int, float]]:
-        """Gear of the actuators, where it is not 1, and greatest effort, by joint."""
+        """Gear of the actuators (if it is not 1) and greatest effort, by joint."""
         model = self._model
         gears: dict[int, float] = {}
         efforts: dict[int, NDArray[np.float64]] = {}  # least and greatest
@@ -272,9 +273,9 @@ class _Writer:
                 {joint: effort for joint, effort in greatest.items() if 0.0 < effort < np.inf})
 
     def _driven(self, row: int) -> tuple[int, float]:
-        """The joint that an actuator drives, by its transmission or a tendon, and the lever; -1 if it is no single one.
+        """The joint that an actuator drives directly or by a tendon, and the lever; -1 if it is not a single joint.
 
-        Joints that follow each other are one.
+        Joints that follow each other count as one.
         """
         model, joint = self._model, int(self._model.actuator_trnid[row, 0])
         if self._drives_joint(row):
@@ -407,7 +408,7 @@ class _Writer:
                         etree.SubElement(material, "color", rgba=_numbers(self._color(geom)))
 
     def _shapes(self, geom: int) -> Iterator[tuple[NDArray[np.float64], etree._Element]]:
-        """The shapes of a URDF that make up one of MuJoCo; none for planes and ellipsoids."""
+        """The URDF shapes that make up a geom of MuJoCo; none for planes and ellipsoids."""
         model, kinds = self._model, self._mujoco.mjtGeom
         kind, (a, b, c) = kinds(int(model.geom_type[geom])), (float(size) for size in model.geom_size[geom])
         pose = _pose(model.geom_pos[geom], self._rotation(model.geom_quat[geom]))
@@ -423,7 +424,7 @@ class _Writer:
             yield from self._mesh(int(model.geom_dataid[geom]), pose)
 
     def _mesh(self, mesh: int, pose: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.float64], etree._Element]]:
-        """A mesh as its file has it: MuJoCo counts its corners from the centre of its volume."""
+        """A mesh placed as in its file; MuJoCo moves its origin to the centre of its volume."""
         model, spec = self._model, self._found.spec.mesh(self._model.mesh(mesh).name)
         file = self._found.mesh_files.get(spec.name)
         if file is None or file.suffix.lower() not in _READABLE_MESHES:
@@ -432,7 +433,7 @@ class _Writer:
         scale = np.array(model.mesh_scale[mesh])
         reference = _pose(spec.refpos * scale, self._rotation(spec.refquat))
         if np.ptp(scale) > 0.0 and not np.array_equal(reference[:3, :3], np.eye(3)):
-            return  # MuJoCo stretches it along other axes than those of its file
+            return  # MuJoCo stretches it along axes that are not those of its file
         element = etree.Element("mesh", filename=f"file://{file}")
         if np.any(scale != 1.0):
             element.set("scale", _numbers(scale))
@@ -457,7 +458,7 @@ class _Writer:
 
 
 def _force_range(mujoco: Any, model: Any, row: int) -> tuple[float, float] | None:
-    """Least and greatest force of an actuator before its gear, infinite without a limit; None if it is no drive."""
+    """Least and greatest force of an actuator before its gear, infinite without a limit; None for a damper."""
     gain, bias, dyn = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
     kind, offset = gain(int(model.actuator_gaintype[row])), bias(int(model.actuator_biastype[row]))
     slopes = model.actuator_gainprm[row], model.actuator_biasprm[row]
@@ -490,7 +491,7 @@ def _add_origin(owner: etree._Element, pose: NDArray[np.float64]) -> None:
 def roll_pitch_yaw(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
     """Angles with R = R_z(yaw) R_y(pitch) R_x(roll), shape (3,) [rad].
 
-    Roll and pitch are those of R_z(yaw)^T R, so that they are exact for any yaw where pitch is a right angle.
+    Roll and pitch are computed from R_z(yaw)^T R, so they are exact for any yaw if pitch is a right angle.
     """
     yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
     s, c = np.sin(yaw), np.cos(yaw)
@@ -510,7 +511,7 @@ def _numbers(values: Any) -> str:
 
 
 def _unused(name: str, used: Any) -> str:
-    """A name that is not used: the name given, if possible."""
+    """Return the given name if it is unused, else a similar one."""
     number, found = 1, name
     while found in used:
         number, found = number + 1, f"{name}_{number + 1}"
