@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A formula in, machine code out: tracing onto a tape, LLVM back end, calls from Python.
+"""Turns a formula into machine code: tracing onto a tape, LLVM back end, calls from Python.
 
 Open first: ``kernel.py``, ``tape.py``, ``program.py``.
 """

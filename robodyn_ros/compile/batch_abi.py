@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""From a caller's arrays to compiled code: checks of the arguments, the words that describe arrays, and threads."""
+"""How a caller's arrays reach compiled code: checks of the arguments, words that describe arrays, threads."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile.tape import Shape
 
 ROW_WORDS = 4
-"""Words that describe the rows of an array to code for blocks of samples: the address of the first row; the distance of
-rows [bytes]; the distance from one row of a sample to its next [bytes]; 1 if rows are written around the caches."""
+"""Words that describe the rows of an array to block code (code that computes many samples at once): the address of the
+first row; the distance of rows [bytes]; the distance from one row of a sample to its next [bytes]; 1 for non-temporal
+stores, else 0."""
 
 STREAMED_BYTES = 12 * 2**20
-"""Size of all arrays of a call from which results are written around the caches, which would not hold them until they
-are read."""
+"""Total size of the arrays of a call above which results bypass the caches: they would be evicted before they are
+read."""
 
 ALIGNED_BYTES = 2**18
-"""Size from which a new result begins with a line of the cache, as streaming needs it."""
+"""Size above which a new result begins at a cache line, as non-temporal stores need it."""
 
 CACHE_LINE = 64
-"""Bytes in a line of the cache."""
+"""Bytes in a cache line."""
 
 _FLOAT64 = np.dtype(np.float64)
 
 
 def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
-    """An argument as an aligned float64 array in this machine's byte order; itself if it is one.
+    """Return an argument as an aligned float64 array in native byte order; unchanged if it is one already.
 
     Raises:
         InputError: It holds something other than real numbers; the message names function and argument.
@@ -62,7 +63,7 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
 
 def checked_arrays(function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any],
                    leading: tuple[str, ...] = ()) -> list[NDArray[np.float64]]:
-    """The arguments of a function as arrays of float64, in the order of its inputs, whose shapes are given by name.
+    """Return the arguments of a function as float64 arrays, in the order of ``inputs`` (shapes by name).
 
     ``leading`` names an axis of samples before those of the inputs.
 
@@ -87,20 +88,20 @@ def checked_arrays(function: str, inputs: Mapping[str, Shape], positional: tuple
 
 
 def shape_error(function: str, name: str, expected: Sequence[object], received: Shape) -> InputError:
-    """The error for an argument of another shape."""
+    """The error for an argument of the wrong shape."""
     text = ", ".join(map(str, expected)) + "," * (len(expected) == 1)
     return InputError(f"{function}: {name}: expected shape ({text}), received {received}")
 
 
 def checked_integer(function: str, name: str, given: Any, least: int) -> int:
-    """An argument of a function, if it is an integer of ``least`` or more; otherwise InputError."""
+    """Return an argument that must be an integer of at least ``least``; raise InputError otherwise."""
     if not isinstance(given, int | np.integer) or given < least:
         raise InputError(f"{function}: {name}: expected an integer of {least} or more, received {given!r}")
     return int(given)
 
 
 def empty_result(shape: Shape) -> NDArray[np.float64]:
-    """A new array; see `ALIGNED_BYTES`."""
+    """A new array, aligned if it is large; see `ALIGNED_BYTES`."""
     size = math.prod(shape)
     if 8 * size < ALIGNED_BYTES:
         return np.empty(shape, np.float64)
@@ -110,10 +111,10 @@ def empty_result(shape: Shape) -> NDArray[np.float64]:
 
 
 def result_array(function: str, shape: Shape, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """The array that a function writes its result to: a new one, or ``out``.
+    """The array that receives a function's result: a new one, or ``out``.
 
     Raises:
-        InputError: ``out`` is no writeable, aligned float64 array of this shape.
+        InputError: ``out`` is not a writeable, aligned float64 array of this shape.
     """
     if out is None:
         return empty_result(shape)
@@ -127,18 +128,18 @@ def result_array(function: str, shape: Shape, out: NDArray[np.float64] | None) -
 
 
 def has_adjacent_rows(array: NDArray[np.float64], axes: int = 1) -> bool:
-    """Whether each row of an array is contiguous; its first axes number the rows."""
+    """Whether each row of an array is contiguous; the first ``axes`` axes number the rows."""
     return array[(slice(1),) * axes].flags.c_contiguous
 
 
 def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[int], list[NDArray[np.float64]]]:
-    """Describe arrays to code for blocks of samples: `ROW_WORDS` for each, and the arrays to keep as long as these.
+    """Describe arrays to block code: `ROW_WORDS` words for each, and the arrays to keep alive while the words are used.
 
-    The first axis of an array numbers the samples. Its role is input, output, or sequence or record, whose second axis
-    numbers the rows of a sample. Inputs and sequences whose rows are not contiguous are copied.
+    The first axis of an array numbers the samples. Its role is input, output, sequence or record; the second axis of a
+    sequence or record numbers the rows of a sample. Inputs and sequences with non-contiguous rows are copied.
     """
     arrays, words, kept = list(arrays), [], []
-    moved = sum(array.nbytes for array, _ in arrays if array.strides[0])  # 0: one row for all samples
+    moved = sum(array.nbytes for array, _ in arrays if array.strides[0])  # stride 0: all samples share one row
     for given, role in arrays:
         steps = role in ("sequence", "record")
         array = given if has_adjacent_rows(given, 2 if steps else 1) else np.ascontiguousarray(given)
@@ -149,7 +150,7 @@ def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[i
 
 
 def sample_parts(samples: int, width: int, threads: int) -> list[tuple[int, int]]:
-    """First sample, and the one behind the last, of what each thread computes, in whole blocks of ``width``."""
+    """First sample and end of each thread's share, in whole blocks of ``width``."""
     blocks = -(-samples // width)
     ends = [min(samples, blocks * part // threads * width) for part in range(threads + 1)]
     return [(first, end) for first, end in pairwise(ends) if first < end]
@@ -157,9 +158,9 @@ def sample_parts(samples: int, width: int, threads: int) -> list[tuple[int, int]
 
 def share_samples(samples: int, width: int, threads: int, memory_size: int,
                   compute: Callable[[int, int, int], None]) -> None:
-    """Let threads, this one included, compute neighbouring samples, in whole blocks of ``width``.
+    """Divide the samples among threads, this one included, in whole blocks of ``width``.
 
-    ``compute`` takes the first sample, the one behind its last, and the address of memory of ``memory_size`` [float64].
+    ``compute`` takes the first sample, the end, and the address of scratch memory of ``memory_size`` [float64].
     """
     parts = [(first, end, np.empty(memory_size + width, np.float64)) for first, end in
              sample_parts(samples, width, threads)]

@@ -8,9 +8,9 @@
 
 """Machine code of a traced program: its statements as LLVM assembly, compiled and linked.
 
-All variables are in one piece of memory, the frame, behind the LLVM pointer ``block``: one number for each element, or
-one vector with a sample per lane. A second piece, the words, holds the counts of loops and descriptions of the caller's
-arrays. A program of one computation can instead work in place, on the caller's arrays.
+All variables live in one block of memory, the frame, behind the LLVM pointer ``block``: one number per element, or one
+vector with a sample per lane. A second block, the words, holds loop counts and descriptions of the caller's arrays. A
+program with a single computation can instead work in place, on the caller's arrays.
 """
 
 import ctypes
@@ -33,25 +33,25 @@ from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.tape import Tape
 
 SINGLE_LANES = 4
-"""Most lanes for the angles of a single call: 512-bit vectors would halve the rate of the scalar code after them."""
+"""Greatest number of lanes for the angles of a single call: after 512-bit vectors scalar code runs at half the rate."""
 
 PAGE = 4096
-"""Alignment of the stack of a batch [bytes]: its place within a page decides on up to a fifth of the speed."""
+"""Alignment of the stack of a batch [bytes]: its position within a page can change the speed by a fifth."""
 
 
 class ProgramText:
-    """A module with the exported function of a program, for blocks of ``width`` samples, or for one.
+    """A module with the exported function of a program, for blocks of ``width`` samples or for one sample.
 
-    - One sample: ``program(block, words)``; after the counts, the words describe sequences and records, by `ROW_WORDS`.
+    - One sample: ``program(block, words)``; the words are the counts, then sequences and records as `ROW_WORDS`.
     - One sample in place, for a program of one computation: ``program(in0, in1, ..., out0)``.
-    - Blocks: ``batch(first, end, words, block)``; the words describe inputs and outputs, too.
+    - Blocks: ``batch(first, end, words, block)``; the words also describe inputs and outputs.
 
     Attributes:
         text: The module.
-        routines: Modules with algorithms that it calls.
-        places: Where each variable begins.
-        frame_size: Size of the frame [numbers, or vectors].
-        arrays: Role (sequence, record, input or output) and name of each array that the words describe.
+        routines: Modules of algorithms that it calls.
+        places: Position of each variable in the frame.
+        frame_size: Size of the frame [numbers or vectors].
+        arrays: Role (sequence, record, input or output) and name of each array in the words.
     """
 
     def __init__(self, traced: TracedProgram, width: int, in_place: bool = False) -> None:
@@ -81,7 +81,7 @@ class ProgramText:
         if self._width > 1:
             described |= {"input": program.inputs, "output": program.outputs}
         self.arrays = [(role, name) for role, names in described.items() for name in names]
-        # A function for each computation; all share one section of the frame for their spill slots.
+        # One function per computation; they share one section of the frame for their spill slots.
         self._functions = {statement: f"compute{number}" for number, statement in enumerate(self._traced.tapes)}
         spill, largest, texts = Place("block", self.frame_size), 0, []
         for statement, tape in self._traced.tapes.items():
@@ -103,7 +103,7 @@ class ProgramText:
         return function(f"{head} {self._runtime.attributes}", lines)
 
     def _reserve(self, size: int) -> Place:
-        """Add to the frame; sections are whole squares of vectors, as `Runtime.mover` needs them."""
+        """Add a section to the frame; sections are whole squares of vectors, as `Runtime.mover` needs them."""
         start = self.frame_size
         self.frame_size += -(-size // self._width) * self._width
         return Place("block", start)
@@ -114,13 +114,13 @@ class ProgramText:
         memory = Memory(pointers, inputs, outputs, spill)
         if statement in self._traced.invariants:
             return lower(tape, memory, self._runtime, prefix, contracts=False)
-        if not isinstance(statement.function, Tape):  # a program rounds a formula alike whatever stands beside it
+        if not isinstance(statement.function, Tape):  # a formula is rounded alike whatever else the program computes
             tape = tape.contracted(shared=True)
         return (self._lower_products(tape, memory, prefix) if isinstance(tape, ProductsTape) else
                 lower(tape, memory, self._runtime, prefix))
 
     def _lower_products(self, tape: ProductsTape, memory: Memory, prefix: str) -> Lowered:
-        """The factors, kept in the first spill slots, and then the loops."""
+        """The factors, stored in the first spill slots, and then the loops."""
         runtime, size, name, spill = self._runtime, len(tape.outputs), f"{prefix}products", memory.spill
         kept = memory._replace(outputs=[spill.at(element) for element in range(size)], spill=spill.at(size))
         lowered = lower(tape.factors, kept, runtime, prefix)
@@ -131,7 +131,7 @@ class ProgramText:
         return Lowered("\n".join([lowered.body, *call]), lowered.functions + loops, size + lowered.spill_slots)
 
     def _at(self, place: Place) -> str:
-        """A place in the frame, as a pointer."""
+        """The pointer to a place in the frame."""
         return self._text.at(f"%{place.pointer}", place.offset, self._text.kind)
 
     def _statements(self, statements: Iterable[Statement]) -> None:
@@ -182,7 +182,7 @@ class ProgramText:
                 text.line(f"call void @{merge}({given})")
 
         if kept:
-            first = text.let(f"icmp eq i64 {round_}, {0 if statement.at_least else -1}")  # which every lane executes
+            first = text.let(f"icmp eq i64 {round_}, {0 if statement.at_least else -1}")  # every lane executes it
             text.when(first, None, keep)
         self._statements(statement.statements)
         if kept:
@@ -197,7 +197,7 @@ class ProgramText:
         text.label(done)
 
     def _flag(self, name: str) -> tuple[str, str]:
-        """Compare a flag with 0: whether it is positive in each lane, and in any."""
+        """Compare a flag with 0: whether it is positive in each lane, and whether in any."""
         text = self._text
         value = text.load(self._at(self.places[name]), align=8 * self._width)
         positive = text.let(f"fcmp ogt {text.kind} {value}, {literal(0.0, self._width)}")
@@ -222,12 +222,12 @@ class ProgramText:
     def _batch(self) -> None:
         """The loop over blocks of samples: inputs in, the statements, outputs out."""
         text, align = self._text, 8 * self._width
-        text.line(f"%page = alloca i8, align {PAGE}")  # which puts the stack there, once something is stored
+        text.line(f"%page = alloca i8, align {PAGE}")  # aligns the stack, once something is stored there
         text.line("store volatile i8 0, ptr %page")
-        last = text.let(f"sub i64 %end, {self._width}")  # the last block computes some rows once more, to be complete
+        last = text.let(f"sub i64 %end, {self._width}")  # the last block is full and may recompute some rows
         rows = self._reserve(max((self._sizes[name] for name in self._program.outputs), default=0))
         self._aside = self._at(rows)
-        first = next(iter(self._traced.statements), None)  # what it writes needs no 0 before, if it does not read it
+        first = next(iter(self._traced.statements), None)  # variables that it only writes need no zeros before
         overwritten = set(first.output_names) - set(first.inputs) if isinstance(first, Compute) else ()
 
         def block(row: str) -> None:
@@ -250,14 +250,14 @@ class CompiledProgram:
 
     Attributes:
         program: The program.
-        frame_size: Size of the frame [numbers, or vectors].
-        code: The machine code; for one sample, it exports the Python entry point ``entry``.
-        function: ``program`` or ``batch``, called by ctypes, which releases the GIL.
+        frame_size: Size of the frame [numbers or vectors].
+        code: The machine code; for one sample, it exports ``entry``, which Python calls.
+        function: ``program`` or ``batch`` as a ctypes function, which releases the GIL.
     """
 
     def __init__(self, traced: TracedProgram, width: int, in_place: bool = False) -> None:
         self.program = program = traced.program
-        layout = ProgramText(traced, width, in_place)  # of a large robot, its text has megabytes: it is not kept
+        layout = ProgramText(traced, width, in_place)  # not kept: for a large robot the text takes megabytes
         self._places, self._arrays, self.frame_size = layout.places, layout.arrays, layout.frame_size
         self._width = width
         text, exports, symbols = layout.text, ["batch" if width > 1 else "program"], {}
@@ -273,21 +273,21 @@ class CompiledProgram:
         self.function = self.code.function(exports[0], None, *arguments)
 
     def view(self, frame: NDArray[np.float64], variable: str) -> NDArray[np.float64]:
-        """A variable of one sample, in its frame."""
+        """A variable of one sample, as a view of its frame."""
         shape, start = self.program.variables[variable], self._places[variable].offset
         return frame[start : start + math.prod(shape)].reshape(shape)
 
     def run(self, frame: NDArray[np.float64], counts: Iterable[int], sequences: Arrays, records: Arrays) -> None:
-        """Run the program once, on a frame of variables; sequences and records have an axis of one sample first."""
+        """Run the program once on a frame; sequences and records have a first axis of length 1."""
         words, _kept = self.words(counts, sequences, records)
         self.function(frame.ctypes.data, words.ctypes.data)
 
     def run_batch(self, samples: int, threads: int, counts: Iterable[int], given: Arrays, results: Arrays) -> None:
-        """Run the program for many samples, which threads share; arrays have an axis of the samples first.
+        """Run the program for many samples, divided among threads; the first axis of every array numbers the samples.
 
-        ``given`` has inputs and sequences; ``results`` has outputs and records to write to, with contiguous rows.
+        ``given`` has inputs and sequences; ``results`` receives outputs and records, and has contiguous rows.
         """
-        if 0 < samples < self._width:  # a block is complete: here, with copies of the last sample
+        if 0 < samples < self._width:  # a block must be full: copy the last sample
             places = np.minimum(np.arange(self._width), samples - 1)
             complete = {name: np.empty((self._width, *array.shape[1:])) for name, array in results.items()}
             copies = {name: array[places] if samples > 1 and array.strides[0] else
@@ -304,7 +304,7 @@ class CompiledProgram:
         share_samples(samples, self._width, threads, self.frame_size * self._width, compute)
 
     def words(self, counts: Iterable[int], given: Arrays, results: Arrays) -> tuple[NDArray[np.int64], Any]:
-        """The words, and the arrays to keep as long as these are used."""
+        """The words, and the arrays to keep alive while the words are used."""
         arrays = {"input": given, "sequence": given, "output": results, "record": results}
         rows, kept = row_words((arrays[role][name], role) for role, name in self._arrays)
         return np.array([*counts, *rows], dtype=np.int64), kept

@@ -8,7 +8,7 @@
 
 """Exact derivatives of tapes and functions, by the chain rule on traced values.
 
-Tracing simplifies a derivative and shares its common terms with the function; the result compiles like any other tape.
+Tracing simplifies a derivative and shares its terms with the function; the result compiles like any other tape.
 """
 
 import itertools
@@ -28,25 +28,24 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Literal["forward", "r
                ) -> Tape:
     """The derivative of a tape's result with respect to some of its inputs.
 
-    Forward mode carries the slopes along every input to the result; reverse mode carries the slopes of every element of
-    the result back to the inputs. At a kink (``absolute``, ``minimum``, ``where``, …) the result is the slope on one
-    side.
+    Forward mode propagates slopes from the inputs to the result; reverse mode from the elements of the result back to
+    the inputs. At a kink (``absolute``, ``minimum``, ``where``, …) the result is the slope on one side.
 
     Args:
-        tape: The tape to differentiate; `trace` makes one of a function.
-        wrt: Name of the input, or names of several, whose elements follow each other in one last axis.
-        mode: None for forward, unless the result has fewer different elements than the inputs in ``wrt``.
+        tape: The tape to differentiate, made by `trace`.
+        wrt: Name of the input, or names of several, whose elements are concatenated along one last axis.
+        mode: None for forward, or reverse if the result has fewer different elements than the inputs in ``wrt``.
 
     Returns:
         A tape with the same inputs. If ``wrt`` is a name, its output has the shape ``(*output_shape, *input_shape)``,
         element [i, k] being d result[i] / d input[k]; if it is a sequence, ``(*output_shape, number of elements)``.
 
     Raises:
-        InputError: The tape has no input of a name.
+        InputError: The tape has no input of that name.
         CompileError: The solution of a quadratic program depends on these inputs.
     """
     if isinstance(tape, ProductsTape):
-        tape = trace(tape, tape.inputs)  # written out
+        tape = trace(tape, tape.inputs)  # the products written out
     names = [wrt] if isinstance(wrt, str) else list(wrt)
     for name in names:
         if name not in tape.inputs:
@@ -66,7 +65,7 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Literal["forward", "r
 
 
 def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray], wrt: int = 0) -> np.ndarray:
-    """The derivative of a function at given arguments, floats or traced values: formulas can contain it.
+    """The derivative of a function at given arguments (floats or traced values), for use inside formulas.
 
     Args:
         function: A function that `trace` accepts.
@@ -88,14 +87,14 @@ def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray],
 
 
 def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], forward: bool) -> np.ndarray:
-    """D result / d inputs, whose columns are numbered by the positions of the input elements."""
+    """D result / d inputs; ``columns`` maps positions of input elements to columns."""
     codes, operands, outputs = tape.codes.tolist(), tape.operands.tolist(), tape.outputs.tolist()
     inputs = {entry: columns[used[0]] for entry, (code, used) in enumerate(zip(codes, operands, strict=True))
               if code == op.INPUT and used[0] in columns}
-    varies: list[bool] = []  # whether an entry depends on these inputs
+    varies: list[bool] = []  # whether an entry depends on the inputs in ``columns``
     for entry, (code, used) in enumerate(zip(codes, operands, strict=True)):
         varies.append(entry in inputs or code > op.CONSTANT and any(varies[place] for place in used if place >= 0))
-    # Other than zero, of each entry: by column along the inputs, or by row of the result along the entry.
+    # Nonzero slopes of each entry: by column along the inputs (forward), or by row of the result (reverse).
     slopes: list[dict[int, Any]] = [{} for _ in codes]
     ends = [list(inputs.items()), [(entry, row) for row, entry in enumerate(outputs)]]
     for entry, number in ends[not forward]:
@@ -104,8 +103,8 @@ def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], forward: boo
         if codes[entry] <= op.CONSTANT or not varies[entry]:
             continue
         if codes[entry] in op.ROUTINE:
-            raise CompileError("derivative: expected a function without a quadratic program of what it is "
-                               "differentiated by; its solution has kinks, and no derivative here")
+            raise CompileError("derivative: expected a function in which no quadratic program depends on the inputs to "
+                               "differentiate by; its solution has kinks, and no derivative here")
         used = [place for place in operands[entry] if place >= 0]
         for operand, partial in zip(used, op.OPERATIONS[codes[entry]].partials, strict=False):
             source, target = (slopes[operand], slopes[entry]) if forward else (slopes[entry], slopes[operand])

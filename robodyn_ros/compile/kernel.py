@@ -42,12 +42,12 @@ def compile_function(function: Callable[..., Any], inputs: Mapping[str, Any], na
     """Trace a function and compile it for this processor.
 
     Args:
-        function: Takes one array or record per input, in this order, and returns an array, see `trace`, a record of
+        function: Takes one array or record per input, in this order, and returns an array (see `trace`), a record of
             arrays, or `Products`.
-        inputs: Shape of each input, by name; of a record, a record of shapes or of arrays.
+        inputs: Shape of each input, by name; for a record, a record of shapes or of arrays.
         name: Name in error messages; the function's name if not given.
-        reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
-            formulas then take some per cent longer.
+        reproducible: Round exactly as the same formula in a program of `compile_procedure`; long formulas then take a
+            few per cent longer.
 
     Raises:
         CompileError: The function cannot be traced or compiled.
@@ -76,19 +76,19 @@ def compile_function(function: Callable[..., Any], inputs: Mapping[str, Any], na
 class Kernel:
     """A compiled function of float64 arrays.
 
-    ``kernel(q, v)`` computes it for one sample, ``kernel.batch(Q, V)`` for many. Arguments are arrays of real numbers,
-    or anything that NumPy makes such arrays of; contiguous float64 arrays are read in place and cost least. Calls from
-    several threads are safe.
+    ``kernel(q, v)`` computes one sample, ``kernel.batch(Q, V)`` many. Arguments are arrays of real numbers, or anything
+    that NumPy converts to such arrays; contiguous float64 arrays are read in place and are fastest. Calls from several
+    threads are safe.
 
     Attributes:
         tape: The traced function.
         name: Name in error messages.
         inputs: Shape of each argument, by name.
         output_shape: Shape of the result.
-        call: The function that a call of the kernel runs; calling it directly saves the 60 ns in which Python finds it.
+        call: The function behind ``kernel(...)``; calling it directly saves the 60 ns that Python needs to find it.
     """
 
-    # A slot for __call__ holds whatever is called, here a function that CPython calls directly.
+    # The slot holds an instance's own __call__, a function that CPython calls directly.
     __slots__ = ("__call__", "__weakref__", "_batch", "_code", "_lock", "_traced", "call", "inputs", "name",
                  "output_shape", "tape")
 
@@ -103,7 +103,7 @@ class Kernel:
         self._lock = threading.Lock()
         self._traced = traced_tape(tape)
         self._code = CompiledProgram(self._traced, 1, in_place=True).code
-        compute = self.with_fallback(None)  # new float64 arrays of the right shapes need none
+        compute = self.with_fallback(None)  # new float64 arrays of the right shapes need no fallback
 
         def convert(*arrays: Any, **named: Any) -> Any:
             given = checked_arrays(name, tape.inputs, arrays, named)
@@ -113,14 +113,14 @@ class Kernel:
         self.__call__ = self.call  # type: ignore[method-assign]
 
     def with_fallback(self, fallback: Callable[..., Any] | None, text: str | None = None) -> Callable[..., Any]:
-        """A function that computes the kernel, and passes calls with other arguments to a Python function.
+        """A function that computes the kernel, and passes calls with any other arguments to a Python function.
 
-        It serves functions with more arguments than the kernel.
+        It is used for functions that have more arguments than the kernel.
 
         Args:
             fallback: Called with the unchanged arguments, unless they are exactly the kernel's inputs by position, each
                 a C-contiguous float64 array of its shape.
-            text: `documentation` of the function with all its arguments; None for the kernel's arguments alone.
+            text: `documentation` of the function with all its arguments; None if it has only the kernel's arguments.
         """
         about = f"{self.name}, compiled. Takes and returns float64 arrays."
         text = text or documentation(self.name, f"({', '.join(self.inputs)})", about)
@@ -128,10 +128,10 @@ class Kernel:
 
     def batch(self, *arrays: Any, threads: int = 1, out: NDArray[np.float64] | None = None,
               **named: Any) -> NDArray[np.float64]:
-        """Compute the function for many samples at once, by code that is compiled at the first call.
+        """Compute the function for many samples at once; the code is compiled at the first call.
 
-        float64 arrays whose rows are contiguous are read and written in place, at any distance of the rows; others are
-        copied first. The GIL is released.
+        float64 arrays with contiguous rows are read and written in place, whatever the distance of the rows; other
+        arrays are copied first. The GIL is released.
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
@@ -155,7 +155,7 @@ class Kernel:
             raise InputError(f"{self.name}: has no inputs, so that there is no number of samples; call it for one")
         samples = len(next(iter(given.values())))
         result = result_array(self.name, (samples, *self.output_shape), out)
-        # Code reads and writes block by block: a result that shares memory with an input needs memory of its own first.
+        # Code reads and writes block by block, so a result that overlaps an input is computed in separate memory first.
         in_place = has_adjacent_rows(result) and not any(np.may_share_memory(result, each) for each in given.values())
         target = result if in_place else np.empty(result.shape, np.float64)
         self._batch.run_batch(samples, threads, (), given, {RESULT: target})
@@ -164,7 +164,7 @@ class Kernel:
         return result
 
     def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str]]:
-        """Pickle what it is made of; the kernel is compiled anew where it is loaded."""
+        """Pickle the tape; the kernel is compiled again where it is loaded."""
         return Kernel, (self.tape, self.name)
 
     def __repr__(self) -> str:
@@ -194,9 +194,9 @@ class RecordKernel(Kernel):
         self.__call__ = call  # type: ignore[method-assign]
 
     def batch(self, *given: Any, threads: int = 1, out: NDArray[np.float64] | None = None, **named: Any) -> Any:
-        """As :meth:`Kernel.batch`; each array of an argument has an axis of N samples first, and so has the result's.
+        """Like :meth:`Kernel.batch`; the first axis of each array in arguments and result numbers the N samples.
 
-        A record has no ``out``.
+        A record as result has no ``out``.
         """
         if out is not None and self._answer is not None:
             raise InputError(f"{self.name}: out: expected none, since the result is a record")
@@ -216,7 +216,7 @@ class RecordKernel(Kernel):
         return list(flatten_all(self._forms, dict(zip(self._forms, values, strict=True)), self.name).values())
 
     def _value(self, numbers: NDArray[np.float64]) -> Any:
-        """The result from its numbers, which may have an axis of samples first."""
+        """The result as a record, from its numbers, which may have a first axis of samples."""
         return numbers if self._answer is None else from_numbers(self._answer, numbers)
 
 

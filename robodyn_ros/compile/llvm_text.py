@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""LLVM assembly, as text: an object per instruction would take longer than LLVM takes to compile it."""
+"""LLVM assembly as text: one Python object per instruction would take longer than LLVM takes to compile it."""
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -23,17 +23,17 @@ def truth_type(width: int) -> str:
 
 
 def struct_type(count: int, width: int) -> str:
-    """LLVM type of ``count`` vectors, the result of a function that returns several."""
+    """LLVM type of ``count`` vectors, for a function that returns several."""
     return f"{{{', '.join([float_type(width)] * count)}}}"
 
 
 def mangled(width: int) -> str:
-    """The type of ``width`` float64 numbers in the name of an LLVM intrinsic."""
+    """``width`` float64 numbers as part of the name of an LLVM intrinsic."""
     return "f64" if width == 1 else f"v{width}f64"
 
 
 def literal(value: float, width: int) -> str:
-    """An LLVM constant; the same number in each lane."""
+    """An LLVM constant with the same number in each lane."""
     bits = f"0x{struct.pack('>d', value).hex().upper()}"
     return bits if width == 1 else f"splat (double {bits})"
 
@@ -44,18 +44,18 @@ def table(name: str, kind: str, numbers: Sequence[int]) -> str:
 
 
 def function(head: str, lines: Iterable[str], end: str = "ret void") -> str:
-    """A function: linkage, result, name, parameters and attributes; its lines; its last instruction."""
+    """A function from its head (linkage, result, name, parameters, attributes), its lines and its last instruction."""
     return "\n".join([f"define {head} {{", *lines, f"  {end}", "}", ""])
 
 
 class FunctionText:
-    """The lines of a function, made of branches and nested loops.
+    """The lines of a function with branches and nested loops.
 
     Attributes:
         kind: LLVM type of a vector, of one number or more.
         truth: LLVM type of a vector's comparisons.
         lines: The lines so far.
-        block: Label of the block to which the last line belongs.
+        block: Label of the block that the last line belongs to.
     """
 
     def __init__(self, width: int) -> None:
@@ -64,7 +64,7 @@ class FunctionText:
         self.label("start")
 
     def new(self, name: str) -> str:
-        """A name that nothing in the function has yet."""
+        """A name that is not yet used in the function."""
         self._fresh += 1
         return f"{name}{self._fresh}"
 
@@ -79,7 +79,7 @@ class FunctionText:
         return name
 
     def at(self, pointer: str, position: str | int, kind: str = "double") -> str:
-        """The pointer to an element of an array."""
+        """Pointer to an element of an array."""
         return self.let(f"getelementptr {kind}, ptr {pointer}, i64 {position}")
 
     def read(self, pointer: str, position: str | int, kind: str) -> str:
@@ -104,7 +104,7 @@ class FunctionText:
         self.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
 
     def spread(self, number: str) -> str:
-        """A vector of the same number everywhere."""
+        """A vector with the same number in each lane."""
         first = self.let(f"insertelement {self.kind} poison, double {number}, i32 0")
         order = f"<{self._width} x i32> zeroinitializer"
         return self.let(f"shufflevector {self.kind} {first}, {self.kind} poison, {order}")
@@ -115,12 +115,12 @@ class FunctionText:
         return truths if self._width == 1 else self.let(reduced)
 
     def masked_load(self, pointer: str, mask: str) -> str:
-        """A vector, 0 beyond the mask."""
+        """A vector with 0 in the lanes outside the mask."""
         given = f"ptr align 8 {pointer}, {self.truth} {mask}, {self.kind} zeroinitializer"
         return self.let(f"call {self.kind} @llvm.masked.load.{mangled(self._width)}.p0({given})")
 
     def masked_store(self, value: str, pointer: str, mask: str) -> None:
-        """Store the lanes of the mask."""
+        """Store the lanes inside the mask."""
         given = f"{self.kind} {value}, ptr align 8 {pointer}, {self.truth} {mask}"
         self.line(f"call void @llvm.masked.store.{mangled(self._width)}.p0({given})")
 
@@ -130,16 +130,16 @@ class FunctionText:
         self.block = name
 
     def jump(self, label: str) -> None:
-        """End a block: go to another one."""
+        """End a block and continue at another one."""
         self.line(f"br label %{label}")
 
     def branch(self, condition: str, then: str, otherwise: str, weights: str = "") -> None:
-        """End a block: go to one or the other label, of which ``weights`` may tell the likely one."""
+        """End a block and continue at one of two labels; ``weights`` may name the likely one."""
         self.line(f"br i1 {condition}, label %{then}, label %{otherwise}{weights}")
 
     def when(self, condition: str, then: Callable[[], object] | None,
              otherwise: Callable[[], object] | None = None) -> None:
-        """Instructions that run only if a condition holds, and others that run if it does not."""
+        """Write instructions that run only if a condition holds, and others that run otherwise."""
         past = self.new("past")
         bodies = [(body, self.new("inside") if body else past) for body in (then, otherwise)]
         self.branch(condition, *(label for _, label in bodies))
@@ -151,7 +151,7 @@ class FunctionText:
         self.label(past)
 
     def phi(self, place: int, name: str, kind: str, *values: tuple[str, str]) -> None:
-        """Insert, before a line of this number, a value for each block from which control may come."""
+        """Insert a phi node before the given line, with a value for each block that control may come from."""
         ways = ", ".join(f"[{value}, %{block}]" for value, block in values)
         self.lines.insert(place, f"  {name} = phi {kind} {ways}")
 
@@ -161,11 +161,11 @@ class FunctionText:
 
         Args:
             first: First index.
-            end: The index is less.
+            end: First index after the loop.
             step: Distance of the indices.
-            body: Writes a round, given the index and the carried vectors, and returns the vectors for the next round.
+            body: Writes one round, given the index and the carried vectors, and returns the vectors for the next one.
             carried: The vectors for the first round.
-            at_least_once: Whether ``first`` is known to be less than ``end``; a test at the end is then enough.
+            at_least_once: Whether ``first`` is known to be less than ``end``; a single test at the end then suffices.
         """
         before, head, inside, done = self.block, self.new("head"), self.new("body"), self.new("done")
         index, names = self.new("%i"), [self.new("%carried") for _ in carried]

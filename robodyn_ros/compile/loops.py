@@ -6,19 +6,19 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Python functions with loops on flat arrays, to be written as LLVM assembly or as C.
+"""Python functions with loops on flat arrays, translated to LLVM assembly or C.
 
-Tracing unrolls loops and cannot branch on values. An algorithm that repeats until it is done is instead written in a
-small part of Python, which this module reads and `loops_in_llvm` and `loops_in_c` write, so that it stands once and
-Python itself runs the reference:
+Tracing unrolls loops and cannot branch on values. An iterative algorithm is instead written in a small subset of
+Python. This module reads it, `loops_in_llvm` and `loops_in_c` translate it, so it is written once and Python itself
+runs the reference:
 
 - functions whose arguments are ``int``, ``float``, ``Array`` (flat) or named tuples of these, and that return ``int``,
   ``float`` or None,
 - ``for ... in range(...)``, ``while``, ``if``, ``continue``, ``return``, assignments,
-- ``a[k]``, ``a[k:]`` (the array from there on), ``+ - * / //``, comparisons, ``and or not``, ``x if c else y``,
-- ``sqrt``, ``max``, ``int``, ``float``, other such functions of the module, and its numbers.
+- ``a[k]``, ``a[k:]`` (the array from index k), ``+ - * / //``, comparisons, ``and or not``, ``x if c else y``,
+- ``sqrt``, ``max``, ``int``, ``float``, other such functions of the module, and its numeric constants.
 
-Both sides of ``and``, ``or`` and ``if ... else`` are computed; integers of ``//`` are not negative.
+Both sides of ``and``, ``or`` and ``if ... else`` are computed; operands of ``//`` must not be negative.
 """
 
 import ast
@@ -35,14 +35,14 @@ from robodyn_ros.base.errors import CompileError
 
 COMPARE = {ast.Lt: ("slt", "olt", "<"), ast.LtE: ("sle", "ole", "<="), ast.Gt: ("sgt", "ogt", ">"),
             ast.GtE: ("sge", "oge", ">="), ast.Eq: ("eq", "oeq", "=="), ast.NotEq: ("ne", "une", "!=")}
-"""Comparisons of integers and floats in LLVM assembly, and of both in C."""
+"""Comparisons of integers and of floats in LLVM assembly, and of both in C."""
 
 Value = tuple[str, str]
-"""Kind (int, float, bool or Array), and the text of the value."""
+"""Kind (int, float, bool or Array) and text of a value."""
 
 
 def functions_of(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """A function and those of its module that it calls, each after those that it calls."""
+    """A function and the functions of its module that it calls, callees first."""
     found: dict[Callable[..., Any], None] = {}
 
     def visit(each: Callable[..., Any]) -> None:
@@ -70,7 +70,7 @@ def _global(function: Callable[..., Any], name: str) -> Any:
 
 @functools.cache
 def _signature(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
-    """Kinds of the arguments by name, and of the result; a record is the fields of it that the function uses."""
+    """Kinds of the arguments by name, and of the result; a record counts as the fields that the function uses."""
     node, kinds = _definition(function), dict[str, str]()
     for each in node.args.args:
         record = _record(function, each.annotation)
@@ -82,14 +82,14 @@ def _signature(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
 
 
 def _record(function: Callable[..., Any], node: ast.expr | None) -> Any:
-    """The class of named tuples that an annotation or a call names; None: none."""
+    """The class of named tuples that an annotation or a call names, or None."""
     named = _global(function, node.id) if isinstance(node, ast.Name) else None
     return named if hasattr(named, "_fields") else None
 
 
 @functools.cache
 def _used_fields(function: Callable[..., Any], name: str, record: Any) -> list[str]:
-    """Fields of an argument that a function reads, or gives to functions that read them, in the record's order."""
+    """Fields of an argument that a function reads, or passes to functions that read them, in the record's order."""
     used = set[str]()
     for node in ast.walk(_definition(function)):
         match node:
@@ -104,11 +104,11 @@ def _used_fields(function: Callable[..., Any], name: str, record: Any) -> list[s
 
 
 class LoopFunction(ABC):
-    """Walks a function; the subclasses write LLVM assembly or C, the abstract methods one piece each.
+    """Walks a function; subclasses write LLVM assembly or C, each abstract method one construct.
 
     Attributes:
         kinds: Kinds of arguments and variables, by name.
-        lines: What has been written.
+        lines: Lines written so far.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -191,7 +191,7 @@ class LoopFunction(ABC):
         return self._refuse(node)
 
     def _given(self, name: str, given: list[ast.expr]) -> Iterator[ast.expr]:
-        """The arguments of a call, a record as the fields of it that the function uses."""
+        """The arguments of a call; a record becomes the fields that the function uses."""
         called = _global(self._function, name)
         for place, each in enumerate(given):
             record = self._records.get(each.id) if isinstance(each, ast.Name) else None
@@ -236,7 +236,7 @@ class LoopFunction(ABC):
 
     @abstractmethod
     def _from(self, array: str, place: str) -> str:
-        """An array from a place on."""
+        """An array from an index on."""
 
     @abstractmethod
     def _element(self, array: str, place: str) -> str:
@@ -288,7 +288,7 @@ class LoopFunction(ABC):
 
     @abstractmethod
     def _together(self, targets: list[ast.expr], values: list[ast.expr]) -> None:
-        """Several assignments, whose values are computed before."""
+        """Several assignments; all values are computed first."""
 
     @abstractmethod
     def _for(self, name: str, first: Value, end: Value, body: list[ast.stmt]) -> None:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Functions with loops as C99; their names are also names of C++."""
+"""Functions with loops as C99; their names are also valid in C++."""
 
 import ast
 import re
@@ -26,29 +26,29 @@ _KEYWORDS = frozenset(
     "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
     "throw true try typedef typeid typename union unsigned using virtual void volatile "
     "wchar_t while xor xor_eq".split())
-"""Of C and C++."""
+"""Keywords of C and C++."""
 
 
 def identifier(name: str) -> str:
-    """A name of C and C++ that is close to another name: letters, digits, single underscores; none is reserved."""
+    """A valid name in C and C++ close to a given name: letters, digits, single underscores; never a reserved one."""
     found = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_")
     return f"n_{found}".rstrip("_") if not found or found[0].isdigit() or found in _KEYWORDS else found
 
 
 def c_functions(function: Callable[..., Any], prefix: str, real: str, number: Callable[[float], str]) -> list[str]:
-    """C of a function and of those that it calls, as static functions.
+    """C code of a function and the functions that it calls, as static functions.
 
     Args:
         function: The function.
-        prefix: What the names of the functions begin with.
+        prefix: Prefix of the functions' names.
         real: ``double`` or ``float``.
-        number: The text of a number in C.
+        number: Converts a number to its text in C.
     """
     return [_CFunction(each, prefix, real, number).text() for each in functions_of(function)]
 
 
 class _CFunction(LoopFunction):
-    """C99."""
+    """Writes C99."""
 
     def __init__(self, function: Callable[..., Any], prefix: str, real: str, number: Callable[[float], str]) -> None:
         super().__init__(function)
@@ -133,7 +133,7 @@ class _CFunction(LoopFunction):
         self._line("}")
 
     def _condition(self, test: ast.expr) -> str:
-        """In parentheses, but not in two: Clang takes ((a == b)) for an assignment."""
+        """The condition in exactly one pair of parentheses: Clang warns of ((a == b))."""
         text = self._expression(test)[1]
         return text if text.startswith("(") else f"({text})"
 

@@ -24,17 +24,17 @@ _FLOAT = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 
 @functools.cache
 def llvm_functions(function: Callable[..., Any]) -> str:
-    """LLVM assembly of a function and of those that it calls, as internal functions ``@<name>``."""
+    """LLVM assembly of a function and the functions that it calls, as internal functions ``@<name>``."""
     texts = [_LlvmFunction(each).text() for each in functions_of(function)]
     return "declare double @llvm.sqrt.f64(double)\n" + "".join(texts)
 
 
 class _LlvmFunction(LoopFunction):
-    """LLVM assembly; variables are memory, which LLVM's optimisation makes registers."""
+    """Writes LLVM assembly; variables are memory, which LLVM's optimiser turns into registers."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._fresh, self._rounds = 0, list[str]()  # labels to continue at
+        self._fresh, self._rounds = 0, list[str]()  # labels at which ``continue`` goes on
 
     def text(self) -> str:
         given = ", ".join(f"{_LLVM[kind]} %{name}" for name, kind in self._arguments.items())

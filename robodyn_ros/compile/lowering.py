@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A tape as LLVM assembly: each traced value becomes one number, or a vector with a sample per lane."""
+"""A tape as LLVM assembly: each traced value becomes a number, or a vector with a sample per lane."""
 
 from typing import Any, NamedTuple
 
@@ -18,25 +18,25 @@ from robodyn_ros.compile.schedule import Step, schedule
 from robodyn_ros.compile.tape import Tape, collector_paused
 
 STORES = 250
-"""Most results that are inputs or constants stored in one function."""
+"""Greatest number of results that are inputs or constants and are stored by one function."""
 
 IN_STEP = 3
-"""Most angles of a sample whose sines and cosines a batch computes in step; more do not fit into the registers."""
+"""Greatest number of angles of a sample whose sines and cosines a batch computes in step: registers are few."""
 
 
 class Place(NamedTuple):
-    """The memory of a number or vector: its distance from an LLVM pointer, in numbers or vectors."""
+    """The memory of a number or vector: an LLVM pointer and the distance from it, in numbers or vectors."""
 
     pointer: str
     offset: int
 
     def at(self, further: int) -> "Place":
-        """The place so much further."""
+        """The place at a further distance."""
         return Place(self.pointer, self.offset + further)
 
 
 class Memory(NamedTuple):
-    """The LLVM pointers that functions take; the places of all elements of inputs and results; the first spill slot."""
+    """LLVM pointers that functions take; places of all elements of inputs and results; the first spill slot."""
 
     pointers: tuple[str, ...]
     inputs: list[Place]
@@ -56,8 +56,8 @@ class Lowered(NamedTuple):
 def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contracts: bool = True) -> Lowered:
     """Write a tape as LLVM assembly; a result may replace an input.
 
-    The names of its pieces begin with ``prefix``. A product that one sum alone needs is rounded together with it if
-    ``contracts``.
+    The names of its pieces begin with ``prefix``. With ``contracts``, a product that is used by a single sum is rounded
+    together with it.
     """
     writer = _Writer(tape.contracted(shared=False) if contracts else tape, memory, runtime)
     plan, outputs = writer.plan, writer.outputs
@@ -66,7 +66,7 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contra
     if len(plan.pieces) > 1 or sum(len(outputs[entry]) for entry in uncomputed) > STORES:
         copies = writer.defer_replacements()
     calls = writer.reserve_calls(plan.slot_count + len(copies))
-    # The last of these stores, often the only ones, go into the first piece that computes.
+    # The last of these stores (often the only ones) go into the first piece that computes.
     for stores in _chunks([(entry, place) for entry in uncomputed for place in outputs[entry]]) or [[]]:
         writer.begin()
         for entry, place in stores:
@@ -96,12 +96,12 @@ def _chunks(items: list[Any]) -> list[list[Any]]:
 
 
 class _Writer:
-    """Writes a tape in pieces.
+    """Writes a tape piece by piece.
 
     Attributes:
         plan: The schedule.
         codes: Operation code of each entry.
-        outputs: Places to store at, by entry; without places that already hold the entry.
+        outputs: Places to store each entry at, except those that already hold it.
         pieces: The lines of each piece.
     """
 
@@ -109,7 +109,7 @@ class _Writer:
         self._memory, self._runtime, self._width = memory, runtime, runtime.width
         self._kind, self._alignment = float_type(runtime.width), 8 * runtime.width
         self.plan = schedule(tape, runtime.lanes if runtime.width == 1 else IN_STEP)
-        self.codes: list[int] = tape.codes.tolist()  # lists are faster to read one by one than arrays
+        self.codes: list[int] = tape.codes.tolist()  # reading single elements of a list is faster than of an array
         self._operands: list[list[int]] = tape.operands.tolist()
         self._constants: list[float] = tape.constants.tolist()
         self._readers: dict[Place, list[int]] = {}  # input entries by their place
@@ -123,7 +123,7 @@ class _Writer:
         self.pieces: list[list[str]] = []
 
     def defer_replacements(self) -> list[tuple[Place, Place]]:
-        """Store results that replace inputs in slots behind the others; return the copies to make in the end."""
+        """Store results that replace inputs in extra slots; return the copies to make at the end."""
         copies: list[tuple[Place, Place]] = []
         for places in self.outputs.values():
             for number, place in enumerate(places):
@@ -133,9 +133,9 @@ class _Writer:
         return copies
 
     def reserve_calls(self, first: int) -> int:
-        """Give each quadratic program memory behind the slots, from the first one on; return how much it takes."""
+        """Reserve memory after the slots, from ``first`` on, for each quadratic program; return its size."""
         self._calls: dict[int, tuple[Sizes, Place]] = {}
-        self._arguments: dict[int, list[Place]] = {}  # where a pair of arguments goes: of each program that has it
+        self._arguments: dict[int, list[Place]] = {}  # where a pair of arguments goes, for each program that uses it
         taken = 0
         for entry in [entry for entry, code in enumerate(self.codes) if code == op.QUADRATIC_PROGRAM]:
             pair, *given = self._operands[entry]
@@ -155,7 +155,7 @@ class _Writer:
         self.pieces.append([])
         self.lines = self.pieces[-1]
         self._names: dict[int, str] = {}
-        self._truths: dict[int, str] = {}  # of comparisons, before they become numbers
+        self._truths: dict[int, str] = {}  # comparisons, before they become numbers
         self._addresses = 0
 
     def add(self, step: Step) -> None:
@@ -184,7 +184,7 @@ class _Writer:
         return name
 
     def load(self, place: Place, name: str) -> str:
-        """Load a number or vector under this name."""
+        """Load a number or vector and name it."""
         address = self._address(place)
         self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {self._alignment}")
         return name
@@ -195,7 +195,7 @@ class _Writer:
         self.lines.append(f"  store {self._kind} {name}, ptr {address}, align {self._alignment}")
 
     def store_result(self, place: Place, name: str) -> None:
-        """Store a result, after the input that it may replace is loaded."""
+        """Store a result after loading the input that it may replace."""
         for entry in self._readers.get(place, ()):
             self.value(entry)
         self.store(place, name)
@@ -207,7 +207,7 @@ class _Writer:
         return name
 
     def _made(self, entry: int, name: str) -> None:
-        """Store the value of an entry in its spill slot and its outputs."""
+        """Store the value of an entry in its spill slot and at its outputs."""
         self._names[entry] = name
         if entry in self.plan.slots:
             self.store(self._memory.spill.at(self.plan.slots[entry]), name)
@@ -233,7 +233,7 @@ class _Writer:
         self._made(entry, literal(0.0, self._width))
 
     def _instruction(self, entry: int, name: str) -> str:
-        """Append the instructions of an entry, and return the last one."""
+        """Append the instructions of an entry and return its last one."""
         kind, row = self._kind, op.OPERATIONS[self.codes[entry]]
         values = [self.value(operand) for operand in self._operands[entry] if operand >= 0]
         if row.negated is not None:
@@ -249,7 +249,7 @@ class _Writer:
         return self._choice(entry, name, values)
 
     def _choice(self, entry: int, name: str, values: list[str]) -> str:
-        """A comparison, a sign or a choice."""
+        """A comparison, a sign or a selection."""
         code, kind, truth, append = self.codes[entry], self._kind, truth_type(self._width), self.lines.append
         zero, one, minus_one = (literal(value, self._width) for value in (0.0, 1.0, -1.0))
         if op.OPERATIONS[code].lowering == "comparison":
@@ -268,7 +268,7 @@ class _Writer:
         return f"select {truth} {condition}, {kind} {values[1]}, {kind} {values[2]}"
 
     def _sincos(self, angles: tuple[int, ...]) -> None:
-        """Sines and cosines of entries: of a single sample gathered in a vector, in a batch each a vector."""
+        """Sines and cosines: of a single sample gathered in one vector, in a batch one vector each."""
         append, label, plan = self.lines.append, angles[0], self.plan
         gathers = self._width == 1 and len(angles) > 1
         width, given = self._width, [self.value(angle) for angle in angles]
@@ -280,7 +280,7 @@ class _Writer:
                 packed = f"%x{angle}"
             given = [packed]
         kind, pairs = float_type(width), struct_type(2 * len(given), width)
-        # Of a single sample, and of the angles of an arm, there are few, in a row with what needs them.
+        # A single sample, and an arm's angles, need few of them, next to the code that uses them.
         name = self._runtime.sincos(width, len(given), self._width == 1 or len(plan.pieces) == 1)
         append(f"  %t{label} = call {pairs} @{name}({', '.join(f'{kind} {value}' for value in given)})")
         for number, angle in enumerate(angles):

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""LLVM for this processor: compiles the text of a module to object code, and links object code.
+"""Compiles the text of an LLVM module to object code for this processor, and links object code.
 
-The two are separate so that `code_cache` can keep object code on disk: it refers to everything outside by symbol and
-holds no address of this process.
+The two steps are separate so that `code_cache` can keep object code on disk: it refers to everything outside by symbol
+and contains no address of this process.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ from robodyn_ros.base.errors import CompileError
 
 
 class Host(NamedTuple):
-    """The processor that code is compiled for: LLVM's names of system, processor and instruction sets, and two facts.
+    """The processor that code is compiled for: LLVM's names for system, processor and instruction sets, and two facts.
 
     Attributes:
         lanes: Number of float64 numbers in the widest vector registers.
@@ -44,7 +44,7 @@ class Host(NamedTuple):
 
 @functools.cache
 def host() -> Host:
-    """The processor this process runs on."""
+    """The processor that this process runs on."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
@@ -55,13 +55,13 @@ def host() -> Host:
 
 
 LONG = 200_000
-"""Characters of a module above which LLVM works with less effort: those of robots with some 20 joints."""
+"""Length of a module above which LLVM optimises less [characters]: robots with about 20 joints."""
 
 _LINKS_PER_LINKER = 16
-"""LLVM keeps 9 kB of each library until its linker is freed, and creating a linker takes as long as five links."""
+"""LLVM keeps 9 kB per library until its linker is freed, and creating a linker takes as long as five links."""
 
 _options = threading.Lock()
-"""Held while LLVM's options of the process are not the usual ones."""
+"""Held while LLVM's process-wide options are changed."""
 
 
 def _target_machine(opt: int = 2) -> llvm.TargetMachine:
@@ -72,17 +72,17 @@ def _target_machine(opt: int = 2) -> llvm.TargetMachine:
 
 @functools.cache
 def _compiler() -> str:
-    """A digest of everything besides the module's text that object code depends on: LLVM, this file, the processor."""
+    """A digest of everything but the module's text that object code depends on: LLVM, this file, the processor."""
     versions = (llvmlite.__version__, *llvm.llvm_version_info)
     return code_cache.digest(repr(versions), Path(__file__).read_bytes(), repr(host()))
 
 
 def compile_module(text: str, routines: Sequence[str] = ()) -> bytes:
-    """Object code of a module in LLVM's assembly language, without ``target`` lines; from the cache or compiled now.
+    """Object code of a module in LLVM assembly, without ``target`` lines; from the cache, or compiled now.
 
     Args:
         text: The module.
-        routines: Modules with functions that it calls, which have loops that LLVM shall optimise in full.
+        routines: Modules of functions that it calls, with loops that LLVM should optimise fully.
 
     Raises:
         CompileError: The module is not valid.
@@ -98,7 +98,7 @@ def compile_module(text: str, routines: Sequence[str] = ()) -> bytes:
 def _object_code(text: str, routines: Sequence[str]) -> bytes:
     """Let LLVM compile a module; docs/compile.md gives reasons for the pass, the levels and the options.
 
-    LLVM has the two options for the whole process only: they are set back after each module, for other users of LLVM.
+    LLVM's two options are process-wide: they are restored after each module, for other users of LLVM.
     """
     is_long = len(text) > LONG
     machine = _target_machine(1 if is_long else 2)
@@ -128,9 +128,9 @@ def _object_code(text: str, routines: Sequence[str]) -> bytes:
 
 
 class Code:
-    """Linked code in memory, with the addresses of what it exports; it is freed with the last reference to this object.
+    """Linked code in memory, with the addresses of its exports; it is freed with the last reference to this object.
 
-    ``symbols`` has the addresses of names that the code uses and the process does not export.
+    ``symbols`` has the addresses of names that the code uses but the process does not export.
 
     Raises:
         CompileError: A name cannot be found.

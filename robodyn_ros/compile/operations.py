@@ -6,11 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The operations of a tape, each declared once, and the functions that formulas use instead of a branch.
+"""The operations of a tape, each declared once, and functions that formulas use instead of a branch.
 
-Codes are plain integers: tracing compares and hashes one per operation, where an Enum would cost more than the
-operation itself. The functions at the end do what `np.where`, `np.minimum` and others do, which decide with ``bool()``
-and so cannot take traced values: element by element, with NumPy's broadcasting, on floats, arrays and traced values.
+Codes are plain integers: tracing compares and hashes one per operation, and an Enum would cost more than the operation
+itself. The functions at the end replace `np.where`, `np.minimum` and the like, which call ``bool()`` and so cannot take
+traced values. They work element by element, with broadcasting, on floats, arrays and traced values.
 """
 
 import math
@@ -34,12 +34,12 @@ class Operation(NamedTuple):
         name: NumPy's name, where NumPy has the function.
         operand_count: Number of operands.
         evaluate: The operation on floats and float arrays.
-        partials: d result / d operand for each operand, of the result and the operands; empty if all are zero.
-        lowering: What implements it; a function of the C library is called number by number.
+        partials: d result / d operand for each operand, as functions of result and operands; empty if all are 0.
+        lowering: Kind of implementation; a function of the C library is called for one number after the other.
         llvm: Name of the instruction, predicate, intrinsic or library function.
-        record: The operation on traced values and floats; None if it is recorded as it stands.
+        record: The operation on traced values and floats; None if it is recorded unchanged.
         symmetry: ``odd`` for f(-x) = -f(x), ``even`` for f(-x) = f(x).
-        negated: The operand that is negated for LLVM; None for none.
+        negated: The operand that is negated for LLVM, or None.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Operation(NamedTuple):
 
 
 OPERATIONS: list[Operation] = []
-"""The rows; an operation's code is its position."""
+"""The rows of the table; an operation's code is its position."""
 
 
 def _operation(name: str, operand_count: int, evaluate: Function, *partials: Function, **columns: Any) -> int:
@@ -64,7 +64,7 @@ def _operation(name: str, operand_count: int, evaluate: Function, *partials: Fun
 
 
 def apply(code: int, *operands: Any) -> Any:
-    """An operation on floats or float arrays; recorded, if an operand is a traced value and the others are numbers."""
+    """Apply an operation to floats or float arrays; record it if an operand is traced and the others are numbers."""
     operation = OPERATIONS[code]
     for operand in operands:
         recorder = getattr(operand, "recorder", None)
@@ -75,7 +75,7 @@ def apply(code: int, *operands: Any) -> Any:
 
 
 def _recorded(recorder: Any, code: int, operands: tuple[Any, ...]) -> Any:
-    """An operation recorded as it stands."""
+    """Record an operation unchanged."""
     result = recorder.apply(code, operands)
     if result is NotImplemented:
         types = " and ".join(type(operand).__name__ for operand in operands)
@@ -107,7 +107,7 @@ def _sum_of_product(name: str, evaluate: Function, *partials: Function, negated:
 
 
 def _record_arguments(before: Any, *pair: Any) -> Any:
-    """Record a pair of arguments behind those before, which may be pairs of numbers still."""
+    """Record a pair of arguments after the previous ones, which may still be pairs of numbers."""
     recorder = next(each.recorder for each in (before, *pair) if hasattr(each, "recorder"))
     pairs = [pair]
     while isinstance(before, tuple):
@@ -119,7 +119,7 @@ def _record_arguments(before: Any, *pair: Any) -> Any:
 
 
 def _solve_programs(arguments: Any, n: float, m: float) -> np.ndarray:
-    """The results of quadratic programs, shape (number of results, ...), whose arguments are numbers or arrays."""
+    """Results of quadratic programs, shape (number of results, ...), for arguments that are numbers or arrays."""
     values: list[Any] = []
     while isinstance(arguments, tuple):
         arguments, *pair = arguments
@@ -127,7 +127,7 @@ def _solve_programs(arguments: Any, n: float, m: float) -> np.ndarray:
     return quadratic_program.solve_flat(int(n), int(m), np.stack(np.broadcast_arrays(*values[::-1])))
 
 
-INPUT, CONSTANT = _operation("input", 0, float), _operation("constant", 0, float)  # which are read, not computed
+INPUT, CONSTANT = _operation("input", 0, float), _operation("constant", 0, float)  # read, not computed
 ADD = _operation("add", 2, np.add, lambda _, a, b: 1.0, lambda _, a, b: 1.0,
                  lowering="instruction", llvm="fadd", record=operator.add)
 SUBTRACT = _operation("subtract", 2, np.subtract, lambda _, a, b: 1.0, lambda _, a, b: -1.0,
@@ -181,15 +181,15 @@ MULTIPLY_SUBTRACT = _sum_of_product("multiply_subtract", lambda a, b, c: a * b -
                                     lambda _, a, b, c: a, lambda _, a, b, c: -1.0, negated=2)
 SUBTRACT_PRODUCT = _sum_of_product("subtract_product", lambda a, b, c: c - a * b, lambda _, a, b, c: -b,
                                    lambda _, a, b, c: -a, lambda _, a, b, c: 1.0, negated=0)
-"""Sums of a product, never traced: `Tape.contracted` makes them; where the processor can, each is rounded once."""
+"""Sums of a product, never traced but made by `Tape.contracted`. Each is rounded once if the processor can."""
 
 ARGUMENTS = _operation("arguments", 3, lambda before, a, b: (before, a, b), lowering="routine",
                        record=_record_arguments)
 QUADRATIC_PROGRAM = _operation("quadratic_program", 3, _solve_programs, lowering="routine")
 ELEMENT = _operation("element", 2, lambda results, place: results[int(place)], lowering="routine")
 ROUTINE = frozenset((ARGUMENTS, QUADRATIC_PROGRAM, ELEMENT))
-"""A call of an algorithm with loops: its arguments, pair by pair, each behind those before; the call, with the numbers
-of variables and rows; an element of its results. These are no numbers, but the last one."""
+"""A call of an algorithm with loops: its arguments, pair by pair, each linked to those before; the call, with the
+numbers of variables and rows; an element of its results. Only the element is a number."""
 
 _ELEMENTWISE = {code: np.frompyfunc(partial(apply, code), OPERATIONS[code].operand_count, 1)
                 for code in (SIGN, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)}
@@ -221,12 +221,12 @@ def sign(value: Any) -> Any:
 
 
 def exp(value: Any) -> Any:
-    """The exponential, of numbers rounded as in compiled code."""
+    """The exponential; numbers are rounded as in compiled code."""
     return _by_the_c_library(EXP, math.exp, value)
 
 
 def expm1(value: Any) -> Any:
-    """exp(value) - 1, exact for small values; as `exp`."""
+    """exp(value) - 1, accurate for small values; numbers are rounded as in compiled code."""
     return _by_the_c_library(EXPM1, math.expm1, value)
 
 
@@ -236,38 +236,38 @@ def arctan2(y: Any, x: Any) -> Any:
 
 
 def less(a: Any, b: Any) -> Any:
-    """1.0 where ``a < b``, else 0.0 (so with NaN)."""
+    """1.0 where ``a < b``, else 0.0; 0.0 for NaN."""
     return _elementwise(LESS, a, b)
 
 
 def less_equal(a: Any, b: Any) -> Any:
-    """1.0 where ``a <= b``, else 0.0 (so with NaN)."""
+    """1.0 where ``a <= b``, else 0.0; 0.0 for NaN."""
     return _elementwise(LESS_EQUAL, a, b)
 
 
 def equal(a: Any, b: Any) -> Any:
-    """1.0 where ``a == b``, else 0.0 (so with NaN)."""
+    """1.0 where ``a == b``, else 0.0; 0.0 for NaN."""
     return _elementwise(EQUAL, a, b)
 
 
 def greater(a: Any, b: Any) -> Any:
-    """1.0 where ``a > b``, else 0.0 (so with NaN)."""
+    """1.0 where ``a > b``, else 0.0; 0.0 for NaN."""
     return less(b, a)
 
 
 def greater_equal(a: Any, b: Any) -> Any:
-    """1.0 where ``a >= b``, else 0.0 (so with NaN)."""
+    """1.0 where ``a >= b``, else 0.0; 0.0 for NaN."""
     return less_equal(b, a)
 
 
 def by_element(function: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[Any, ...]:
-    """Call a function of numbers for one element after the other of arrays, which may be traced.
+    """Call a function of numbers for each element of some arrays, which may be traced.
 
-    Formulas on whole arrays keep the intermediate values of all elements, more than a processor has registers.
+    A formula on whole arrays keeps the intermediate values of all elements, more than a processor has registers.
 
     Args:
-        function: Takes a number of each array, and returns numbers.
-        arrays: Are brought to one shape.
+        function: Takes one number per array, and returns numbers.
+        arrays: Arrays; they are broadcast to one shape.
 
     Returns:
         Arrays of this shape, one for each number that the function returns.
@@ -278,7 +278,7 @@ def by_element(function: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[
 
 
 def _by_the_c_library(code: int, function: Function, value: Any) -> Any:
-    """A function element by element, of numbers by the C library: NumPy's need not give the same last bit."""
+    """Apply a function element by element, to numbers with the C library: NumPy may differ in the last bit."""
     def of_one(element: Any) -> Any:
         try:
             return apply(code, element) if hasattr(element, "recorder") else float(function(element))
@@ -291,7 +291,7 @@ def _by_the_c_library(code: int, function: Function, value: Any) -> Any:
 
 
 def _elementwise(code: int, *operands: Any) -> Any:
-    """An operation on arrays of numbers, or element by element if an operand may hold traced values."""
+    """Apply an operation to arrays of numbers, or element by element if an operand may hold traced values."""
     if any(hasattr(operand, "recorder") or np.asarray(operand).dtype == object for operand in operands):
         return _ELEMENTWISE[code](*operands)
     return OPERATIONS[code].evaluate(*operands)

@@ -39,10 +39,10 @@ def compile_procedure(variables: Mapping[str, Any], program: Iterable[Statement]
     """Trace the computations of a program; it is compiled for this processor when it is first called.
 
     Args:
-        variables: Shape of each variable, by name; of a variable that is a record, a record of shapes or of arrays.
-        program: The statements, one after the other.
+        variables: Shape of each variable, by name; for a record, a record of shapes or of arrays.
+        program: The statements, in order.
         inputs: Variables, or parts of them such as ``state.q``, whose first values are arguments of each call; the
-            others begin as zeros.
+            other variables begin as zeros.
         outputs: Variables, or parts of them, whose last values are results.
         name: Name in error messages.
 
@@ -53,17 +53,17 @@ def compile_procedure(variables: Mapping[str, Any], program: Iterable[Statement]
 
 
 class Procedure:
-    """A program, compiled.
+    """A compiled program.
 
-    Its arguments, all by name, are the first values of the inputs, the sequences that loops read, and the counts of
-    loops that have a name. Its results, by name, are the last values of the outputs, and the records of loops. What is
-    a record in the program is one in arguments and results, with arrays of the rows or the samples. Calls from several
-    threads are safe. The code for one sample and the code for batches are compiled at their first call.
+    Its arguments, all by name, are the first values of the inputs, the sequences that loops read, and the named loop
+    counts. Its results, by name, are the last values of the outputs, and the records of loops. Records in the program
+    are records in arguments and results too, with arrays of the rows or samples. Calls from several threads are safe.
+    The code for one sample and the code for batches are compiled at their first calls.
 
     Attributes:
         program: The program.
         name: Name in error messages.
-        traced: The program as it is compiled, with a tape for computations that follow each other.
+        traced: The program in the form that is compiled, with one tape for consecutive computations.
     """
 
     def __init__(self, program: Program, name: str) -> None:
@@ -96,11 +96,11 @@ class Procedure:
 
         Args:
             threads: Number of threads that share the samples.
-            **given: The arguments of a call; each array is either the same for all samples, or has an axis of the N
-                samples first. Counts are the same for all samples.
+            **given: The arguments of a call; each array is either the same for all samples, or its first axis numbers
+                the N samples. Counts are the same for all samples.
 
         Returns:
-            The results of a call, each array with an axis of the N samples first.
+            The results of a call; the first axis of each array numbers the N samples.
 
         Raises:
             InputError: As in a call; or no array has an axis of samples, or their numbers of samples differ.
@@ -114,14 +114,14 @@ class Procedure:
         return unflatten_all(program.answers, results)
 
     def interpret(self, **given: Any) -> dict[str, Any]:
-        """As a call, but in plain NumPy, the program's functions on floats: the reference for compiled programs."""
+        """Like a call, but in plain NumPy with the functions on floats: the reference for compiled programs."""
         return unflatten_all(self.program.answers, interpret(self.program, *self._arguments(given)))
 
     def bind(self, **inputs: Any) -> Bound:
         """The procedure with its own memory, for loops that Python runs often: see `Bound`.
 
         Args:
-            **inputs: First values of the inputs; zeros for those not given.
+            **inputs: First values of the inputs; zeros if omitted.
 
         Raises:
             InputError: A value does not fit its input; or the procedure has sequences or records.
@@ -139,15 +139,15 @@ class Procedure:
         return bound
 
     def bind_batch(self, samples: int, *, threads: int = 1, **counts: int) -> BoundBatch:
-        """The procedure for many samples with memory of its own, for loops that Python runs often: see `BoundBatch`.
+        """The procedure for many samples with its own memory, for loops that Python runs often: see `BoundBatch`.
 
         Args:
             samples: Number of samples N.
             threads: Number of threads that share them.
-            **counts: The counts of loops that have a name.
+            **counts: The named loop counts.
 
         Raises:
-            InputError: A count is missing or unknown, or a number is no integer of its range.
+            InputError: A count is missing or unknown, or a number is not an integer in its range.
         """
         checked_integer(self.name, "samples", samples, 1)
         checked_integer(self.name, "threads", threads, 1)
@@ -162,7 +162,7 @@ class Procedure:
         return f"<Procedure {self.name}({', '.join(arguments)}) -> {', '.join(self.program.answers)}>"
 
     def _arguments(self, given: Mapping[str, Any], is_batch: bool = False) -> tuple[dict[str, int], Arrays]:
-        """Counts and arrays, checked; in a batch, all arrays with an axis of samples."""
+        """Checked counts and arrays; in a batch, all arrays have an axis of samples."""
         program = self.program
         expected = (*program.arguments, *program.counts)
         if sorted(given) != sorted(expected):
@@ -201,7 +201,7 @@ class _Memory(np.ndarray):
     counts: tuple[str, ...]
 
     def __call__(self, *_given: object, **_named: object) -> None:
-        """Say why counts were not taken."""
+        """Report why the counts were not accepted."""
         raise InputError(f"{self.name}: run: expected {len(self.counts)} integers of 0 or more by position "
                          f"({', '.join(self.counts) or 'no counts'})")
 
@@ -209,11 +209,11 @@ class _Memory(np.ndarray):
 class Bound:
     """A procedure whose variables keep their memory from one run to the next.
 
-    ``bound["q"]`` is always the same array, or record of arrays, to read and to write in place; ``bound["q"] = values``
-    writes it. The arrays of a record are neighbours in ``bound.numbers("state")``, in the order of its fields.
-    ``bound.run(*counts)`` runs the program once. It makes no arrays, sets no variable to zero, and holds the GIL: for
-    runs of more than milliseconds, call the procedure instead. Variables that are neither read nor outputs are not
-    written. Only one thread at a time may use it.
+    ``bound["q"]`` is always the same array, or record of arrays, and is read and written in place; ``bound["q"] =
+    values`` writes it. ``bound.numbers("state")`` has the arrays of a record next to each other, in the order of its
+    fields. ``bound.run(*counts)`` runs the program once. It creates no arrays, sets no variable to zero, and holds the
+    GIL: for runs of more than milliseconds, call the procedure instead. Variables that are neither read nor outputs are
+    not written. Only one thread at a time may use it.
 
     Attributes:
         run: Runs the program; its arguments are the counts in the order of `Program.counts`.
@@ -242,34 +242,34 @@ class Bound:
             self._views[path][...] = array
 
     def numbers(self, variable: str) -> NDArray[np.float64]:
-        """The memory of a variable, one array of a record after the other, shape (size,)."""
+        """The memory of a variable, shape (size,); the arrays of a record follow each other."""
         views = [self._views[path] for path in array_shapes(variable, self._forms("bound", variable))]
         start = (views[0].ctypes.data - self._memory.ctypes.data) // self._memory.itemsize
         return self._memory[start : start + sum(view.size for view in views)]
 
 
 class BoundBatch:
-    """A procedure for N samples whose arguments and results stay where they are.
+    """A procedure for N samples whose arguments and results keep their memory.
 
-    ``bound["q"]`` is always the same array, or record of arrays, with an axis of the N samples first, to read and to
-    write in place; ``bound["q"] = values`` writes it. A variable that is an input and an output is one array: a run
-    goes on where the last one ended. `run` makes no arrays, checks nothing, and releases the GIL. A sample has the same
-    results, to the bit, with any number of samples and threads. Only one thread at a time may use it.
+    ``bound["q"]`` is always the same array, or record of arrays, and is read and written in place; its first axis
+    numbers the N samples. ``bound["q"] = values`` writes it. A variable that is both input and output is one array: a
+    run continues where the last one ended. `run` creates no arrays, checks nothing, and releases the GIL. The results
+    of a sample are the same to the bit for any number of samples and threads. Only one thread at a time may use it.
 
     Args:
         compiled: The code for batches.
-        width: Samples that it computes at once.
+        width: Samples that the code computes at once.
         samples: N, 1 or more.
         threads: Number of threads that share the samples.
-        counts: The counts of loops that have a name.
+        counts: The named loop counts.
 
     Attributes:
-        arrays: Each array by its path such as ``state.q``, with an axis of the N samples first.
+        arrays: Each array by its path such as ``state.q``; its first axis numbers the N samples.
     """
 
     def __init__(self, compiled: CompiledProgram, width: int, samples: int, threads: int, counts: Mapping[str, int]
                  ) -> None:
-        program, whole = compiled.program, -(-samples // width) * width  # a block is complete
+        program, whole = compiled.program, -(-samples // width) * width  # blocks must be full
         shapes = {name: program.variables[name] for name in (*program.inputs, *program.outputs)}
         rows = program.sequences | program.records
         shapes |= {name: program.rows_shape(own, counts) for name, own in rows.items()}

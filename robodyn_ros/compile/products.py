@@ -6,12 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Matrices made of sums of products, whose elements machine code computes in loops instead of one by one.
+"""Matrices whose elements are sums of products: machine code computes them in loops instead of one by one.
 
-A robot of many joints has matrices of thousands of elements, each of them a scalar product of two short columns:
-M_ij = S_i^T G_j S_j. Written out, they take most of the time that LLVM has to compile a function, and the processor
-spends its time on reading instructions. A function that returns `Products` has the columns traced and the scalar
-products done by one loop.
+A robot with many joints has matrices of thousands of elements, each a scalar product of two short columns: M_ij = S_i^T
+G_j S_j. Written out, they take most of LLVM's compile time, and the processor spends its time on reading instructions.
+If a function returns `Products`, its columns are traced and one loop computes the scalar products.
 """
 
 import math
@@ -27,7 +26,7 @@ from robodyn_ros.compile.tape import Shape, Tape, trace
 
 
 class Term(NamedTuple):
-    """Some elements of a matrix: sum over k of ``left[k, row] * right[k, column]`` wherever ``mask[row, column]``.
+    """Some elements of a matrix: the sum over k of ``left[k, row] * right[k, column]`` where ``mask[row, column]``.
 
     Shapes: (k, rows), (k, columns), (rows, columns).
     """
@@ -38,7 +37,7 @@ class Term(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A term: products in a sum, positions of the factors and of the matrix in memory, and the term's mask."""
+    """A term in memory: products per sum, positions of the factors and of the matrix, and the mask."""
 
     depth: int
     left: int
@@ -48,7 +47,7 @@ class Loop(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """How a result of some shape is made of factors in memory."""
+    """How a result is computed from factors in memory."""
 
     shape: Shape
     loops: list[Loop]
@@ -70,13 +69,13 @@ class Products:
     """One matrix, or several of the same shape, given by their terms.
 
     Args:
-        matrices: The terms of each matrix; each of its elements is in one term at most, and 0 if it is in none.
+        matrices: The terms of each matrix; an element is in at most one term, and 0 if it is in none.
 
     Raises:
         CompileError: The shapes of a term do not fit each other or the other terms, or an element is in two terms.
 
     Attributes:
-        pattern: How the result is made of the factors, whatever these are.
+        pattern: How the result is computed from the factors, whatever their values.
         factors: The elements of all factors, each factor once, shape (number of elements,).
     """
 
@@ -116,7 +115,7 @@ class ProductsTape(Tape):
         return self.pattern.array(self.factors(*arrays))
 
     def contracted(self, *, shared: bool) -> "ProductsTape":
-        """The same with contracted factors, see `Tape.contracted`; the loops contract in any case."""
+        """Like `Tape.contracted` for the factors; the loops always contract."""
         return ProductsTape(self.factors.contracted(shared=shared), self.pattern)
 
     def with_outputs(self, elements: Sequence[int]) -> Tape:
@@ -125,7 +124,7 @@ class ProductsTape(Tape):
 
 
 def trace_products(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
-    """As `trace`, for a function that may return `Products`; the result is then a `ProductsTape`."""
+    """Like `trace`, for a function that may return `Products`; the result is then a `ProductsTape`."""
     patterns: list[Pattern] = []
 
     def factors(*arrays: np.ndarray) -> Any:
@@ -141,23 +140,23 @@ def trace_products(function: Callable[..., Any], inputs: Mapping[str, Shape]) ->
 
 
 def products_text(name: str, pattern: Pattern, width: int, lanes: int, attributes: str) -> str:
-    """``void @name(ptr factors, ptr result)``: LLVM assembly of the loops, for vectors of ``width`` samples.
+    """``void @name(ptr factors, ptr result)``: the loops as LLVM assembly, for vectors of ``width`` samples.
 
-    A single sample computes up to ``lanes`` neighbouring columns at once.
+    For a single sample the code computes up to ``lanes`` neighbouring columns at once.
     """
-    columns = lanes if width == 1 and lanes >= 4 else 1  # other processors have no loads and stores with masks
+    columns = lanes if width == 1 and lanes >= 4 else 1  # smaller vectors have no masked loads and stores
     text, tables = FunctionText(max(width, columns)), []
     kind, align = float_type(width), 8 * width
     text.clear("%result", 8 * width * math.prod(pattern.shape))
 
     def group(loop: Loop, words: str, number: str) -> None:
-        """Some neighbouring columns of a row, told by the loop's table."""
+        """Some neighbouring columns of a row, as given by the loop's table."""
         entry = text.at(f"@{words}", number, "[4 x i32]")
         left, right, matrix = (text.let(f"getelementptr {kind}, ptr {memory}, i32 {text.read(entry, place, 'i32')}")
                                for place, memory in enumerate(("%factors", "%factors", "%result")))
         total = mask = ""
         if columns > 1:
-            # Numbers beside the group are not loaded: arithmetic on denormal ones would take a hundred times as long.
+            # Numbers next to the group are not loaded: arithmetic on denormals would take a hundred times as long.
             bits = text.let(f"trunc i32 {text.read(entry, 3, 'i32')} to i{columns}")
             mask = text.let(f"bitcast i{columns} {bits} to {text.truth}")
         for k in range(loop.depth):
@@ -182,7 +181,7 @@ def products_text(name: str, pattern: Pattern, width: int, lanes: int, attribute
 
 
 def _groups(loop: Loop, columns: int) -> list[tuple[int, int, int, int]]:
-    """For each group of neighbouring columns: where both factors and the result begin, and a bit for each column."""
+    """For each group of neighbouring columns: positions of both factors and the result, and a bit per column."""
     groups = []
     for row, mask in enumerate(loop.mask):
         bits: dict[int, int] = {}

@@ -6,12 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The statements of a procedure; the checks, the tapes and the interpreter of a program made of them.
+"""The statements of a procedure, and the checks, tapes and interpreter of a program.
 
-A program works on named variables: float64 arrays of fixed shapes, and records of such arrays. Its statements run one
-after the other. Neighbouring computations are traced together and share common terms: a control law and the robot that
-it controls need the sines of the same angles and the same rotations. Elements that a computation sets to constants are
-constants for those after it.
+A program works on named variables: float64 arrays of fixed shapes, and records of such arrays. Its statements run in
+order. Consecutive computations are traced together and share terms: a control law and the robot that it controls need
+the sines of the same angles and the same rotations. If a computation sets elements to constants, they are constants for
+the following computations.
 """
 
 import math
@@ -36,10 +36,10 @@ class Compute:
     """``outputs = function(*inputs)``: all inputs are read before an output changes.
 
     Attributes:
-        function: Takes one array or record per input and returns one per output, in a tuple; or that value itself if
+        function: Takes one array or record per input and returns a tuple with one per output; or that value itself if
             ``outputs`` is a name. See `trace` for what it may contain.
-        inputs: Names of variables or of parts of records, such as ``state.q``; or one name.
-        outputs: The same.
+        inputs: Names of variables or of parts of records, such as ``state.q``; or a single name.
+        outputs: Likewise.
     """
 
     function: Callable[..., Any]
@@ -52,7 +52,7 @@ class Compute:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Names of the outputs, also if there is only one."""
+        """Names of the outputs as a tuple, even if there is only one."""
         return _names(self.outputs)
 
     def __str__(self) -> str:
@@ -63,21 +63,21 @@ class Compute:
 class Repeat:
     """Run statements a number of times, or as long as a flag is positive.
 
-    In a batch each sample follows its own flag: a finished sample keeps its variables while others go on. A NaN flag
-    ends the loop. Only a loop without a flag, in no other loop, may have invariants, sequences to read, and records.
-    Variables can be records or parts of them, such as ``state.q``; so are their typical values, sequences and records.
+    In a batch each sample follows its own flag: a finished sample keeps its variables while the rest continue. A NaN
+    flag ends the loop. Only an outermost loop without a flag may have invariants, sequences and records. Variables can
+    be records or parts of them, such as ``state.q``; their typical values, sequences and records have the same form.
 
     Attributes:
         count: Number of rounds, or the name of an argument that gives it. With a flag, the greatest number, 1 or more.
         statements: The statements of a round.
         invariant: Typical values of variables that no statement changes, by name. Rounds treat these variables like
-            constants of these values: formulas are simplified and rounded alike, and whatever depends on them alone is
-            computed once, before the first round. Their real values may be any.
+            constants with these values: formulas are simplified and rounded accordingly, and terms that depend only on
+            them are computed once, before the first round. The real values may be different.
         read: Before round k, ``variable = sequence[k]``: sequences by variable. A sequence is an argument of shape
             (count, *shape of the variable).
         record: After round k, ``record[k] = variable``: variables by record. A record is a result of that shape.
         flag: Name of a variable of shape (); a round runs only if it is positive.
-        at_least: 1: the first round runs whatever the flag is; 0: it needs the flag, too.
+        at_least: 1: the first round always runs; 0: it needs a positive flag too.
     """
 
     count: int | str
@@ -96,27 +96,27 @@ Statement = Compute | Repeat
 
 
 class Rows(NamedTuple):
-    """A sequence or a record: a value of a variable for each round of a loop."""
+    """A sequence or a record: one value of a variable for each round of a loop."""
 
     variable: str
     rounds: int | str
 
 
 Known = dict[tuple[str, int], float]
-"""Constants: values of some elements, by variable and position."""
+"""Elements with a known constant value, by variable and position."""
 
 
 class Program:
-    """A checked program; `compile_procedure` says what its variables, statements, inputs and outputs are.
+    """A checked program; see `compile_procedure` for variables, statements, inputs and outputs.
 
     Raises:
-        CompileError: A name is unknown or stands for two things, or a statement is in the wrong place.
+        CompileError: A name is unknown or ambiguous, or a statement is in the wrong place.
 
     Attributes:
         forms: The forms of the variables.
-        arguments: Forms of inputs and sequences, whose rows they describe, by name.
-        answers: Forms of outputs and records likewise.
-        variables: Shape of each array of the variables, by its path; all that follows knows these arrays alone.
+        arguments: Forms of inputs and sequences (of a row), by name.
+        answers: Forms of outputs and records (of a row), by name.
+        variables: Shape of each array of the variables, by its path; the attributes below refer to these arrays.
         statements: The statements on them.
         inputs: The arrays of the inputs.
         outputs: The arrays of the outputs.
@@ -140,7 +140,7 @@ class Program:
         self.sequences: dict[str, Rows] = {}
         self.records: dict[str, Rows] = {}
         self.statements = tuple(self._checked(statement, is_outermost=True) for statement in statements)
-        # No name may stand for two arguments, of which `Procedure.batch` has one of its own, or for two results.
+        # A name must not mean two arguments (`Procedure.batch` has an argument of its own) or two results.
         for names in ((*self.inputs, *self.sequences, *self.counts, "threads"), (*self.outputs, *self.records)):
             for name in names:
                 _require(names.count(name) == 1, name, "names that stand for one thing each", "it twice")
@@ -166,7 +166,7 @@ class Program:
         return (count, *self.variables[rows.variable])
 
     def new_records(self, counts: Mapping[str, int], *samples: int) -> Arrays:
-        """Arrays for the records, with an axis of samples first if there are samples."""
+        """Arrays for the records, with a first axis of samples if there are samples."""
         return {name: np.empty((*samples, *self.rows_shape(rows, counts))) for name, rows in self.records.items()}
 
     def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
@@ -178,7 +178,7 @@ class Program:
         return arrays
 
     def _checked(self, statement: Statement, is_outermost: bool = False) -> Statement:
-        """A statement on arrays, checked; its counts, sequences and records are added."""
+        """A checked statement on arrays; its counts, sequences and records are registered."""
         if isinstance(statement, Compute):
             inputs = self._arrays(statement, *statement.inputs)
             outputs = self._arrays(statement, *statement.output_names)
@@ -202,7 +202,7 @@ class Program:
         return replace(loop, statements=tuple(self._checked(inner) for inner in loop.statements))
 
     def _on_arrays(self, statement: Compute) -> Callable[..., tuple[Any, ...]]:
-        """The function of a computation, from arrays to a tuple of arrays."""
+        """The function of a computation, in terms of arrays and tuples of arrays."""
         taken = [self.form(statement, name) for name in statement.inputs]
         given = [(name, self.form(statement, name)) for name in statement.output_names]
 
@@ -219,7 +219,7 @@ class Program:
         return function
 
     def _values(self, statement: Compute, returned: Any) -> tuple[Any, ...]:
-        """The return value of a computation's function, one value for each output."""
+        """The return value of a computation's function, as a tuple with one value per output."""
         names = statement.output_names
         values = (returned,) if isinstance(statement.outputs, str) else returned
         is_tuple = isinstance(values, tuple)
@@ -229,7 +229,7 @@ class Program:
         return tuple(values)
 
     def _with_rows(self, loop: Repeat, may_have_them: bool) -> Repeat:
-        """A loop with the arrays of what it reads and records, and of its invariants; checked."""
+        """A checked loop in terms of arrays: those that it reads and records, and its invariants."""
         names = (*loop.invariant, *loop.read, *loop.record.values())
         for name in names:
             self.form(loop, name)
@@ -256,7 +256,7 @@ class Program:
         return replace(loop, invariant=invariant, read=read, record=record)
 
     def _rows(self, loop: Repeat, variable: str, rows: str) -> Iterable[str]:
-        """Paths of the arrays in a sequence, or a record, of values of a variable."""
+        """Paths of the arrays in a sequence or record of a variable."""
         return array_shapes(rows, self.form(loop, variable))
 
     def _typical(self, loop: Repeat, name: str, value: Any) -> Iterable[tuple[str, Any]]:
@@ -270,7 +270,7 @@ def _require(holds: object, where: object, expected: str, received: object) -> N
 
 
 def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements and those within them."""
+    """Statements and those nested within them."""
     for statement in statements:
         yield statement
         if isinstance(statement, Repeat):
@@ -278,22 +278,22 @@ def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def changed_by(statements: Iterable[Statement]) -> set[str]:
-    """The variables that computations change, here and in loops."""
+    """Variables that computations change, nested loops included."""
     return {name for inner in walk(statements) if isinstance(inner, Compute) for name in inner.output_names}
 
 
 class TracedProgram:
-    """A program with neighbouring computations joined and loops of one round unrolled.
+    """A program with consecutive computations joined and loops of one round unrolled.
 
     Raises:
-        CompileError: A computation cannot be traced, or returns arrays of other shapes than its outputs have.
+        CompileError: A computation cannot be traced, or its arrays do not have the shapes of its outputs.
 
     Attributes:
         statements: Statements with the same effect as the program's.
         tapes: The tape of each computation; its result has the elements named in `results`.
-        results: Variable and position of each element that a computation changes, without elements never read.
-        variables: Shapes of the program's variables, and of those that hold the invariants of its loops.
-        invariants: Computations of these, each of whose operations is rounded, as Python rounds constants.
+        results: Variable and position of each element that a computation changes, except elements that are never read.
+        variables: Shapes of the program's variables, and of those that hold invariants of its loops.
+        invariants: Computations of these; each of their operations is rounded, as Python rounds constants.
     """
 
     def __init__(self, program: Program) -> None:
@@ -315,7 +315,7 @@ class TracedProgram:
                    for statement in self.tapes for name, _ in self._read_by(statement))
 
     def _fused(self, statements: Iterable[Statement], fixed: Mapping[str, Any], known: Known) -> tuple[Statement, ...]:
-        """Statements with neighbouring computations joined; ``known`` is brought from before them to after them."""
+        """Statements with consecutive computations joined; ``known`` is updated to what holds after them."""
         result: list[Statement] = []
         group: list[Compute] = []
         for statement in _unrolled(statements):
@@ -335,19 +335,19 @@ class TracedProgram:
         return (*result, *self._joined(group, fixed, known))
 
     def _joined(self, group: list[Compute], fixed: Mapping[str, Any], known: Known) -> list[Compute]:
-        """One computation in place of several; the same ones if they cannot be traced together."""
+        """One computation that replaces several; the same ones if they cannot be traced together."""
         if len(group) > 1:
             one = _sequence(self.program, group)
             try:
                 return [self._with_tape(one, fixed, known)]
             except (AttributeError, CompileError, TypeError, ValueError):
-                pass  # such as np.sin of an array in which another computation left some constants
+                pass  # such as np.sin of an array in which another computation left constants
         return [self._with_tape(statement, fixed, known) for statement in group]
 
     def _with_tape(self, statement: Compute, fixed: Mapping[str, Any], known: Known) -> Compute:
-        """Trace a computation where some elements are known; a copy of it if it reads one of these.
+        """Trace a computation with some elements known; return a copy of it if it reads one of these.
 
-        A computation that cannot be traced with constants among its inputs is traced without them.
+        A computation that cannot be traced with constant inputs is traced without them.
         """
         constants = {place: known[element] for place, element in enumerate(self._elements(statement.inputs))
                      if element in known}
@@ -364,14 +364,14 @@ class TracedProgram:
         elements = self._elements(statement.output_names)
         for element in elements:
             known.pop(element, None)
-        if len(tape.outputs) == len(elements):  # else these are factors of products
+        if len(tape.outputs) == len(elements):  # otherwise these are factors of products
             known |= {element: float(tape.constants[tape.operands[entry, 0]])
                       for entry, element in zip(tape.outputs.tolist(), elements, strict=True)
                       if tape.codes[entry] == op.CONSTANT}
         return statement
 
     def _drop_unread_results(self) -> None:
-        """Drop results that no output, record or flag depends on, be it through other results."""
+        """Drop results that no output, record or flag depends on, directly or through other results."""
         names = {*self.program.outputs, *(rows.variable for rows in self.program.records.values())}
         names |= {each.flag for each in walk(self.statements) if isinstance(each, Repeat) and each.flag is not None}
         needed, found = set(self._elements(names)), -1
@@ -400,10 +400,10 @@ class TracedProgram:
         return [elements[position] for position in self.tapes[statement].inputs_read]
 
     def _with_invariants(self, statement: Statement) -> list[Statement]:
-        """A loop after the computations of its invariants; any other statement itself."""
+        """A loop preceded by the computations of its invariants; any other statement unchanged."""
         if isinstance(statement, Compute) or not statement.invariant:
             return [statement]
-        parts: dict[Compute, tuple[Compute, Compute]] = {}  # a computation may stand in several places
+        parts: dict[Compute, tuple[Compute, Compute]] = {}  # a computation may occur in several places
 
         def rest(inner: Statement) -> Statement:
             if not isinstance(inner, Compute):
@@ -416,7 +416,7 @@ class TracedProgram:
         return [*(once for once, _ in parts.values()), loop]
 
     def _split(self, statement: Compute, invariant: Iterable[str]) -> tuple[Compute, Compute]:
-        """What depends on invariants alone, and the rest."""
+        """The part that depends only on invariants, and the rest."""
         name = f"invariants {len(self.variables)}"
         elements = self._elements(statement.inputs)
         fixed = [place for place, (variable, _) in enumerate(elements) if variable in invariant]
@@ -479,7 +479,7 @@ def _sequence(program: Program, group: list[Compute]) -> Compute:
 def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Arrays:
     """Run a program once, statement by statement, in plain NumPy: the reference for compiled programs.
 
-    ``counts`` has the rounds of the loops whose count has a name; ``arrays`` the inputs and sequences.
+    ``counts`` has the named loop counts, ``arrays`` the inputs and sequences.
     """
     variables = {name: np.zeros(shape) for name, shape in program.variables.items()}  # arrays are replaced, not changed
     variables |= {name: np.array(arrays[name]) for name in program.inputs}

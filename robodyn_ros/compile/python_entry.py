@@ -6,13 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Compiled code as a function of Python's own kind: CPython calls the machine code, without a wrapper in between.
+"""Compiled code as a built-in Python function: CPython calls the machine code directly, without a wrapper.
 
-The entry of a kernel checks that every argument is a float64 array as the code needs it, makes the result, and
-computes. It hands any other call (a list, another dtype, a view with strides, a wrong shape, an argument by name) on,
-unchanged, to a Python function. It holds the GIL throughout, touches no reference count, and keeps its intermediate
-values on the stack, so that calls from several threads cannot meet. The entry of a bound procedure takes counts; its
-``__self__`` is the array that holds the frame and, behind it, the counts. Entries use the C interfaces of CPython and
+The entry of a kernel checks that every argument is a float64 array in the form that the code needs, creates the result,
+and computes. It passes any other call (a list, another dtype, a strided view, a wrong shape, an argument by name)
+unchanged to a Python function. It holds the GIL throughout, touches no reference count, and keeps intermediate values
+on the stack, so that calls from several threads do not interfere. The entry of a bound procedure takes counts; its
+``__self__`` is the array that holds the frame followed by the counts. Entries use the C interfaces of CPython and
 NumPy, as extension modules do.
 """
 
@@ -37,16 +37,16 @@ C_CONTIGUOUS, ALIGNED = 0x1, 0x100
 """Bits of an array's flags."""
 
 FLOAT64 = 12
-"""NumPy's number for the type double."""
+"""NumPy's number of the type double."""
 
 _METHOD_FLAGS = 0x80 | 0x2
 """METH_FASTCALL | METH_KEYWORDS: called with an array of arguments and a tuple of names."""
 
 _KNOWN_INTERFACES = (0x01000009, 0x02000000)
-"""NumPy's binary interface: that of 1.x and that of 2.x."""
+"""NumPy's binary interfaces that are supported: those of 1.x and 2.x."""
 
 _VERSION_ENTRY, _NEW_ENTRY = 0, 93
-"""Places in NumPy's table of C functions: PyArray_GetNDArrayCVersion, PyArray_New."""
+"""Indices in NumPy's table of C functions: PyArray_GetNDArrayCVersion, PyArray_New."""
 
 _DECLARATIONS = """@numpy_array_type = external global i8
 @numpy_float64 = external global i8
@@ -59,7 +59,7 @@ declare void @PyErr_Clear()
 declare void @Py_IncRef(ptr)
 !1 = !{!"branch_weights", i32 100000, i32 1}
 """
-"""What entries refer to: `symbols`, and documented functions of CPython, which the process exports."""
+"""Symbols that entries use: those of `symbols`, and documented functions of CPython, which the process exports."""
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -70,9 +70,9 @@ class _MethodDefinition(ctypes.Structure):
 
 
 class Fallback:
-    """Called by an entry that does not answer itself; it is the ``__self__`` of the entry's Python function."""
+    """Handles the calls that an entry does not compute; it is the ``__self__`` of the entry's Python function."""
 
-    __slots__ = ("__call__", "keeps")  # a slot is found by calls without a Python function in between
+    __slots__ = ("__call__", "keeps")  # Python calls a function in this slot directly
 
     def __init__(self, function: Callable[..., Any] | None) -> None:
         self.__call__ = function
@@ -80,14 +80,14 @@ class Fallback:
 
 
 def python_function(name: str, text: str, owner: Any, code: Code | None = None) -> Callable[..., Any]:
-    """The Python function of the ``entry`` that code exports; without code, every call is handed on to the owner.
+    """The Python function for the ``entry`` that code exports; without code, the owner gets every call.
 
     ``text`` is its `documentation`; ``owner`` its ``__self__``: a `Fallback`, or an array with an attribute ``keeps``.
     """
-    # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
+    # PyObject_Vectorcall takes what CPython passes to such a function: the callable, arguments, their count, names.
     address = code["entry"] if code else ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
     definition = _MethodDefinition(name.encode(), address, _METHOD_FLAGS, text.encode())
-    owner.keeps = (code, definition)  # for as long as the function lives
+    owner.keeps = (code, definition)  # they must live as long as the function
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDefinition), ctypes.py_object, ctypes.c_void_p]
@@ -95,12 +95,12 @@ def python_function(name: str, text: str, owner: Any, code: Code | None = None) 
 
 
 def forwarding_function(name: str, text: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that calls another one: help() says of it what it says of its replacement, once that is compiled."""
+    """A built-in function that calls a Python function; help() shows the same text as for the compiled one."""
     return python_function(name, text, Fallback(function))
 
 
 def documentation(name: str, signature: str, text: str) -> str:
-    """Documentation as CPython reads it: name and signature, which it tells on demand, then what help() prints."""
+    """Documentation in CPython's form: name and signature, which inspect reads, then the text that help() prints."""
     return f"{name}{signature}\n--\n\n{text}"
 
 
@@ -122,7 +122,7 @@ def array_entry(shapes: list[Shape], output_shape: Shape) -> str:
 
 
 def counts_entry(count: int, frame_size: int) -> str:
-    """LLVM text of ``entry``: takes so many counts, stores them behind the frame, runs ``program``, returns None."""
+    """LLVM text of ``entry``: takes counts, stores them after the frame, runs ``program``, returns None."""
     text = FunctionText(1)
     frame = _field(text, "%self", "ptr", DATA)
     words = text.at(frame, frame_size)
@@ -139,29 +139,29 @@ def counts_entry(count: int, frame_size: int) -> str:
 
 
 def _entry(text: FunctionText) -> str:
-    """The function that CPython calls; from its last block, ``otherwise``, its ``self`` is called."""
+    """The function that CPython calls; its last block, ``otherwise``, calls its ``self``."""
     text.label("otherwise")
-    text.line("call void @PyErr_Clear()")  # of an argument that is no integer
+    text.line("call void @PyErr_Clear()")  # the error of an argument that is no integer
     answer = text.let("call ptr @PyObject_Vectorcall(ptr %self, ptr %arguments, i64 %count, ptr %names)")
     head = "ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) nounwind"
     return _DECLARATIONS + function(head, text.lines, f"ret ptr {answer}")
 
 
 def _require(text: FunctionText, condition: str) -> None:
-    """Go on if the condition holds, else to the block ``otherwise``."""
+    """Continue if the condition holds, else at the block ``otherwise``."""
     following = text.new("right")
     text.branch(condition, following, "otherwise", ", !prof !1")
     text.label(following)
 
 
 def _require_count(text: FunctionText, count: int) -> None:
-    """As many arguments, all by position."""
+    """Require this number of arguments, all by position."""
     enough, unnamed = text.let(f"icmp eq i64 %count, {count}"), text.let("icmp eq ptr %names, null")
     _require(text, text.let(f"and i1 {enough}, {unnamed}"))
 
 
 def _array_data(text: FunctionText, number: int, shape: Shape) -> str:
-    """The data of an argument that is an array as the code needs it; each field is read once it must be there."""
+    """The data of an argument, which must be an array in the form that the code needs; fields are checked in order."""
     argument = text.read("%arguments", number, "ptr")
     _require(text, text.let(f"icmp eq ptr {_field(text, argument, 'ptr', TYPE)}, @numpy_array_type"))
     count, kind = _field(text, argument, "i32", DIMENSION_COUNT), _field(text, argument, "ptr", DESCRIPTION)
@@ -177,16 +177,16 @@ def _array_data(text: FunctionText, number: int, shape: Shape) -> str:
 
 
 def _field(text: FunctionText, pointer: str, kind: str, offset: int) -> str:
-    """A field of an object, at a distance in bytes."""
+    """A field of an object, at an offset in bytes."""
     return text.let(f"load {kind}, ptr {text.at(pointer, offset, 'i8')}")
 
 
 @functools.cache
 def symbols() -> dict[str, int]:
-    """Addresses of the objects that entries refer to, and of NumPy's function, by the names they use.
+    """Addresses of the objects that entries refer to, and of NumPy's function, by symbol.
 
     Raises:
-        CompileError: Entries are not made for this interpreter or this NumPy.
+        CompileError: Entries do not support this interpreter or this NumPy.
     """
     has_lock = not sysconfig.get_config_var("Py_GIL_DISABLED")
     if sys.implementation.name != "cpython" or not has_lock or ctypes.sizeof(ctypes.c_void_p) != 8:

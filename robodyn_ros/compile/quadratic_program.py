@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Strictly convex quadratic programs of a law's size, by a dual active-set method.
+"""Strictly convex quadratic programs of the size of a control law, solved by a dual active-set method.
 
     minimise 1/2 x^T H x + g^T x    subject to    l <= A x <= u, and bounds on x
 
@@ -14,9 +14,9 @@ The functions below are plain Python on flat arrays, written in the subset that 
 Run by Python they are the reference for both, operation by operation.
 
 With H = L L^T and u = L^T x + L^-1 g the program is the least-distance problem min 1/2 |u|^2, low <= M u <= high,
-M = A L^-T, whose rows are scaled to length 1. [Arnström] solves its dual: a working set W of rows that hold with
-equality, with multipliers from (M_W M_W^T) lambda = -d_W by a recursive L D L^T factorisation. Each iteration adds the
-most violated row or removes one whose multiplier would change its sign, and no step lowers the dual objective.
+M = A L^-T, with rows scaled to length 1. [Arnström] solves its dual: a working set W of rows that hold with equality,
+with multipliers from (M_W M_W^T) lambda = -d_W by a recursive L D L^T factorisation. Each iteration adds the most
+violated row, or removes a row whose multiplier would change its sign, and no step lowers the dual objective.
 
 A soft row may be violated by s at a cost of s^2 / (2 softness), which adds softness to its diagonal in M M^T.
 """
@@ -29,38 +29,38 @@ import numpy as np
 Array = np.ndarray
 
 EPSILON = float(np.finfo(float).eps)
-"""Rounding of the numbers; that of float in C code of single precision."""
+"""Rounding error of the numbers; that of float in single-precision C code."""
 
 NONE = 1e30
-"""Bounds of this size and more are none."""
+"""Bounds of this magnitude or more count as no bound."""
 
 OPTIMAL, INFEASIBLE, UNFINISHED, INVALID = 0.0, 1.0, 2.0, 3.0
-"""Status of a solution: found; of the program with softened rows, since the rows contradict each other or the hard
-program is not solved; of the last iteration, since the bound on these was reached with softened rows, too; none, since
-H is not positive definite or a number is NaN."""
+"""Status of a result. Optimal: the solution. Infeasible: the solution with softened rows, because the rows contradict
+each other or the hard program was not solved. Unfinished: the last iterate, because the iteration limit was reached
+with softened rows too. Invalid: none, because H is not positive definite or a number is NaN."""
 
 LEAST_SQUARES = 1e-8
-"""Softness of scaled rows in an infeasible program, where none is given: they are then violated as little as possible
-in least squares."""
+"""Default softness of scaled rows in an infeasible program: the rows are then violated as little as possible in the
+least-squares sense."""
 
 HARDEST = 1e-11
-"""Least softness of scaled rows in an infeasible program: above the pivots that are taken for 0."""
+"""Least softness of scaled rows in an infeasible program: above the pivots that count as 0."""
 
 SAME = 1000.0
-"""A dependent row that contradicts the others by less, in multiples of the tolerance, is one that they imply: many rows
-meet in one point, and rounding puts it beside one of them."""
+"""A dependent row that contradicts the rest by less than this multiple of the tolerance counts as implied by them:
+where many rows meet in one point, rounding moves the point off one of them."""
 
 UNSOLVED = 1e9
-"""A working set whose rows are missed by more, in multiples of the tolerance, depends on itself up to rounding.
+"""A working set whose rows are missed by more than this multiple of the tolerance is linearly dependent up to rounding.
 
-Rows of very different weights, as those of `task_priority`, are missed by up to a thousandth of this.
+Rows with very different weights, as in `task_priority`, are missed by up to a thousandth of this.
 """
 
 SMALL = 1e-4
-"""Element of D below which its rounding is estimated."""
+"""Element of D below which its rounding error is estimated."""
 
 ROUNDS = 10
-"""Most iterations, in multiples of the number of variables and rows (bounds included)."""
+"""Greatest number of iterations, as a multiple of the number of variables and rows (bounds included)."""
 
 
 class Sizes:
@@ -69,11 +69,12 @@ class Sizes:
     Attributes:
         n: Variables.
         m: Rows.
-        arguments: Of H (its lower triangle, row by row), g, A, lower and upper (rows, then bounds of x), the softness
-            of the rows, that in an infeasible program (0: none is given), and the multipliers of the last solution; an
-            even number.
-        results: Of x, the multipliers (of rows, then of the bounds of x), status, iterations and greatest violation.
-        work: Of the memory in between.
+        arguments: Elements of H (its lower triangle, row by row), g, A, lower and upper (rows, then bounds of x), the
+            softness of the rows, that in an infeasible program (0: default), and the multipliers of the last solution;
+            an even number.
+        results: Elements of x, the multipliers (of rows, then of the bounds of x), status, iterations and greatest
+            violation.
+        work: Elements of scratch memory.
     """
 
     def __init__(self, n: int, m: int) -> None:
@@ -86,14 +87,14 @@ class Sizes:
 
 
 class ScaledRows(NamedTuple):
-    """The rows and then the bounds of x of the least-distance problem, scaled to length 1; N of them.
+    """The rows and then the bounds of x of the least-distance problem, scaled to length 1; N in total.
 
     Attributes:
         matrix: M, N n elements.
-        low: N elements; -`NONE` for none.
-        high: Likewise.
-        norm: Lengths before they were scaled; 0 for a row that is left out.
-        soft: Softness.
+        low: N elements; -`NONE` for no bound.
+        high: N elements; `NONE` for no bound.
+        norm: Lengths before scaling; 0 for a row that is left out.
+        soft: Softness of the rows.
     """
 
     matrix: Array
@@ -107,11 +108,11 @@ class WorkingSet(NamedTuple):
     """Rows that hold with equality, in the order in which they were added.
 
     Attributes:
-        side: Of each row: 1 at its upper bound, -1 at its lower one, 0 where it is not in the set.
+        side: For each row: 1 at its upper bound, -1 at its lower one, 0 outside the set.
         order: Indices of the rows.
         triangle: L of M_W M_W^T + soft = L D L^T, below its diagonal.
         diagonal: D.
-        multiplier: Of the rows of the set.
+        multiplier: Multipliers of the rows in the set.
     """
 
     side: Array
@@ -125,7 +126,7 @@ class Scratch(NamedTuple):
     """Memory of an iteration.
 
     Attributes:
-        target: Multipliers to which it leads.
+        target: Multipliers that the iteration leads to.
         column: A column of the factorisation.
         u: The primal point, n elements.
     """
@@ -136,7 +137,7 @@ class Scratch(NamedTuple):
 
 
 def dot(n: int, a: Array, b: Array) -> float:
-    """Scalar product; four sums, as one would wait for each addition."""
+    """Scalar product, with four partial sums so that additions do not wait for each other."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     for i in range(n // 4):
         first += a[4 * i] * b[4 * i]
@@ -149,7 +150,7 @@ def dot(n: int, a: Array, b: Array) -> float:
 
 
 def factorize(n: int, h: Array, factor: Array) -> int:
-    """L^T of H = L L^T, with the reciprocals of its diagonal; 0 if H is not positive definite."""
+    """Write L^T of H = L L^T, with the reciprocals of its diagonal; return 0 if H is not positive definite."""
     for i in range(n):
         for j in range(i + 1):
             factor[j * n + i] = h[i * (i + 1) // 2 + j]
@@ -173,7 +174,7 @@ def take(n: int, scale: float, a: Array, b: Array) -> None:
 
 
 def forward(n: int, first: int, factor: Array, b: Array) -> None:
-    """Replace b by L^-1 b, its elements before the first being 0."""
+    """Replace b by L^-1 b; the elements of b before ``first`` are 0."""
     for k in range(first, n):
         b[k] *= factor[k * n + k]
         take(n - k - 1, b[k], factor[k * n + k + 1:], b[k + 1:])
@@ -188,10 +189,10 @@ def backward(n: int, factor: Array, b: Array) -> None:
 
 def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, scaled: ScaledRows,
                columns: Array) -> int:
-    """M and its bounds; 1 if a row contradicts itself, whose bounds are then their mean.
+    """Write M and its bounds; return 1 if a row contradicts itself (its bounds are then replaced by their mean).
 
-    Rows without bounds, and rows of zeros, have norm 0 and are left out. The rows of A are divided by L^T together,
-    column by column: loops over rows are long enough for vector instructions. ``columns`` is memory for n m elements.
+    Rows without bounds and rows of zeros get norm 0 and are left out. The rows of A are divided by L^T together, column
+    by column, so that loops over rows are long enough for vector instructions. ``columns`` is scratch of n m elements.
     """
     rows, contradiction = n + m, 0
     matrix = arguments[n * (n + 1) // 2 + n:]
@@ -238,10 +239,10 @@ def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, sc
 
 
 def append(n: int, count: int, row: int, scaled: ScaledRows, held: WorkingSet, products: Array) -> float:
-    """Add a row to the working set and to its factorisation; returns the new element of D, 0 for a dependent row.
+    """Add a row to the working set and its factorisation; return the new element of D, 0 for a dependent row.
 
-    The element is v^T (M_W M_W^T + soft) v, v being the direction in which the multipliers of the rows cancel; rounding
-    makes an error of |v|^2 in it.
+    The element is v^T (M_W M_W^T + soft) v with the direction v in which the multipliers of the rows cancel; rounding
+    causes an error of |v|^2 in it.
     """
     new = held.triangle[count * (count + 1) // 2:]
     pivot = dot(n, scaled.matrix[row * n:], scaled.matrix[row * n:]) + scaled.soft[row]
@@ -266,7 +267,7 @@ def append(n: int, count: int, row: int, scaled: ScaledRows, held: WorkingSet, p
 
 
 def remove(count: int, place: int, held: WorkingSet, column: Array) -> None:
-    """Take a row out of the working set; its column updates the factorisation behind it."""
+    """Remove a row from the working set; its column updates the rest of the factorisation."""
     alpha = held.diagonal[place]
     for i in range(place + 1, count):
         old = held.triangle[i * (i + 1) // 2:]
@@ -320,7 +321,7 @@ def nearest(n: int, count: int, scaled: ScaledRows, held: WorkingSet, u: Array) 
 
 
 def residuals(n: int, count: int, scaled: ScaledRows, held: WorkingSet, u: Array, b: Array) -> None:
-    """M_W u - soft lambda - d_W: 0 where the rows of the working set hold."""
+    """M_W u - soft lambda - d_W, which is 0 if the rows of the working set hold."""
     for j in range(count):
         row = int(held.order[j])
         wanted = scaled.high[row] if held.side[row] > 0.0 else scaled.low[row]
@@ -329,13 +330,13 @@ def residuals(n: int, count: int, scaled: ScaledRows, held: WorkingSet, u: Array
 
 def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: ScaledRows, held: WorkingSet,
             scratch: Scratch, counted: Array) -> float:
-    """The dual active-set method, from the working set of other multipliers; returns the status.
+    """Run the dual active-set method from the working set of given multipliers; return the status.
 
     ``counted`` receives the number of iterations and the size of the working set.
     """
     rows, count = n + m, 0
     target, column, u = scratch.target, scratch.column, scratch.u
-    for start in range(2):  # equations, and then the rows that were active
+    for start in range(2):  # first equations, then the rows that were active
         for i in range(rows):
             if start == 0:
                 held.side[i] = 0.0
@@ -350,7 +351,7 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
     iterations, singular, violation = 0, 0, 0.0
     while iterations < limit:
         iterations += 1
-        for k in range(n):  # the target has M_W u = d_W; of a dependent row, the direction that changes no M_W u
+        for k in range(n):  # the target has M_W u = d_W; for a dependent row, a direction that keeps M_W u
             u[k] = 0.0
         if singular == 0:
             for j in range(count):
@@ -409,7 +410,7 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
         if entering < 0:
             for j in range(count):
                 target[j] = 0.0
-            residuals(n, count, scaled, held, u, target)  # one refinement
+            residuals(n, count, scaled, held, u, target)  # one step of iterative refinement
             solve_factored(count, held.triangle, held.diagonal, target)
             for j in range(count):
                 held.multiplier[j] += target[j]
@@ -430,7 +431,7 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
 
 
 def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array) -> None:
-    """Solve a program; arrays as `Sizes` says."""
+    """Solve a program; see `Sizes` for the arrays."""
     rows = n + m
     gradient = arguments[n * (n + 1) // 2:]
     matrix = gradient[n:]
@@ -495,7 +496,7 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
     for k in range(n):
         if not (results[k] > -NONE and results[k] < NONE):
             status = INVALID
-    for k in range(n):  # a bound holds exactly; without a solution, x is what the bounds have nearest to 0
+    for k in range(n):  # a bound holds exactly; without a solution, x is the value within the bounds nearest to 0
         value = results[k] if status != INVALID else 0.0
         if value < lower[m + k]:
             value = lower[m + k]
@@ -520,12 +521,12 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
 
 
 def solve_flat(n: int, m: int, arguments: Array) -> Array:
-    """Results of programs by the functions above, run by Python.
+    """Results of programs, computed in Python by the functions above.
 
     Args:
         n: Variables.
         m: Rows.
-        arguments: Of each program as `Sizes` says, shape (number of arguments, ...).
+        arguments: Arguments of each program (see `Sizes`), shape (number of arguments, ...).
 
     Returns:
         Shape (number of results, ...).

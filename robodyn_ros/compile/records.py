@@ -8,9 +8,8 @@
 
 """Records of arrays as arguments, results and variables of compiled code: named tuples and frozen dataclasses, nested.
 
-A record is flattened into its arrays, and built again from them, by its `Structure`. Compiled code sees arrays alone;
-the functions that it is traced from, and its callers, see records. The array ``q`` of a record ``state`` has the path
-``state.q``.
+A `Structure` flattens a record into its arrays and builds it again. Compiled code sees only arrays; the functions that
+are traced, and callers, see records. The array ``q`` of a record ``state`` has the path ``state.q``.
 """
 
 import functools
@@ -35,7 +34,7 @@ class Structure:
     Attributes:
         kind: Its class.
         parts: Shape of each array and structure of each record among its fields, by name, in the order of the fields.
-        fixed: The other fields, which compiled code has built in.
+        fixed: The other fields, which are constants in compiled code.
     """
 
     kind: type
@@ -70,12 +69,12 @@ def is_record(value: Any) -> bool:
 def form_of(value: Any, *, shapes: bool = True, integers: bool = False) -> Form | None:
     """The shape of an array or number, or the structure of a record; None for anything else.
 
-    Floats, traced numbers and arrays are the arrays of a record.
+    The fields of a record that become arrays are floats, traced numbers and arrays.
 
     Args:
         value: An array, or a record of arrays.
-        shapes: Whether a tuple of lengths stands for an array of this shape.
-        integers: Whether integers are numbers of the record, too, instead of built in.
+        shapes: Whether a tuple of lengths means an array of this shape.
+        integers: Whether integer fields become numbers of the record instead of constants.
     """
     if is_record(value):
         names: Iterable[str] = getattr(value, "_fields", None) or [field.name for field in fields(value)]
@@ -92,7 +91,7 @@ def form_of(value: Any, *, shapes: bool = True, integers: bool = False) -> Form 
 
 
 def part_of(form: Form, path: Iterable[str]) -> Form | None:
-    """The form of a part of a record, by the names of fields that lead to it; None if there is no such part."""
+    """The form of a part of a record, given the names of the fields that lead to it; None if there is no such part."""
     for name in path:
         found = dict(form.parts).get(name) if isinstance(form, Structure) else None
         if found is None:
@@ -102,17 +101,17 @@ def part_of(form: Form, path: Iterable[str]) -> Form | None:
 
 
 def array_shapes(name: str, form: Form) -> dict[str, Shape]:
-    """The shape of each array in a variable of this name and form, by its path."""
+    """The shape of each array in a variable with this name and form, by its path."""
     if not isinstance(form, Structure):
         return {name: form}
     return {path: shape for field, part in form.parts for path, shape in array_shapes(f"{name}.{field}", part).items()}
 
 
 def flatten(form: Form, value: Any, where: str) -> list[Any]:
-    """The arrays of a value of this form, in the order of `array_shapes`; their shapes are not checked.
+    """The arrays of a value with this form, in the order of `array_shapes`; their shapes are not checked.
 
     Raises:
-        InputError: A record is of another class, or a field that is built in has another value; it begins with
+        InputError: A record has another class, or a constant field has another value; the message begins with
             ``where``.
     """
     if not isinstance(form, Structure):
@@ -126,7 +125,7 @@ def flatten(form: Form, value: Any, where: str) -> list[Any]:
 
 
 def unflatten(form: Form, arrays: Iterator[Any]) -> Any:
-    """A value of this form from its arrays, of which an iterator yields the next ones."""
+    """Build a value of this form from an iterator over its arrays."""
     if not isinstance(form, Structure):
         return next(arrays)
     if form.is_in_order:
@@ -135,12 +134,12 @@ def unflatten(form: Form, arrays: Iterator[Any]) -> Any:
 
 
 def to_numbers(form: Form, value: Any, where: str) -> np.ndarray:
-    """All numbers of a value of this form, or traced numbers, one array after the other, shape (size,)."""
+    """All (possibly traced) numbers of a value of this form, one array after the other, shape (size,)."""
     return np.concatenate([np.zeros(0), *(np.ravel(array) for array in flatten(form, value, where))])
 
 
 def places(form: Form) -> dict[str, slice]:
-    """Where the numbers of each array are in `to_numbers`, by its path within the record."""
+    """Slice of each array in `to_numbers`, by its path within the record."""
     if not isinstance(form, Structure):
         return {"": slice(0, math.prod(form))}
     return {path.removeprefix("."): slice(start, end) for path, (start, end, _) in
@@ -148,7 +147,7 @@ def places(form: Form) -> dict[str, slice]:
 
 
 def from_numbers(form: Form, numbers: np.ndarray) -> Any:
-    """The value that `to_numbers` took apart; further axes of the numbers come first in each of its arrays."""
+    """Inverse of `to_numbers`; leading axes of the numbers become the first axes of each array."""
     if not isinstance(form, Structure):
         return numbers.reshape(*numbers.shape[:-1], *form) if form or numbers.ndim > 1 else numbers[0]
     if numbers.ndim > 1:
@@ -174,7 +173,7 @@ def flatten_all(forms: Mapping[str, Form], values: Mapping[str, Any], where: str
 
 
 def unflatten_all(forms: Mapping[str, Form], arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of which :func:`flatten_all` gave the arrays."""
+    """Inverse of :func:`flatten_all`."""
     return {name: unflatten(form, iter([arrays[path] for path in array_shapes(name, form)]))
             for name, form in forms.items()}
 

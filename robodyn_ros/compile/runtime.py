@@ -8,17 +8,18 @@
 
 """The fixed parts of every module, as LLVM assembly: sine and cosine, the C library, and moving rows into vectors.
 
-**Sine and cosine** of several angles at once, without a call or a branch per angle. An angle x is brought to
+**Sine and cosine** of several angles at once, without a call or a branch per angle. An angle x is reduced to
 r = x - k pi/2 with abs(r) <= pi/4 by subtracting k times three parts of pi/2 (Cody and Waite); with a fused
 multiply-add the first subtraction is exact, since x and k C1 are multiples of 2^-53 and r < 1. Sine and cosine of r are
-minimax polynomials, exchanged and negated by the two lowest bits of k. The C library takes angles beyond 2^30 rad,
-where k no longer has room, and all angles on processors without a fused multiply-add. A batch computes the vectors of
-several joints in step, instruction by instruction: those of one alone wait for each other.
+minimax polynomials, exchanged and negated by the two lowest bits of k. The C library takes over for angles beyond
+2^30 rad, where k has too many bits, and for all angles on processors without a fused multiply-add. A batch computes the
+vectors of several joints in step, instruction by instruction, because the instructions of one vector wait for each
+other.
 
 **Rows and vectors.** A block holds ``width`` samples, one vector per element of a row. Rows are transposed in
-registers, a square of ``width`` by ``width`` at a time; rows of one element that follow each other are a vector
-already. Non-temporal stores of large results need whole cache lines: an ordinary store first reads the line that it
-changes, and that takes longer than the computation.
+registers, a square of ``width`` by ``width`` at a time; consecutive rows of one element already form a vector. Large
+results are written with non-temporal stores, which need whole cache lines: an ordinary store first reads the line that
+it changes, and that takes longer than the computation.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,7 @@ from robodyn_ros.compile.quadratic_program import Sizes, solve_program
 LARGEST_ANGLE = float(2**30)
 
 HALF_PI_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-"""pi/2 = the sum of these, to 160 bits."""
+"""Three numbers with the sum pi/2, to 160 bits."""
 
 TWO_OVER_PI = 0.6366197723675814
 
@@ -44,7 +45,7 @@ COSINE = (0.041666666666666595, -0.0013888888888872895, 2.4801587288748223e-05,
           -2.755731414863447e-07, 2.087569657415078e-09, -1.1358310574836342e-11)
 """(cos r - 1 + r^2/2) / r^4 in powers of r^2 on |r| <= pi/4: the same, relative error of cos r 2^-63.9."""
 
-_ROUND = 1.5 * 2.0**52  # adding this rounds to an integer, which then stands in the lowest bits
+_ROUND = 1.5 * 2.0**52  # adding this rounds to an integer, which is then in the lowest bits
 
 LIBRARY = {"sin": 1, "cos": 1} | {row.llvm: row.operand_count for row in op.OPERATIONS if row.lowering == "library"}
 """Functions of the C library, and the number of their operands."""
@@ -52,11 +53,11 @@ LIBRARY = {"sin": 1, "cos": 1} | {row.llvm: row.operand_count for row in op.OPER
 DECLARATIONS = "".join(f"declare double @{name}({', '.join(['double'] * count)}) nounwind\n"
                        for name, count in LIBRARY.items())
 DECLARATIONS += '!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
-"""What every module may refer to."""
+"""Declarations of everything that a module may refer to."""
 
 AHEAD = 4
-"""Blocks between the one whose rows are read and the one whose rows are fetched into the cache: the processor does not
-foresee several streams of short rows. What lies beyond the last row is fetched in vain, and without harm."""
+"""Distance between the block that is read and the block that is prefetched into the cache: the processor does not
+predict several streams of short rows. Prefetching beyond the last row has no effect."""
 
 
 class Runtime:
@@ -64,9 +65,9 @@ class Runtime:
 
     Attributes:
         width: Samples computed at once: 1, or as many as a vector has lanes.
-        lanes: Angles whose sine and cosine a single sample gathers into one vector.
+        lanes: Angles of a single sample whose sines and cosines share one vector.
         attributes: LLVM's attributes for all functions: vectors of ``lanes`` numbers are allowed, and preferred.
-        routines: Modules with algorithms that the instructions call.
+        routines: Modules of algorithms that the instructions call.
     """
 
     def __init__(self, width: int, lanes: int, fused: bool) -> None:
@@ -76,18 +77,18 @@ class Runtime:
         self.routines: dict[str, str] = {}
 
     def text(self) -> str:
-        """All functions needed so far, and the declarations that modules refer to."""
+        """All functions needed so far, and the declarations for the module."""
         return DECLARATIONS + "".join(self._functions.values())
 
     def sincos(self, width: int, count: int, inlined: bool) -> str:
-        """Name of ``{sine, cosine, sine, ...} @sincos(angles, ...)`` of ``count`` vectors of so many angles."""
+        """Name of ``{sine, cosine, sine, ...} @sincos(angles, ...)`` for ``count`` vectors of ``width`` angles."""
         name = f"sincos{width}x{count}{'_inlined' * inlined}"
         library = [self.library(each, width) for each in ("sin", "cos")]
         attributes = f"{'alwaysinline' if inlined else 'noinline'} {self.attributes}"
         return self._need(name, lambda: sincos_function(name, width, count, self._fused, library, attributes))
 
     def library(self, name: str, width: int) -> str:
-        """Name of the function that calls one of the C library for each lane."""
+        """Name of the function that calls a function of the C library for each lane."""
         if width == 1:
             return name
         lanes = f"{name}_lanes{width}"
@@ -96,11 +97,11 @@ class Runtime:
     def mover(self, name: str) -> str:
         """Name of a function that moves vectors.
 
-        - ``pack(rows, distance of rows, column count, vectors)``, whose vectors have room for whole squares; ``unpack``
-          likewise.
-        - ``stream(the same arguments, aside, streamed)``: ``unpack``, with non-temporal stores if ``streamed`` is not
-          0; ``aside`` has room for the block's rows.
-        - ``merge(now, before, vector count, active)``: restores the lanes that are not active.
+        - ``pack(rows, distance of rows, column count, vectors)``: ``vectors`` has room for whole squares; ``unpack`` is
+          the reverse.
+        - ``stream(the same arguments, aside, streamed)``: like ``unpack``, with non-temporal stores if ``streamed`` is
+          not 0; ``aside`` has room for the block's rows.
+        - ``merge(now, before, vector count, active)``: restores the inactive lanes.
         """
         if name == "stream":
             self.mover("unpack")
@@ -110,8 +111,7 @@ class Runtime:
     def program_solver(self, n: int, m: int) -> str:
         """Name of ``@solve(memory)``: solves a quadratic program of n variables and m rows, lane by lane.
 
-        The memory has a vector for each argument and then for each result, and numbers for one lane, see
-        `program_memory`.
+        The memory has a vector for each argument and each result, then numbers for one lane, see `program_memory`.
         """
         name = f"solve{n}x{m}_lanes{self.width}"
         if name not in self.routines:
@@ -137,7 +137,7 @@ def _lanes_function(name: str, called: str, width: int, attributes: str) -> str:
 
 
 def sincos_function(name: str, width: int, count: int, fused: bool, library: list[str], attributes: str) -> str:
-    """LLVM text of a function, see `Runtime.sincos`; ``library`` has the functions for very large angles."""
+    """LLVM text of the function of `Runtime.sincos`; ``library`` has the functions for very large angles."""
     text, angles, results = FunctionText(width), [f"%angle{number}" for number in range(count)], list[str]()
     kind, pairs = text.kind, struct_type(2 * count, width)
     head = f"internal {pairs} @{name}({', '.join(f'{kind} {angle}' for angle in angles)}) {attributes}"
@@ -203,14 +203,14 @@ def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
     square = do("fmul", r, r)
     polynomial = horner(SINE, square)
     sine = fma(polynomial, do("fmul", square, r), r)
-    # sin(-0.0) is -0.0, which the sums above lose
+    # sin(-0.0) is -0.0, but the sums above give 0.0
     sine = text.let(f"call {kind} @llvm.copysign.{suffix}({kind} {sine}, {kind} {second})")
     polynomial = horner(COSINE, square)
     rough = fma(square, number(-0.5), number(1.0))
     lost = fma(square, number(-0.5), do("fsub", number(1.0), rough))
     cosine = do("fadd", rough, fma(polynomial, do("fmul", square, square), lost))
     swap = text.let(f"icmp ne {integer} {do_bits('and', bits, 1)}, {0 if width == 1 else 'splat (i64 0)'}")
-    # Bit 1 of k is the sign of the sine; the cosine's is that of k + 1, bit 1 or else bit 0.
+    # Bit 1 of k is the sign of the sine; bit 1 of k + 1, i.e. the exclusive or of bits 1 and 0, that of the cosine.
     sine_sign = do_bits("and", do_bits("shl", bits, 62), -(2**63))
     cosine_sign = text.let(f"xor {integer} {sine_sign}, {do_bits('shl', bits, 63)}")
     results = []
@@ -222,13 +222,13 @@ def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
 
 
 def program_memory(sizes: Sizes, width: int) -> int:
-    """Vectors that `Runtime.program_solver` needs: arguments, results, and a lane's numbers."""
+    """Number of vectors that `Runtime.program_solver` needs: arguments, results, and a lane's numbers."""
     lane = sizes.work + (sizes.arguments + sizes.results if width > 1 else 0)
     return sizes.arguments + sizes.results - (-lane // width)
 
 
 def _program_solver(name: str, sizes: Sizes, width: int) -> str:
-    """See `Runtime.program_solver`; one sample is solved in place, of several each lane is copied out and in."""
+    """See `Runtime.program_solver`; one sample is solved in place, of several each lane is copied out and back."""
     text, given, found = FunctionText(1), sizes.arguments, sizes.results
 
     def solve(arguments: str) -> None:
@@ -261,7 +261,7 @@ _ROWS = "ptr %rows, i64 %distance, i64 %columns, ptr %vectors"
 
 
 def _stream(name: str, width: int, attributes: str) -> str:
-    """``@stream``; if it streams, there are columns, and the rows follow each other."""
+    """``@stream``; non-temporal stores need at least one column, and rows without gaps."""
     text = FunctionText(width)
 
     def unpack(rows: str) -> None:
@@ -310,7 +310,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
             text.store(text.load(vector, align=align), row)
 
     def square(first: str) -> None:
-        """Transpose a square, from a column on; what is beyond the columns stays."""
+        """Transpose a square that starts at a column; positions beyond the last column stay unchanged."""
         corner, target = text.at("%rows", first), text.at("%vectors", first, text.kind)
         rows = [text.at(corner, text.let(f"mul i64 %distance, {lane}"), "i8") for lane in range(width)]
         vectors = [text.at(target, lane, text.kind) for lane in range(width)]
@@ -318,7 +318,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
         left = text.let(f"shufflevector {words} {left}, {words} poison, <{width} x i32> zeroinitializer")
         mask = text.let(f"icmp slt {words} <{numbers}>, {left}")
         ahead = text.let(f"mul i64 %distance, {AHEAD * width}") if packs else ""
-        for row in rows if packs else ():  # to read; into all caches; data
+        for row in rows if packs else ():  # prefetch for reading, into all caches, data
             text.line(f"call void @llvm.prefetch.p0(ptr {text.at(row, ahead, 'i8')}, i32 0, i32 3, i32 1)")
         given = ([text.masked_load(row, mask) for row in rows] if packs else
                  [text.load(vector, align=align) for vector in vectors])
@@ -335,7 +335,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
 
 
 def _transpose(text: FunctionText, rows: list[str]) -> list[str]:
-    """Transpose a square of row vectors: its quarters exchanged, then theirs, down to single numbers."""
+    """Transpose a square of row vectors: exchange its quarters, then theirs, down to single numbers."""
     width, distance = len(rows), 1
     while distance < width:
         after = list(rows)

@@ -8,11 +8,11 @@
 
 """Symbolic scalars: numbers whose arithmetic is recorded instead of computed.
 
-Every operation is simplified and looked up before it is recorded: products with the zeros and ones of a robot's
+Every operation is simplified and looked up before it is recorded. Products with the zeros and ones of a robot's
 constants never reach the tape, and repeated operations reach it once. Constants stay Python floats.
 
-A *fixed* scalar depends on fixed inputs alone, which do not change while the tape runs again and again. It is
-simplified like a constant of its typical value, and rounded like one.
+A *fixed* scalar depends only on fixed inputs, which keep their values while the tape runs again and again. It is
+simplified and rounded like a constant with its typical value.
 """
 
 import sys
@@ -33,8 +33,8 @@ Key = tuple[Any, ...]
 class Recorder:
     """The operations of a trace: each distinct one once, after its operands.
 
-    ``typical`` has, by index, the value of each fixed scalar where the fixed inputs have their typical values.
-    ``refusal`` is why a scalar would not be a condition or a float, also where the traced function goes on after that.
+    ``typical`` has, by index, the value of each fixed scalar for the typical values of the fixed inputs. ``refusal`` is
+    the reason why a scalar could not become a condition or a float, kept even if the traced function catches the error.
     """
 
     __slots__ = ("refusal", "scalars", "table", "typical")
@@ -46,7 +46,7 @@ class Recorder:
         self.refusal = ""
 
     def record(self, key: Key) -> "Scalar":
-        """The scalar of ``key``; recorded if it is new."""
+        """The scalar of ``key``; it is recorded if it is new."""
         found = self.table.get(key)
         if found is None:
             found = Scalar(self, len(self.scalars), key)
@@ -62,20 +62,20 @@ class Recorder:
         return found
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise a CompileError, and keep it with the line that asks."""
+        """Raise a CompileError, and keep its reason with the line of the law that caused it."""
         frame = sys._getframe(2)
         self.refusal = f"{reason} ({frame.f_code.co_filename}, line {frame.f_lineno})"
         raise CompileError(reason)
 
     def clear(self) -> None:
-        """Drop all scalars; they refer back to the recorder and would wait for the garbage collector."""
+        """Drop all scalars; they refer to the recorder and would stay until the garbage collector runs."""
         self.scalars.clear()
         self.table.clear()
 
     def apply(self, code: int, operands: tuple[Any, ...]) -> Any:
-        """Record an operation on scalars and numbers, as it stands but for the sign of an odd or even function.
+        """Record an operation on scalars and numbers without simplification, except the sign of odd or even functions.
 
-        The result is NotImplemented if an operand is neither a scalar nor a number.
+        Returns NotImplemented if an operand is neither a scalar nor a number.
         """
         indices = []
         for operand in operands:
@@ -97,26 +97,26 @@ class Recorder:
         return self.record((code, *indices))
 
     def constant(self, value: float) -> "Scalar":
-        """The scalar of a constant; -0.0 counts as 0.0."""
+        """The scalar of a constant; -0.0 becomes 0.0."""
         return self.record((op.CONSTANT, value + 0.0))
 
 
 def _method(code: int, swapped: bool = False) -> Callable[..., Any]:
-    """A method that records an operation of the scalar and the other arguments; of them in reverse if ``swapped``."""
+    """A method that records an operation on the scalar and the other arguments; in reverse order if ``swapped``."""
     if swapped:
         return lambda scalar, other: scalar.recorder.apply(code, (other, scalar))
     return lambda scalar, *others: scalar.recorder.apply(code, (scalar, *others))
 
 
 def _by_numpy(ufunc: np.ufunc, swapped: bool = False) -> Callable[..., Any]:
-    """A method that records a function of NumPy of the scalar and the other arguments."""
+    """A method that records a function of NumPy on the scalar and the other arguments."""
     if swapped:
         return lambda scalar, other: ufunc(other, scalar)
     return lambda scalar, *others: ufunc(scalar, *others)
 
 
 def _with_number(function: Callable[["Scalar", float], Any], scalar: "Scalar", other: Any) -> Any:
-    """A function of a scalar and a number, if the other operand is one."""
+    """Apply a function to a scalar and a number if the other operand is a number."""
     if other.__class__ is Scalar:
         _raise_foreign(other)
     value = other if other.__class__ is float else _as_float(other)
@@ -126,8 +126,8 @@ def _with_number(function: Callable[["Scalar", float], Any], scalar: "Scalar", o
 class Scalar:
     """One traced number.
 
-    It has arithmetic with floats and scalars of the same trace, comparisons (whose result is a traced 1.0 or 0.0, for
-    `where`), and the methods that NumPy's functions call on the elements of object arrays.
+    It supports arithmetic with floats and scalars of the same trace, comparisons (the result is a traced 1.0 or 0.0,
+    for `where`), and the methods that NumPy's functions call on the elements of object arrays.
     """
 
     __slots__ = ("index", "key", "recorder")
@@ -137,7 +137,7 @@ class Scalar:
 
     @property
     def fixed(self) -> bool:
-        """Whether it depends on fixed inputs alone."""
+        """Whether it depends only on fixed inputs."""
         return self.index in self.recorder.typical
 
     def __add__(self, other: Any) -> Any:
@@ -150,7 +150,7 @@ class Scalar:
             return self - recorder.scalars[other.key[1]]
         if self.key[0] == op.NEGATE:
             return other - recorder.scalars[self.key[1]]
-        reverse = recorder.table.get((op.ADD, other.index, self.index))  # the order written decides the rounding
+        reverse = recorder.table.get((op.ADD, other.index, self.index))  # the first order used decides the rounding
         return recorder.record((op.ADD, self.index, other.index)) if reverse is None else reverse
 
     __radd__ = __add__
@@ -255,7 +255,7 @@ class Scalar:
         return record_function(function, arguments, options)
 
     def __round__(self, digits: int | None = None) -> Any:
-        """As NumPy rounds."""
+        """Round as NumPy does."""
         return record_function(np.round, (self, digits or 0), {})
 
     def conjugate(self) -> "Scalar":
@@ -282,7 +282,7 @@ class Scalar:
 
 def _over_number(scalar: Scalar, value: float) -> Any:
     recorder = scalar.recorder
-    if abs(value) < sys.float_info.min or scalar.index in recorder.typical:  # whose reciprocal may be infinite
+    if abs(value) < sys.float_info.min or scalar.index in recorder.typical:  # the reciprocal may be infinite
         return recorder.record((op.DIVIDE, scalar.index, recorder.constant(value).index))
     return _scale(scalar, 1.0 / value)
 
@@ -298,7 +298,7 @@ def _number_over(scalar: Scalar, value: float) -> Any:
 
 def _as_float(value: Any) -> float | None:
     """``value`` as a float; None if it is not a real number."""
-    return float(value) if isinstance(value, (float, Real)) else None  # a float is told at once
+    return float(value) if isinstance(value, (float, Real)) else None  # checking for float first is fast
 
 
 def _raise_foreign(scalar: Scalar) -> NoReturn:
@@ -307,13 +307,13 @@ def _raise_foreign(scalar: Scalar) -> NoReturn:
 
 
 def _leading(recorder: Recorder, key: Key) -> Any:
-    """The constant or fixed scalar that a sum or product begins with; None if it begins with neither."""
+    """The constant or fixed scalar at the beginning of a sum or product; None if there is none."""
     first = recorder.scalars[key[1]]
     return first.key[1] if first.key[0] == op.CONSTANT else first if key[1] in recorder.typical else None
 
 
 def _offset(scalar: Scalar, value: Any) -> Any:
-    """``scalar + value``, the value being a number or fixed."""
+    """``scalar + value`` for a value that is a number or fixed."""
     recorder, key, is_number = scalar.recorder, scalar.key, value.__class__ is not Scalar
     if is_number and value == 0.0:
         return scalar
@@ -327,7 +327,7 @@ def _offset(scalar: Scalar, value: Any) -> Any:
 
 
 def _scale(scalar: Scalar, value: Any) -> Any:
-    """``value * scalar``, the value being a number or fixed; a positive value is kept, the sign stands outside."""
+    """``value * scalar`` for a number or fixed value; stores a positive value and puts the sign outside."""
     recorder, key, is_number = scalar.recorder, scalar.key, value.__class__ is not Scalar
     if is_number and value in (0.0, 1.0):
         return scalar if value else 0.0

@@ -8,9 +8,9 @@
 
 """The order of a tape's operations, and the pieces into which a long tape is cut.
 
-Several sines and cosines are computed in one vector, so the schedule brings them together. Each piece becomes a
-function, and pieces hand values on in spill slots in memory: the compile time of LLVM grows faster than the length of a
-function, and values that live through thousands of operations are kept in memory anyway.
+Several sines and cosines are computed in one vector, so the schedule groups them. Each piece becomes a function, and
+pieces pass values through spill slots in memory: LLVM's compile time grows faster than the length of a function, and
+values that live through thousands of operations are kept in memory anyway.
 """
 
 from collections.abc import Iterable
@@ -20,17 +20,17 @@ from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.tape import Tape
 
 LONGEST = 1500
-"""Operations up to which a tape stays in one piece."""
+"""Greatest number of operations of a tape that stays in one piece."""
 
 PIECE = 500
-"""Operations in a piece of a longer one."""
+"""Operations per piece of a longer tape."""
 
 TRAFFIC = 400
-"""Loads and stores after which a piece ends: LLVM compares each store with the loads around it, and took 200 ms for one
-piece of 500 operations with 900 of them, 15 ms for most others. Fewer would cost calls some per cent."""
+"""Loads and stores after which a piece ends. LLVM compares each store with the loads around it: a piece of 500
+operations with 900 of them took 200 ms, most others 15 ms. A lower limit would slow calls down by a few per cent."""
 
 Step = int | tuple[int, ...]
-"""A tape entry to compute, or several whose sine and cosine are computed together."""
+"""A tape entry to compute, or several entries whose sines and cosines are computed together."""
 
 
 class Schedule(NamedTuple):
@@ -40,9 +40,9 @@ class Schedule(NamedTuple):
         pieces: The steps of each piece.
         slots: Spill slot of each entry that a later piece uses.
         slot_count: Number of spill slots.
-        load_count: How often pieces load a value from a spill slot.
-        sines: The entry that is the sine of an entry.
-        cosines: The entry that is the cosine of an entry.
+        load_count: Number of loads from spill slots.
+        sines: The sine entry of each angle entry.
+        cosines: The cosine entry of each angle entry.
     """
 
     pieces: list[list[Step]]
@@ -54,23 +54,23 @@ class Schedule(NamedTuple):
 
 
 def schedule(tape: Tape, angles_at_once: int) -> Schedule:
-    """Order a tape's operations, at most so many sines and cosines in a step, and cut it into pieces."""
+    """Order a tape's operations, with at most ``angles_at_once`` sines and cosines per step, and cut it into pieces."""
     codes, operands = tape.codes.tolist(), tape.operands.tolist()
-    stages: list[int] = []  # the longest chain of sines and cosines up to each entry, its own included
+    stages: list[int] = []  # length of the longest chain of sines and cosines up to and including each entry
     for code, used in zip(codes, operands, strict=True):
         before = max([stages[each] for each in used if each >= 0]) if code > op.CONSTANT else 0
         stages.append(before + (code in (op.SIN, op.COS)))
     as_traced = _cut(codes, operands, _steps(codes, operands, stages, range(len(codes)), angles_at_once))
     if len(as_traced.pieces) == 1:
         return as_traced
-    # Formulas written row by row keep values long unused; depth first avoids that, but makes other formulas worse.
+    # Formulas written row by row keep unused values for long; depth first avoids that but makes other formulas worse.
     order = _depth_first(codes, operands, tape.outputs.tolist())
     as_needed = _cut(codes, operands, _steps(codes, operands, stages, order, angles_at_once))
     return min(as_traced, as_needed, key=lambda plan: len(plan.slots) + plan.load_count)
 
 
 def _depth_first(codes: list[int], operands: list[list[int]], outputs: list[int]) -> Iterable[int]:
-    """The entries in the order in which one result after the other needs them, the longest chain first."""
+    """The entries in the order in which the results need them, one result after the other, longest chain first."""
     needed = [[each for each in used if each >= 0 and codes[each] > op.CONSTANT] if code > op.CONSTANT else []
               for code, used in zip(codes, operands, strict=True)]
     height: list[int] = []
@@ -87,7 +87,7 @@ def _depth_first(codes: list[int], operands: list[list[int]], outputs: list[int]
 
 
 def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Schedule:
-    """The steps in pieces, with spill slots for the values that pieces hand on."""
+    """Cut the steps into pieces, with spill slots for the values that pass between them."""
     sines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.SIN}
     cosines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.COS}
     last_step: dict[int, int] = {}
@@ -95,9 +95,9 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Sche
         for entry in step if isinstance(step, tuple) else operands[step]:
             last_step[entry] = number
     pieces: list[list[Step]] = [[]]
-    made_in: dict[int, int] = {}  # without inputs
+    made_in: dict[int, int] = {}  # piece that computes each entry, inputs excluded
     last_use: dict[int, int] = {}
-    load_count = loads = kept = 0  # the last two in the last piece; values are kept for later steps
+    load_count = loads = kept = 0  # the last two count in the current piece; kept: values for later steps
     for number, step in enumerate(steps):
         if len(steps) > LONGEST and (len(pieces[-1]) >= PIECE or loads + kept >= TRAFFIC):
             pieces.append([])

@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Linear algebra of small matrices of traced values, with the results that NumPy's functions have on floats.
+"""Linear algebra of small matrices of traced values, with the same results as NumPy's functions on floats.
 
-Rows are exchanged by choices instead of branches, so that the code is the same for all values.
+Rows are exchanged by selections instead of branches, so the code is the same for all values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from robodyn_ros.base.errors import CompileError
 
 MAX_ROWS = 32
-"""Most rows: the code grows with their cube."""
+"""Greatest number of rows: the amount of code grows with its cube."""
 
 Matrix = np.ndarray[Any, Any]
 
@@ -48,13 +48,13 @@ def solve(a: Matrix, b: Matrix) -> Matrix:
 
 
 def inverse(a: Matrix) -> Matrix:
-    """As `np.linalg.inv`."""
+    """Like `np.linalg.inv`."""
     a = np.asanyarray(a)
     return solve(a, np.eye(_rows("inv", a), dtype=object))
 
 
 def determinant(a: Matrix) -> Any:
-    """As `np.linalg.det`."""
+    """Like `np.linalg.det`."""
     a = np.asanyarray(a)
     _rows("det", a)
     if a.ndim > 2:
@@ -64,7 +64,7 @@ def determinant(a: Matrix) -> Any:
 
 
 def cholesky(a: Matrix, /, *, upper: bool = False) -> Matrix:
-    """As `np.linalg.cholesky`; NaN where A is not positive definite. Only the lower triangle is read."""
+    """Like `np.linalg.cholesky`; NaN if A is not positive definite. Only the lower triangle is read."""
     a = np.asanyarray(a)
     n = _rows("cholesky", a)
     if a.ndim > 2:
@@ -80,7 +80,7 @@ def cholesky(a: Matrix, /, *, upper: bool = False) -> Matrix:
 
 
 def _eliminated(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix, Any]:
-    """Upper triangle, right sides, and the sign of the exchanges of rows."""
+    """Upper triangle, right sides, and the sign of the row exchanges."""
     n, sign = len(a), np.ones(())
     both = np.concatenate([a, b], axis=1).view(type(a))
     for k in range(n):
@@ -96,7 +96,7 @@ def _eliminated(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix, Any]:
 
 
 def _each(function: Any, *stacks: Matrix) -> Matrix:
-    """A function of each matrix in stacks of them."""
+    """Apply a function to each matrix in stacks of matrices."""
     return np.stack([np.asanyarray(function(*each)) for each in zip(*stacks, strict=True)])
 
 

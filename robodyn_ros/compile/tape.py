@@ -32,7 +32,7 @@ class Tape:
         inputs: Shape of each input, by name, in the order of the function's arguments.
         output_shape: Shape of the result.
         codes: Operation code of each entry, (m,), see `operations`.
-        operands: Entries that each operation reads, (m, 3), filled up with -1; for an input, column 0 is its position
+        operands: Entries that each operation reads, (m, 3), padded with -1; for an input, column 0 is its position
             among all input elements; for a constant, its position in ``constants``.
         constants: The constants, (k,).
         outputs: Entry of each element of the result, flattened in C order.
@@ -51,7 +51,7 @@ class Tape:
 
     @property
     def operation_count(self) -> int:
-        """Number of entries that are neither input nor constant."""
+        """Number of entries that are neither inputs nor constants."""
         return int(np.count_nonzero(self.codes > op.CONSTANT))
 
     @property
@@ -60,12 +60,12 @@ class Tape:
         return set(self.operands[self.codes == op.INPUT, 0].tolist())
 
     def with_outputs(self, elements: Sequence[int]) -> "Tape":
-        """A tape with a flat result: the elements of these positions in the flattened result of this one."""
+        """A tape with a flat result: the elements at these positions of the flattened result."""
         outputs = self.outputs[list(elements)]
         return self._pruned(outputs, outputs.shape)
 
     def _pruned(self, outputs: np.ndarray, output_shape: Shape) -> "Tape":
-        """A tape with other outputs, without entries that these do not need."""
+        """A tape with other outputs, without entries that they do not need."""
         codes, used = self.codes.tolist(), self.operands.tolist()
         needed = bytearray(len(codes))
         for entry in outputs.tolist():
@@ -85,8 +85,8 @@ class Tape:
         """A tape in which each sum of a product and a number is one operation, which compiled code rounds once.
 
         Args:
-            shared: Also where the product is needed elsewhere. The same formula is then rounded in the same way
-                whatever else the tape computes, but products are multiplied out more than once.
+            shared: Also contract a product that other operations need. The same formula is then rounded in the same way
+                whatever else the tape computes, but some products are computed more than once.
         """
         codes, operands = self.codes.copy(), self.operands.copy()
         product = self.codes == op.MULTIPLY
@@ -96,8 +96,8 @@ class Tape:
             product &= used == 1
         sums = np.flatnonzero((self.codes == op.ADD) | (self.codes == op.SUBTRACT))
         first, second = self.operands[sums, 0], self.operands[sums, 1]
-        later = (product[second] & ~(product[first] & (first > second))).astype(int)  # place of the product to join
-        for place, other in ((0, 1), (1, 0)):  # of two products the one that is traced later: sums grow at the end
+        later = (product[second] & ~(product[first] & (first > second))).astype(int)  # place of the product to contract
+        for place, other in ((0, 1), (1, 0)):  # of two products, contract the one traced later: sums grow at the end
             of = sums[(later == place) & product[self.operands[sums, place]]]
             factors = self.operands[self.operands[of, place], :2]
             operands[of] = np.column_stack([factors, self.operands[of, other]])
@@ -107,14 +107,14 @@ class Tape:
         return tape._pruned(self.outputs, self.output_shape)
 
     def split(self, fixed: Collection[int], name: str) -> tuple["Tape", "Tape"]:
-        """Two tapes that together compute this one: what depends on some input elements alone, and the rest.
+        """Two tapes that together compute this one: the part that depends only on some input elements, and the rest.
 
-        ``fixed`` has the positions of these elements. The first tape has a flat result, which the second takes as a
+        ``fixed`` has the positions of these elements. The first tape has a flat result; the second takes it as a
         further input of this name.
         """
         codes, operands, chosen = self.codes.tolist(), self.operands.tolist(), set(fixed)
         is_fixed: list[bool] = []
-        needed: dict[int, None] = {}  # by others, or as a result
+        needed: dict[int, None] = {}  # by the second tape, or as a result
         for code, used in zip(codes, operands, strict=True):
             used = [entry for entry in used if entry >= 0] if code != op.CONSTANT else []
             is_fixed.append(used[0] in chosen if code == op.INPUT else
@@ -134,7 +134,7 @@ class Tape:
     def __call__(self, *arrays: Any) -> np.ndarray:
         """Interpret the tape on numbers, as the reference for compiled code; record it on traced values.
 
-        All arrays, one per input, and the result may have the same leading axes before their own.
+        The arrays, one per input, and the result may share leading axes before their own.
 
         Raises:
             InputError: An array is missing, superfluous, or of another shape.
@@ -176,7 +176,7 @@ class Tape:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause Python's garbage collector, which goes through the 10^5 objects of a long formula again and again."""
+    """Pause Python's garbage collector, which would scan the 10^5 objects of a long formula again and again."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -192,13 +192,13 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
 
     Args:
         function: Takes one array per input, in this order, and returns an array (or nested lists) of numbers. It must
-            do the same operations for all values.
+            perform the same operations for all values.
         inputs: Shape of each input, by name.
         fixed: Typical values of inputs that are simplified like constants, by name; None for none.
 
     Returns:
-        The tape of ``function``. A product with a constant 0 counts as 0, and so does x - x: a result that does not
-        depend on an input is not NaN when that input is.
+        The tape of ``function``. A product with a constant 0 becomes 0, and so does x - x: a result that does not
+        depend on an input is not NaN if that input is NaN.
 
     Raises:
         CompileError: The function branches on a traced value, stores it as a float, uses a NumPy function that has no
@@ -222,7 +222,7 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
             if reason is None:
                 raise
             raise CompileError(f"{name} cannot be traced: {reason}") from error
-        if recorder.refusal:  # the function caught the error, and would do the same for all values
+        if recorder.refusal:  # the function caught the error and would continue alike for all values
             raise CompileError(f"{name} cannot be traced: {recorder.refusal}")
         return _tape(recorder, inputs, _checked_result(name, result))
     finally:
@@ -230,14 +230,14 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
 
 
 def check_shape(name: str, shape: Any) -> Shape:
-    """A tuple of lengths; CompileError if ``shape`` is none."""
+    """Return a tuple of lengths; raise CompileError if ``shape`` is not one."""
     if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
         raise CompileError(f"{name}: expected a shape such as (7,) or (4, 4), received {shape!r}")
     return shape
 
 
 def not_traceable(error: Exception) -> str | None:
-    """The reason of an error that tracing caused; None for other errors."""
+    """The reason for an error that tracing caused; None for other errors."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CompileError):

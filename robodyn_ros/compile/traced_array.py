@@ -8,9 +8,9 @@
 
 """NumPy's functions on traced values: they record operations where NumPy would compute.
 
-`TracedArray` is the class of the arrays that a traced function receives. Its elements, and single traced values, are
-`Scalar`. NumPy hands every function of theirs to this module, which has a form of it without a branch, or lets NumPy's
-own implementation run on objects, or refuses with a `CompileError` that names what to write instead.
+A traced function receives arrays of class `TracedArray`. Their elements, and single traced values, are `Scalar`. NumPy
+passes every function call on them to this module. It either has a form of the function without branches, or lets
+NumPy's own implementation run on objects, or raises a `CompileError` that names an alternative.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Function = Callable[..., Any]
 
 
 MOST_WEIGHTS = 25_000
-"""Products of numbers with traced values beyond which a law is slower as code without loops than in NumPy."""
+"""Number of products of constants with traced values above which code without loops is slower than NumPy."""
 
 TOO_LARGE = ("it multiplies {} constants or parameters with traced values, as large networks do. From 25,000 on a tick "
              "takes longer as code without loops than in NumPy, and compiling takes seconds")
@@ -63,7 +63,7 @@ class TracedArray(np.ndarray):
         return record_function(function, arguments, options)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Store values; where a traced condition holds, if that is the index."""
+        """Store values; if the index is a traced condition, where it holds."""
         if isinstance(index, TracedArray) and index.dtype == object:
             condition = index.reshape(index.shape + (1,) * (self.ndim - index.ndim))
             index, value = ..., np.where(condition, value, self)
@@ -73,7 +73,7 @@ class TracedArray(np.ndarray):
         raise CompileError(NO_CONDITION)
 
     def astype(self, dtype: Any, *arguments: Any, **options: Any) -> Any:
-        """A copy; traced values are floats already, and have no other type but truth."""
+        """Copy; traced values are already floats, and can only become truth values."""
         if np.dtype(dtype) == bool:
             return np.not_equal(self, 0.0)
         if np.issubdtype(dtype, np.integer) and any(map(is_traced, self.flat)):
@@ -87,7 +87,7 @@ def is_traced(value: Any) -> bool:
 
 
 def traced(value: Any) -> Any:
-    """An object array as `TracedArray`, an array of one value without axes as this value, anything else as it is."""
+    """Turn an object array into a `TracedArray` and an array without axes into its value; return others unchanged."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         return value.view(TracedArray) if value.ndim else value[()]
     if isinstance(value, tuple) and type(value) is tuple:
@@ -96,7 +96,7 @@ def traced(value: Any) -> Any:
 
 
 def record_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
-    """The result of ``ufunc.method(*inputs, **options)`` on traced values."""
+    """Record ``ufunc.method(*inputs, **options)`` on traced values."""
     given = [_plain(each) for each in inputs]
     out = options.pop("out", None)
     if options.get("dtype") is not None and np.issubdtype(options["dtype"], np.floating):
@@ -114,7 +114,7 @@ def record_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: d
         result = getattr(own, method)(*given, **options)
     if out is None:
         is_mask = ufunc.__name__ in _TRUTHS and isinstance(result, np.ndarray) and not any(map(is_traced, result.flat))
-        return result.astype(bool) if is_mask else traced(result)  # a mask of constants may choose elements
+        return result.astype(bool) if is_mask else traced(result)  # a constant mask may index arrays
     if out[0].dtype != object:
         raise CompileError("a traced value was stored in a float array that was made outside the law: make the array "
                            "inside, with np.zeros or .copy(), or write a = a + b in the place of a += b")
@@ -127,7 +127,7 @@ _NEUTRAL: dict[np.ufunc, float] = {np.add: 0.0, np.multiply: 1.0}
 
 def _reduced(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, **options: Any
              ) -> Any:
-    """As the method ``reduce`` of NumPy's own functions, over one axis after the other."""
+    """The method ``reduce`` of NumPy's functions, over one axis after the other."""
     axes = range(np.ndim(array)) if axis is None else (axis,) if isinstance(axis, int) else axis
     for each in axes:
         array = ufunc.reduce(array, axis=each, keepdims=True, **options)
@@ -135,7 +135,7 @@ def _reduced(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, keep
 
 
 def record_function(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """The result of one of NumPy's functions on traced values."""
+    """Record one of NumPy's functions on traced values."""
     own = _FUNCTIONS.get(function)
     if function in _PRODUCTS:
         _check_size(arguments)
@@ -154,7 +154,7 @@ def _name(function: Function) -> str:
 
 @contextmanager
 def limited_weights(example: np.ndarray, parameters: np.ndarray) -> Iterator[None]:
-    """Refuse what is traced inside if it has too many products with constants or parameters.
+    """Raise an error if the code traced inside has too many products with constants or parameters.
 
     Args:
         example: An array of traced values, or of numbers if nothing is traced.
@@ -177,14 +177,14 @@ def limited_weights(example: np.ndarray, parameters: np.ndarray) -> Iterator[Non
 
 
 def _check_size(factors: Sequence[Any]) -> None:
-    """Refuse a product that would be traced for long, only to be found too large."""
+    """Raise an error before tracing a product that takes long and would be too large in the end."""
     largest = max((factor.size for factor in factors if isinstance(factor, np.ndarray)), default=0)
     if largest > MOST_WEIGHTS:
         raise CompileError(TOO_LARGE.format(f"{largest:,}"))
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and traced values as NumPy's own arrays, so that its functions run on them by themselves."""
+    """Convert to NumPy's own arrays, so that its functions run on them directly."""
     if isinstance(value, TracedArray):
         return value.view(np.ndarray)
     return _zero_dimensional(value) if is_traced(value) else value
@@ -215,7 +215,7 @@ def _zero_dimensional(value: Any) -> np.ndarray:
 _ANY: Any = np.empty((), dtype=object).view(TracedArray)
 
 
-# Elementwise functions, of numbers and traced values.
+# Elementwise functions of numbers and traced values.
 
 _MOST = sys.float_info.max
 _abs, _sqrt, _exp, _expm1, _log, _rint, _less, _less_equal, _equal, _where, _maximum, _minimum = (
@@ -241,7 +241,7 @@ def _trunc(a: Any) -> Any:
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """Of the sign of ``b``; beside the multiple of ``b`` that is subtracted, the nearest, a / b may be rounded."""
+    """With the sign of ``b``. a / b may be rounded across an integer; the multiple of ``b`` is then corrected."""
     rest = a - _rint(op.apply(op.DIVIDE, a, b)) * b
     return _where(_less(_where(_less(b, 0.0), -rest, rest), 0.0), rest + b, rest)
 
@@ -252,7 +252,7 @@ def _fmod(a: Any, b: Any) -> Any:
 
 
 def _log1p(a: Any) -> Any:
-    """By one step of Newton's method, since log(1 + a) by itself loses the digits of a small ``a``."""
+    """With one step of Newton's method, since log(1 + a) loses the digits of a small ``a``."""
     first = _log(1.0 + a)
     grown = _expm1(first)
     return first - op.apply(op.DIVIDE, grown - a, grown + 1.0)
@@ -331,7 +331,7 @@ _ELEMENTWISE: dict[str, Function] = {
 
 _UFUNCS: dict[str, Any] = {name: np.frompyfunc(function, 3 if name == "clip" else getattr(np, name).nin, 1)
            for name, function in _ELEMENTWISE.items()}
-"""By the names of NumPy's functions, applied to objects; NumPy's other ufuncs do what Python's operators do."""
+"""NumPy's functions on objects, by name; NumPy's other ufuncs call Python's operators."""
 
 _TRUTHS = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf",
            "signbit", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",

@@ -6,11 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A function whose ``np`` makes arrays that hold traced values.
+"""Copies of functions in which ``np`` creates arrays that can hold traced values.
 
-NumPy hands functions of traced arrays to `traced_array`, but not the making of an array: ``np.zeros(3)`` holds floats
-alone, ``np.array([q[0], 1.0])`` is an array of objects, and a list is no array. A copy of the function gets a NumPy
-that makes a `TracedArray` in these cases. So do the functions that it calls by name, of a module, or of a law's class.
+NumPy passes functions of traced arrays to `traced_array`, but not the creation of arrays: ``np.zeros(3)`` holds only
+floats, ``np.array([q[0], 1.0])`` is an array of objects, and a list is no array. A copy of the function gets a NumPy
+that creates a `TracedArray` in these cases. The same holds for functions that it calls by name, in a module or a law's
+class.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ Function = Callable[..., Any]
 
 
 _LEFT_AS_THEY_ARE = ("numpy", "scipy", "robodyn_ros.compile", "robodyn_ros.dynamics")
-"""Beginnings of modules whose functions are not copied."""
+"""Prefixes of modules whose functions are not copied."""
 
 
 class TracedCopies:
-    """Copies of functions that can be traced as they stand in NumPy, each made once, as functions may call each other.
+    """Copies of functions that can be traced although they use NumPy, each made once, since functions may be recursive.
 
-    The functions themselves, and the variables of their modules, stay as they are. A copy prints nothing.
+    The original functions and the variables of their modules stay unchanged. A copy prints nothing.
 
     Attributes:
-        printing: Where copies called ``print``: files and numbers of lines.
+        printing: Places at which copies called ``print``: files and line numbers.
     """
 
     def __init__(self) -> None:
@@ -62,12 +63,12 @@ class TracedCopies:
         return self._functions[function]
 
     def refresh(self) -> None:
-        """Let the copies see variables that were assigned to since they were made; their own assignments stay."""
+        """Update the copies' variables that were assigned in the originals; the copies' own assignments stay."""
         for function in list(self._functions):
             self._take_over(function)
 
     def _take_over(self, function: Any) -> None:
-        """Give a copy the variables of the function that are new since the last time."""
+        """Give a copy those variables of the function that are new since the last time."""
         copy, known = self._functions[function], self._originals[function]
         for name in names_read(function.__code__):
             if name in function.__globals__ and known.get(name, self) is not (value := function.__globals__[name]):
@@ -77,7 +78,7 @@ class TracedCopies:
                 known[place], cell.cell_contents = value, self.replaced(value)
 
     def replaced(self, value: Any) -> Any:
-        """What a name stands for in a copy."""
+        """The value that replaces a variable in a copy."""
         module = getattr(value, "__module__", None)
         if isinstance(value, np.ufunc) or (str(module).startswith("numpy") and callable(value)
                                            and not isinstance(value, type)):
@@ -89,19 +90,19 @@ class TracedCopies:
         return value
 
     def _imported(self, *arguments: Any, **options: Any) -> Any:
-        """What an import inside a copy gives."""
+        """Replaces ``__import__`` in a copy."""
         return self.replaced(__import__(*arguments, **options))
 
     def _print(self, *arguments: Any, file: Any = None, **options: Any) -> None:
-        """What ``print`` does inside a copy."""
+        """Replaces ``print`` in a copy."""
         frame = sys._getframe(1)
         self.printing.add((frame.f_code.co_filename, frame.f_lineno))
         if file not in (None, sys.stdout, sys.stderr):
-            file.write("")  # writing files is more than printing
+            file.write("")  # writing to a file is more than printing
 
 
 def names_read(code: CodeType) -> Iterator[str]:
-    """Names that a function and the functions inside it read."""
+    """Names that a function and its nested functions read."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -109,7 +110,7 @@ def names_read(code: CodeType) -> Iterator[str]:
 
 
 class Namespace:
-    """A module, or the class of a law, with copies of its functions."""
+    """A module, or the class of a law, with its functions replaced by copies."""
 
     def __init__(self, original: Any, copies: TracedCopies) -> None:
         self._original, self._copies = original, copies
@@ -123,7 +124,7 @@ class Namespace:
 
 
 class TracedForm:
-    """A function of NumPy that takes lists of traced values, and returns arrays that can hold them."""
+    """A function of NumPy that accepts lists of traced values, and returns arrays that can hold them."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -133,12 +134,12 @@ class TracedForm:
         return TracedForm(value) if name in _METHODS else value
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function, with arrays in the place of lists of traced values."""
-        if self.function is not np.block:  # whose lists say where its blocks are
+        """Call the function with lists of traced values replaced by arrays."""
+        if self.function is not np.block:  # its lists define the layout of the blocks
             arguments = tuple(map(_with_arrays, arguments))
         if self.function in _CONVERSIONS and arguments and _holds_traced(arguments[0]):
             options.pop("dtype", None)
-            arguments = arguments[:1]  # a second one is the type
+            arguments = arguments[:1]  # the second one is the dtype
             return np.array(arguments[0], dtype=object, ndmin=options.get("ndmin", 0)).view(TracedArray)
         result = self.function(*arguments, **options)
         if self.function in _FILLED and result.dtype == float:
@@ -157,11 +158,11 @@ def _holds_traced(value: Any) -> bool:
 
 
 def _with_arrays(value: Any) -> Any:
-    """A list or tuple with traced values as an array, if all its rows have one length; anything else as it is."""
+    """Convert a list or tuple with traced values to an array if its rows have equal lengths, else return it."""
     if not isinstance(value, list | tuple):
         return value
     try:
         array = np.array(value)
-    except ValueError:  # rows of different lengths, for np.concatenate
+    except ValueError:  # rows of different lengths, as for np.concatenate
         return type(value)(map(_with_arrays, value)) if type(value) in (list, tuple) else value
     return array.view(TracedArray) if array.dtype == object and any(map(is_traced, array.flat)) else value
