@@ -131,14 +131,14 @@ PARTS = (
          (ONE, BATCH)),
     Part("sine and cosine without the C library", (runtime._near_sincos, runtime.sincos_function), runtime,
          {"sincos_function": _library_sincos}, (ONE, BATCH)),
-    Part("angles of one sample in a vector", (lowering._Writer._sincos,), compiled_program, {"SINGLE_LANES": 1},
+    Part("angles of one sample in a vector", (lowering._Writer._sincos,), compiled_program, {"MAX_SINGLE_LANES": 1},
          (ONE,)),
     Part("rows transposed in registers", (runtime._transpose,), runtime, {"_transpose": _number_by_number}, (BATCH,)),
     Part("results that go around the caches", (runtime._stream,), runtime, {"_stream": _unpacked},
          (Measured("mass_matrix", ARM, SAMPLES),)),
-    Part("pieces of long tapes", (schedule,), schedule, {"LONGEST": NEVER},
+    Part("pieces of long tapes", (schedule,), schedule, {"MAX_UNCUT_LENGTH": NEVER},
          tuple(Measured("forward_dynamics", LARGE, compiles=compiles) for compiles in (False, True))),
-    Part("loops over products", (products,), matrix_factors, {"LARGE": NEVER},
+    Part("loops over products", (products,), matrix_factors, {"MIN_LARGE_PAIRS": NEVER},
          tuple(Measured("mass_matrix", LARGEST, compiles=compiles) for compiles in (False, True))),
 )
 

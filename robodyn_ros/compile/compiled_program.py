@@ -32,7 +32,7 @@ from robodyn_ros.compile.program import Arrays, Compute, Repeat, Statement, Trac
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.tape import Tape
 
-SINGLE_LANES = 4
+MAX_SINGLE_LANES = 4
 """Greatest number of lanes for the angles of a single call: after 512-bit vectors scalar code runs at half the rate."""
 
 PAGE = 4096
@@ -56,7 +56,7 @@ class ProgramText:
 
     def __init__(self, traced: TracedProgram, width: int, in_place: bool = False) -> None:
         self._traced, self._program, self._width = traced, traced.program, width
-        lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
+        lanes = min(host().lanes, MAX_SINGLE_LANES) if width == 1 else width
         self._runtime, self._text = Runtime(width, lanes, host().fused), FunctionText(width)
         self._sizes = {name: math.prod(shape) for name, shape in traced.variables.items()}
         self.frame_size = 0

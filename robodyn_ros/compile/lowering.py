@@ -17,10 +17,10 @@ from robodyn_ros.compile.runtime import Runtime, program_memory
 from robodyn_ros.compile.schedule import Step, schedule
 from robodyn_ros.compile.tape import Tape, collector_paused
 
-STORES = 250
+MAX_STORES = 250
 """Greatest number of results that are inputs or constants and are stored by one function."""
 
-IN_STEP = 3
+MAX_ANGLES_IN_STEP = 3
 """Greatest number of angles of a sample whose sines and cosines a batch computes in step: registers are few."""
 
 
@@ -63,7 +63,7 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contra
     plan, outputs = writer.plan, writer.outputs
     uncomputed = [entry for entry in outputs if writer.codes[entry] <= op.CONSTANT]
     copies: list[tuple[Place, Place]] = []
-    if len(plan.pieces) > 1 or sum(len(outputs[entry]) for entry in uncomputed) > STORES:
+    if len(plan.pieces) > 1 or sum(len(outputs[entry]) for entry in uncomputed) > MAX_STORES:
         copies = writer.defer_replacements()
     calls = writer.reserve_calls(plan.slot_count + len(copies))
     # The last of these stores (often the only ones) go into the first piece that computes.
@@ -92,7 +92,7 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contra
 
 
 def _chunks(items: list[Any]) -> list[list[Any]]:
-    return [items[start : start + STORES] for start in range(0, len(items), STORES)]
+    return [items[start : start + MAX_STORES] for start in range(0, len(items), MAX_STORES)]
 
 
 class _Writer:
@@ -108,7 +108,7 @@ class _Writer:
     def __init__(self, tape: Tape, memory: Memory, runtime: Runtime) -> None:
         self._memory, self._runtime, self._width = memory, runtime, runtime.width
         self._kind, self._alignment = float_type(runtime.width), 8 * runtime.width
-        self.plan = schedule(tape, runtime.lanes if runtime.width == 1 else IN_STEP)
+        self.plan = schedule(tape, runtime.lanes if runtime.width == 1 else MAX_ANGLES_IN_STEP)
         self.codes: list[int] = tape.codes.tolist()  # reading single elements of a list is faster than of an array
         self._operands: list[list[int]] = tape.operands.tolist()
         self._constants: list[float] = tape.constants.tolist()

@@ -54,7 +54,7 @@ def host() -> Host:
     return Host(triple, llvm.get_host_cpu_name(), features.flatten(), lanes, fused)
 
 
-LONG = 200_000
+LONG_MODULE = 200_000
 """Length of a module above which LLVM optimises less [characters]: robots with about 20 joints."""
 
 _LINKS_PER_LINKER = 16
@@ -100,7 +100,7 @@ def _object_code(text: str, routines: Sequence[str]) -> bytes:
 
     LLVM's two options are process-wide: they are restored after each module, for other users of LLVM.
     """
-    is_long = len(text) > LONG
+    is_long = len(text) > LONG_MODULE
     machine = _target_machine(1 if is_long else 2)
     head = f'target triple = "{host().triple}"\ntarget datalayout = "{machine.target_data}"\n'
     try:

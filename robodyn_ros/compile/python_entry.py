@@ -42,7 +42,7 @@ FLOAT64 = 12
 _METHOD_FLAGS = 0x80 | 0x2
 """METH_FASTCALL | METH_KEYWORDS: called with an array of arguments and a tuple of names."""
 
-_KNOWN_INTERFACES = (0x01000009, 0x02000000)
+_SUPPORTED_INTERFACES = (0x01000009, 0x02000000)
 """NumPy's binary interfaces that are supported: those of 1.x and 2.x."""
 
 _VERSION_ENTRY, _NEW_ENTRY = 0, 93
@@ -198,7 +198,7 @@ def symbols() -> dict[str, int]:
     functions = (ctypes.c_void_p * (_NEW_ENTRY + 1)).from_address(read(core._multiarray_umath._ARRAY_API, None))
     version, new_array = (int(functions[entry] or 0) for entry in (_VERSION_ENTRY, _NEW_ENTRY))
     interface = ctypes.CFUNCTYPE(ctypes.c_uint)(version)()
-    if interface not in _KNOWN_INTERFACES:
+    if interface not in _SUPPORTED_INTERFACES:
         raise CompileError(f"compiled code: expected NumPy 1 or 2, received {np.__version__} with the binary interface "
                            f"{interface:#x}")
     objects = {"numpy_array_type": np.ndarray, "numpy_float64": np.dtype(np.float64), "python_none": None,

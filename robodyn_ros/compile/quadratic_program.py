@@ -31,7 +31,7 @@ Array = np.ndarray
 EPSILON = float(np.finfo(float).eps)
 """Rounding error of the numbers; that of float in single-precision C code."""
 
-NONE = 1e30
+NO_BOUND = 1e30
 """Bounds of this magnitude or more count as no bound."""
 
 OPTIMAL, INFEASIBLE, UNFINISHED, INVALID = 0.0, 1.0, 2.0, 3.0
@@ -39,24 +39,24 @@ OPTIMAL, INFEASIBLE, UNFINISHED, INVALID = 0.0, 1.0, 2.0, 3.0
 each other or the hard program was not solved. Unfinished: the last iterate, because the iteration limit was reached
 with softened rows too. Invalid: none, because H is not positive definite or a number is NaN."""
 
-LEAST_SQUARES = 1e-8
+DEFAULT_SOFTNESS = 1e-8
 """Default softness of scaled rows in an infeasible program: the rows are then violated as little as possible in the
 least-squares sense."""
 
-HARDEST = 1e-11
+MIN_SOFTNESS = 1e-11
 """Least softness of scaled rows in an infeasible program: above the pivots that count as 0."""
 
-SAME = 1000.0
+IMPLIED_MISMATCH = 1000.0
 """A dependent row that contradicts the rest by less than this multiple of the tolerance counts as implied by them:
 where many rows meet in one point, rounding moves the point off one of them."""
 
-UNSOLVED = 1e9
+DEPENDENT_RESIDUAL = 1e9
 """A working set whose rows are missed by more than this multiple of the tolerance is linearly dependent up to rounding.
 
 Rows with very different weights, as in `task_priority`, are missed by up to a thousandth of this.
 """
 
-SMALL = 1e-4
+SMALL_PIVOT = 1e-4
 """Element of D below which its rounding error is estimated."""
 
 ROUNDS = 10
@@ -91,8 +91,8 @@ class ScaledRows(NamedTuple):
 
     Attributes:
         matrix: M, N n elements.
-        low: N elements; -`NONE` for no bound.
-        high: N elements; `NONE` for no bound.
+        low: N elements; -`NO_BOUND` for no bound.
+        high: N elements; `NO_BOUND` for no bound.
         norm: Lengths before scaling; 0 for a row that is left out.
         soft: Softness of the rows.
     """
@@ -156,7 +156,7 @@ def factorize(n: int, h: Array, factor: Array) -> int:
             factor[j * n + i] = h[i * (i + 1) // 2 + j]
     for k in range(n):
         pivot = factor[k * n + k]
-        if not (pivot > 8.0 * EPSILON * h[k * (k + 1) // 2 + k] and pivot < NONE):
+        if not (pivot > 8.0 * EPSILON * h[k * (k + 1) // 2 + k] and pivot < NO_BOUND):
             return 0
         scale = 1.0 / sqrt(pivot)
         factor[k * n + k] = scale
@@ -209,7 +209,7 @@ def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, sc
             take(m, factor[k * n + j], column, columns[j * m:])
     for i in range(rows):
         scaled.norm[i] = 0.0
-        if lower[i] > -NONE or upper[i] < NONE:
+        if lower[i] > -NO_BOUND or upper[i] < NO_BOUND:
             row = scaled.matrix[i * n:]
             if i < m:
                 for k in range(n):
@@ -225,14 +225,14 @@ def scale_rows(n: int, m: int, arguments: Array, factor: Array, shift: Array, sc
                 contradiction = 1
                 least = 0.5 * (least + most)
                 most = least
-            if length > 1.0 / NONE:
+            if length > 1.0 / NO_BOUND:
                 scaled.norm[i] = length
                 share = 1.0 / length
                 for k in range(n):
                     row[k] *= share
                 middle = dot(n, row, shift)
-                scaled.low[i] = least * share + middle if least > -NONE else -NONE
-                scaled.high[i] = most * share + middle if most < NONE else NONE
+                scaled.low[i] = least * share + middle if least > -NO_BOUND else -NO_BOUND
+                scaled.high[i] = most * share + middle if most < NO_BOUND else NO_BOUND
             elif least > 0.0 or most < 0.0:
                 contradiction = 1
     return contradiction
@@ -254,7 +254,7 @@ def append(n: int, count: int, row: int, scaled: ScaledRows, held: WorkingSet, p
         new[j] = total / held.diagonal[j]
         pivot -= total * new[j]
     size = 1.0
-    if pivot < SMALL:
+    if pivot < SMALL_PIVOT:
         for j in range(count):
             products[j] = -new[j]
         solve_transposed(count, held.triangle, products)
@@ -341,7 +341,7 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
             if start == 0:
                 held.side[i] = 0.0
             equation = scaled.norm[i] > 0.0 and scaled.low[i] == scaled.high[i]
-            bounded = warm[i] > 0.0 and scaled.high[i] < NONE or warm[i] < 0.0 and scaled.low[i] > -NONE
+            bounded = warm[i] > 0.0 and scaled.high[i] < NO_BOUND or warm[i] < 0.0 and scaled.low[i] > -NO_BOUND
             active = scaled.norm[i] > 0.0 and bounded
             if (equation and start == 0 or active and not equation and start == 1) and count < rows:
                 if append(n, count, i, scaled, held, column) > 0.0:
@@ -367,7 +367,7 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
             if held.side[int(held.order[last])] < 0.0:
                 for j in range(count):
                     target[j] = -target[j]
-        blocking, step, largest = -1, NONE, 0.0
+        blocking, step, largest = -1, NO_BOUND, 0.0
         for j in range(count):
             row = int(held.order[j])
             change = target[j] if singular == 1 else target[j] - held.multiplier[j]
@@ -389,7 +389,7 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
             continue
         if singular == 1:  # no multiplier stops the growth of the dual objective
             count -= 1
-            if violation > SAME * tolerance:
+            if violation > IMPLIED_MISMATCH * tolerance:
                 counted[0], counted[1] = float(iterations), float(count)
                 return INFEASIBLE
             scaled.norm[int(held.order[count])] = 0.0
@@ -418,7 +418,7 @@ def iterate(n: int, m: int, limit: int, tolerance: float, warm: Array, scaled: S
             residuals(n, count, scaled, held, u, target)
             counted[0], counted[1] = float(iterations), float(count)
             for j in range(count):
-                if not (-UNSOLVED * tolerance < target[j] and target[j] < UNSOLVED * tolerance):
+                if not (-DEPENDENT_RESIDUAL * tolerance < target[j] and target[j] < DEPENDENT_RESIDUAL * tolerance):
                     return INFEASIBLE
             return OPTIMAL
         held.multiplier[count] = 0.0
@@ -475,10 +475,10 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
         iterations = told[0]
         if status != OPTIMAL:
             for i in range(m):
-                least = LEAST_SQUARES
+                least = DEFAULT_SOFTNESS
                 if yielding[i] > 0.0 and norm[i] > 0.0:
                     least = yielding[i] / (norm[i] * norm[i])
-                    least = least if least > HARDEST else HARDEST
+                    least = least if least > MIN_SOFTNESS else MIN_SOFTNESS
                 soft[i] = soft[i] if soft[i] > least else least
             status = iterate(n, m, limit, tolerance, multipliers, scaled, held, scratch, told)
             iterations += told[0]
@@ -494,7 +494,7 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
             results[k] = u[k] - shift[k]
         backward(n, factor, results)
     for k in range(n):
-        if not (results[k] > -NONE and results[k] < NONE):
+        if not (results[k] > -NO_BOUND and results[k] < NO_BOUND):
             status = INVALID
     for k in range(n):  # a bound holds exactly; without a solution, x is the value within the bounds nearest to 0
         value = results[k] if status != INVALID else 0.0
@@ -502,17 +502,17 @@ def solve_program(n: int, m: int, arguments: Array, results: Array, work: Array)
             value = lower[m + k]
         if value > upper[m + k]:
             value = upper[m + k]
-        if not (value > -NONE and value < NONE):
+        if not (value > -NO_BOUND and value < NO_BOUND):
             value, status = 0.0, INVALID
         results[k] = value
     violation = 0.0
     for i in range(m):
         value = dot(n, matrix[i * n:], results)
-        if not (value > -NONE and value < NONE):
+        if not (value > -NO_BOUND and value < NO_BOUND):
             status = INVALID
         violation = max(violation, lower[i] - value, value - upper[i])
     for i in range(rows):
-        if not (multipliers[i] > -NONE and multipliers[i] < NONE):
+        if not (multipliers[i] > -NO_BOUND and multipliers[i] < NO_BOUND):
             multipliers[i] = 0.0
             status = INVALID
         if not (lower[i] == lower[i] and upper[i] == upper[i]):

@@ -30,7 +30,7 @@ from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangl
 from robodyn_ros.compile.loops_in_llvm import llvm_functions
 from robodyn_ros.compile.quadratic_program import Sizes, solve_program
 
-LARGEST_ANGLE = float(2**30)
+MAX_REDUCED_ANGLE = float(2**30)
 
 HALF_PI_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 """Three numbers with the sum pi/2, to 160 bits."""
@@ -45,7 +45,7 @@ COSINE = (0.041666666666666595, -0.0013888888888872895, 2.4801587288748223e-05,
           -2.755731414863447e-07, 2.087569657415078e-09, -1.1358310574836342e-11)
 """(cos r - 1 + r^2/2) / r^4 in powers of r^2 on |r| <= pi/4: the same, relative error of cos r 2^-63.9."""
 
-_ROUND = 1.5 * 2.0**52  # adding this rounds to an integer, which is then in the lowest bits
+_ROUNDING_OFFSET = 1.5 * 2.0**52  # adding this rounds to an integer, which is then in the lowest bits
 
 LIBRARY = {"sin": 1, "cos": 1} | {row.llvm: row.operand_count for row in op.OPERATIONS if row.lowering == "library"}
 """Functions of the C library, and the number of their operands."""
@@ -55,7 +55,7 @@ DECLARATIONS = "".join(f"declare double @{name}({', '.join(['double'] * count)})
 DECLARATIONS += '!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
 """Declarations of everything that a module may refer to."""
 
-AHEAD = 4
+PREFETCH_DISTANCE = 4
 """Distance between the block that is read and the block that is prefetched into the cache: the processor does not
 predict several streams of short rows. Prefetching beyond the last row has no effect."""
 
@@ -156,7 +156,7 @@ def sincos_function(name: str, width: int, count: int, fused: bool, library: lis
     far = ""
     for angle in angles:
         size = text.let(f"call {kind} @llvm.fabs.{mangled(width)}({kind} {angle})")
-        is_far = text.let(f"fcmp ogt {kind} {size}, {literal(LARGEST_ANGLE, width)}")
+        is_far = text.let(f"fcmp ogt {kind} {size}, {literal(MAX_REDUCED_ANGLE, width)}")
         far = text.let(f"or {text.truth} {far}, {is_far}") if far else is_far
     text.branch(text.any(far), "library", "near", ", !prof !0")
     text.label("library")
@@ -172,7 +172,7 @@ def sincos_function(name: str, width: int, count: int, fused: bool, library: lis
 
 
 def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
-    """Sine and cosine of angles up to `LARGEST_ANGLE`."""
+    """Sine and cosine of angles up to `MAX_REDUCED_ANGLE`."""
     kind, suffix = text.kind, mangled(width)
     integer = "i64" if width == 1 else f"<{width} x i64>"
 
@@ -194,9 +194,9 @@ def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
             value = fma(value, x, number(coefficient))
         return value
 
-    shifted = fma(angle, number(TWO_OVER_PI), number(_ROUND))
+    shifted = fma(angle, number(TWO_OVER_PI), number(_ROUNDING_OFFSET))
     bits = text.let(f"bitcast {kind} {shifted} to {integer}")
-    k = do("fsub", shifted, number(_ROUND))
+    k = do("fsub", shifted, number(_ROUNDING_OFFSET))
     first = fma(k, number(-HALF_PI_PARTS[0]), angle)
     second = fma(k, number(-HALF_PI_PARTS[1]), first)
     r = fma(k, number(-HALF_PI_PARTS[2]), second)
@@ -317,7 +317,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
         left = text.let(f"insertelement {words} poison, i64 {text.let(f'sub i64 %columns, {first}')}, i32 0")
         left = text.let(f"shufflevector {words} {left}, {words} poison, <{width} x i32> zeroinitializer")
         mask = text.let(f"icmp slt {words} <{numbers}>, {left}")
-        ahead = text.let(f"mul i64 %distance, {AHEAD * width}") if packs else ""
+        ahead = text.let(f"mul i64 %distance, {PREFETCH_DISTANCE * width}") if packs else ""
         for row in rows if packs else ():  # prefetch for reading, into all caches, data
             text.line(f"call void @llvm.prefetch.p0(ptr {text.at(row, ahead, 'i8')}, i32 0, i32 3, i32 1)")
         given = ([text.masked_load(row, mask) for row in rows] if packs else

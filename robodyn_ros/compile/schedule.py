@@ -19,13 +19,13 @@ from typing import NamedTuple
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.tape import Tape
 
-LONGEST = 1500
+MAX_UNCUT_LENGTH = 1500
 """Greatest number of operations of a tape that stays in one piece."""
 
-PIECE = 500
+PIECE_LENGTH = 500
 """Operations per piece of a longer tape."""
 
-TRAFFIC = 400
+MAX_MEMORY_OPERATIONS = 400
 """Loads and stores after which a piece ends. LLVM compares each store with the loads around it: a piece of 500
 operations with 900 of them took 200 ms, most others 15 ms. A lower limit would slow calls down by a few per cent."""
 
@@ -99,7 +99,7 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Sche
     last_use: dict[int, int] = {}
     load_count = loads = kept = 0  # the last two count in the current piece; kept: values for later steps
     for number, step in enumerate(steps):
-        if len(steps) > LONGEST and (len(pieces[-1]) >= PIECE or loads + kept >= TRAFFIC):
+        if len(steps) > MAX_UNCUT_LENGTH and (len(pieces[-1]) >= PIECE_LENGTH or loads + kept >= MAX_MEMORY_OPERATIONS):
             pieces.append([])
             loads = kept = 0
         piece = len(pieces) - 1

@@ -31,7 +31,7 @@ from robodyn_ros.compile import small_matrices
 Function = Callable[..., Any]
 
 
-MOST_WEIGHTS = 25_000
+MAX_WEIGHTS = 25_000
 """Number of products of constants with traced values above which code without loops is slower than NumPy."""
 
 TOO_LARGE = ("it multiplies {} constants or parameters with traced values, as large networks do. From 25,000 on a tick "
@@ -161,25 +161,25 @@ def limited_weights(example: np.ndarray, parameters: np.ndarray) -> Iterator[Non
         parameters: Traced parameters.
 
     Raises:
-        CompileError: There are more than `MOST_WEIGHTS`.
+        CompileError: There are more than `MAX_WEIGHTS`.
     """
     recorder = getattr(example.flat[0], "recorder", None)
     begin = 0 if recorder is None else len(recorder.scalars)
     yield
-    if recorder is None or len(recorder.scalars) - begin <= MOST_WEIGHTS:
+    if recorder is None or len(recorder.scalars) - begin <= MAX_WEIGHTS:
         return
     weights = {element.index for element in parameters.flat if is_traced(element)}
     weights |= {scalar.index for scalar in recorder.scalars if scalar.key[0] == op.CONSTANT}
     count = sum(key[0] == op.MULTIPLY and (key[1] in weights or key[2] in weights)
                 for key in (scalar.key for scalar in recorder.scalars[begin:]))
-    if count > MOST_WEIGHTS:
+    if count > MAX_WEIGHTS:
         raise CompileError(TOO_LARGE.format(f"{count:,}"))
 
 
 def _check_size(factors: Sequence[Any]) -> None:
     """Raise an error before tracing a product that takes long and would be too large in the end."""
     largest = max((factor.size for factor in factors if isinstance(factor, np.ndarray)), default=0)
-    if largest > MOST_WEIGHTS:
+    if largest > MAX_WEIGHTS:
         raise CompileError(TOO_LARGE.format(f"{largest:,}"))
 
 
@@ -217,7 +217,7 @@ _ANY: Any = np.empty((), dtype=object).view(TracedArray)
 
 # Elementwise functions of numbers and traced values.
 
-_MOST = sys.float_info.max
+_MAX_FLOAT = sys.float_info.max
 _abs, _sqrt, _exp, _expm1, _log, _rint, _less, _less_equal, _equal, _where, _maximum, _minimum = (
     partial(op.apply, code) for code in (op.ABSOLUTE, op.SQRT, op.EXP, op.EXPM1, op.LOG, op.RINT, op.LESS,
                                          op.LESS_EQUAL, op.EQUAL, op.WHERE, op.MAXIMUM, op.MINIMUM))
@@ -324,7 +324,8 @@ _ELEMENTWISE: dict[str, Function] = {
     "rad2deg": lambda a: a * (180.0 / math.pi), "degrees": lambda a: a * (180.0 / math.pi),
     "copysign": lambda a, b: _where(_less(b, 0.0), -_abs(a), _abs(a)), "signbit": lambda a: _less(a, 0.0),
     "heaviside": lambda a, middle: _where(_equal(a, 0.0), middle, _less_equal(0.0, a)),
-    "isnan": _missing, "isfinite": lambda a: _less_equal(_abs(a), _MOST), "isinf": lambda a: _less(_MOST, _abs(a)),
+    "isnan": _missing, "isfinite": lambda a: _less_equal(_abs(a), _MAX_FLOAT),
+    "isinf": lambda a: _less(_MAX_FLOAT, _abs(a)),
     "logical_and": _and, "logical_or": _or, "logical_xor": _exclusive_or, "logical_not": _not,
     "bitwise_and": _and, "bitwise_or": _or, "bitwise_xor": _exclusive_or, "invert": _not,
 }
@@ -388,8 +389,8 @@ def _interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
 
 
 def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    most, least = _MOST if posinf is None else posinf, -_MOST if neginf is None else neginf
-    return np.where(np.isnan(x), nan, np.where(x > _MOST, most, np.where(x < -_MOST, least, x)))
+    most, least = _MAX_FLOAT if posinf is None else posinf, -_MAX_FLOAT if neginf is None else neginf
+    return np.where(np.isnan(x), nan, np.where(x > _MAX_FLOAT, most, np.where(x < -_MAX_FLOAT, least, x)))
 
 
 def _einsum(*operands: Any, **options: Any) -> Any:

@@ -47,7 +47,7 @@ class TracedCopies:
         self._originals: dict[Function, dict[str | int, Any]] = {}
         self.printing: set[tuple[str, int]] = set()
 
-    def of(self, function: Function) -> Function:
+    def copy_of(self, function: Function) -> Function:
         """The copy of a function."""
         if not isinstance(function, FunctionType) or str(function.__module__).startswith(_LEFT_AS_THEY_ARE):
             return function
@@ -84,7 +84,7 @@ class TracedCopies:
                                            and not isinstance(value, type)):
             return TracedForm(value)
         if isinstance(value, FunctionType):
-            return self.of(value)
+            return self.copy_of(value)
         if isinstance(value, ModuleType) or (isinstance(value, type) and hasattr(value, "law")):
             return Namespace(value, self)
         return value

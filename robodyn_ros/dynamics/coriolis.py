@@ -29,12 +29,12 @@ class CompositeMotion(NamedTuple):
     Attributes:
         inertia: Moments of its mass.
         linear: Linear momentum p = sum m r', shape (3,) [kg m/s].
-        turning: K = -sum m [r][r'], shape (3, 3) [kg m^2/s].
+        velocity_moment: K = -sum m [r][r'], shape (3, 3) [kg m^2/s].
     """
 
     inertia: SpatialInertia
     linear: Array
-    turning: Array
+    velocity_moment: Array
 
     @classmethod
     def from_twist(cls, inertia: SpatialInertia, twist: Array) -> CompositeMotion:
@@ -46,16 +46,16 @@ class CompositeMotion(NamedTuple):
     def joined(self, other: CompositeMotion) -> CompositeMotion:
         """Both bodies as one."""
         return CompositeMotion(
-            self.inertia.joined(other.inertia), self.linear + other.linear, self.turning + other.turning
+            self.inertia.joined(other.inertia), self.linear + other.linear, self.velocity_moment + other.velocity_moment
         )
 
     def times(self, twist: Array) -> Array:
         """B V with B = [[K, 0], [-[p], 0]], shape (6,)."""
-        return np.concatenate([self.turning @ twist[:3], cross(twist[:3], self.linear)])
+        return np.concatenate([self.velocity_moment @ twist[:3], cross(twist[:3], self.linear)])
 
     def transposed_times(self, twist: Array) -> Array:
         """Upper half of B^T V, whose lower half is 0, shape (3,)."""
-        return self.turning.T @ twist[:3] + cross(self.linear, twist[3:])
+        return self.velocity_moment.T @ twist[:3] + cross(self.linear, twist[3:])
 
 
 class JointMotion(NamedTuple):

@@ -101,7 +101,7 @@ def forward_dynamics_derivatives(
     return np.array([solution[:, : model.n], solution[:, model.n :], inverse_mass(mass)])
 
 
-LONGEST_SOLUTION = 100_000
+MAX_SOLUTION_OPERATIONS = 100_000
 """Operations above which the solution for forward dynamics' derivatives is left to loops: written out, a chain of 40
 joints would take four times as many and half a minute to compile."""
 
@@ -113,7 +113,7 @@ def solution_is_short(model: RobotModel) -> bool:
     of those before it.
     """
     entries = sum(len(path_to(model, index)) - 1 for index in range(len(model.joints)))
-    return 3 * model.n * 4 * entries < LONGEST_SOLUTION
+    return 3 * model.n * 4 * entries < MAX_SOLUTION_OPERATIONS
 
 
 SCALES = (-1.0, -1.0, 1.0)

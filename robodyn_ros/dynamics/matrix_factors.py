@@ -30,7 +30,7 @@ from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
 from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import twist_in_parent, wrench_in_parent
 
-LARGE = 250
+MIN_LARGE_PAIRS = 250
 """Pairs of joints one of which carries the other, from which products in loops take less time than formulas written
 out: a chain of 23 joints has as many, a humanoid with hands 279."""
 
@@ -38,7 +38,7 @@ out: a chain of 23 joints has as many, a humanoid with hands 279."""
 def is_large(model: RobotModel) -> bool:
     """Whether the matrices of this robot are better computed by loops; not where joints share a degree of freedom."""
     pairs = sum(len(path_to(model, index)) - 1 for index in range(len(model.joints)))
-    return model.has_tree_mass_matrix and pairs >= LARGE
+    return model.has_tree_mass_matrix and pairs >= MIN_LARGE_PAIRS
 
 
 class _Tree(NamedTuple):
@@ -133,7 +133,7 @@ def _coriolis_terms(tree: _Tree, motions: list[JointMotion], factor: float) -> l
     return [Term(axes, columns, tree.carries), Term(behind, before, tree.behind)]
 
 
-LARGE_ROBOTS: dict[str, Callable[..., Products]] = {
+LARGE_ROBOT_FUNCTIONS: dict[str, Callable[..., Products]] = {
     "mass_matrix": mass_matrix,
     "coriolis_matrix": coriolis_matrix,
     "inverse_dynamics_derivatives": inverse_dynamics_derivatives,

@@ -22,10 +22,10 @@ from scipy.linalg import eigh
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.moments import SpatialInertia, trace_minus
 
-SIZE, COUNT = 4, 10
+SIZE, PARAMETER_COUNT = 4, 10
 """Rows of the matrix, and the number of parameters."""
 
-LEAST_SHARE = 1e-3
+MIN_THICKNESS_SHARE = 1e-3
 """Least second moment about the centre of mass along any axis, as a share of the mean square distance from the origin;
 a thinner body, such as a rod without thickness, counts as this thick."""
 
@@ -51,11 +51,11 @@ def link_parameters(matrix: Array) -> Array:
     return np.concatenate([[matrix[3, 3]], matrix[:3, 3], trace_minus(matrix[:3, :3])[_UPPER]])
 
 
-BASIS = np.stack([pseudo_inertia(unit) for unit in np.eye(COUNT)])
+BASIS = np.stack([pseudo_inertia(unit) for unit in np.eye(PARAMETER_COUNT)])
 """J of each parameter alone, shape (10, 4, 4): J is linear in them."""
 
 
-def definite(parameters: ArrayLike) -> Array:
+def definite_pseudo_inertia(parameters: ArrayLike) -> Array:
     """J of a link of a description, made positive definite where the description has no thickness, shape (4, 4).
 
     Args:
@@ -66,7 +66,8 @@ def definite(parameters: ArrayLike) -> Array:
     central = matrix[:3, :3] - np.outer(first, first) / mass
     values, axes = np.linalg.eigh(central)
     scale = max(float(np.abs(np.trace(matrix[:3, :3]))), 1e-9 * mass)
-    matrix[:3, :3] = axes @ np.diag(np.maximum(values, LEAST_SHARE * scale)) @ axes.T + np.outer(first, first) / mass
+    raised = axes @ np.diag(np.maximum(values, MIN_THICKNESS_SHARE * scale)) @ axes.T
+    matrix[:3, :3] = raised + np.outer(first, first) / mass
     return matrix
 
 
@@ -82,12 +83,12 @@ class PriorLink:
         parameters: Of the description, shape (10,); the mass is positive.
 
     Attributes:
-        parameters: With the thickness that `definite` adds, shape (10,).
+        parameters: With the thickness that `definite_pseudo_inertia` adds, shape (10,).
         curvature: Second derivative of the divergence at the description, shape (10, 10).
     """
 
     def __init__(self, parameters: ArrayLike) -> None:
-        matrix = definite(parameters)
+        matrix = definite_pseudo_inertia(parameters)
         inverse = np.linalg.inv(np.linalg.cholesky(matrix))
         self.parameters = link_parameters(matrix)
         self._basis = inverse @ BASIS @ inverse.T
@@ -102,12 +103,12 @@ class PriorLink:
             return float("inf")
         return float(self._traces @ parameters - 2.0 * np.log(np.diagonal(factor)).sum() - SIZE)
 
-    def slopes(self, parameters: Array) -> tuple[Array, Array]:
+    def gradient_and_hessian(self, parameters: Array) -> tuple[Array, Array]:
         """First and second derivatives of d, shapes (10,) and (10, 10), where it is finite."""
         ratios = np.linalg.solve(np.tensordot(parameters, self._basis, 1), self._basis)
         return self._traces - np.trace(ratios, axis1=1, axis2=2), np.einsum("kab,lba->kl", ratios, ratios)
 
-    def reach(self, parameters: Array, step: Array) -> float:
+    def steps_to_border(self, parameters: Array, step: Array) -> float:
         """How many steps lead from parameters to the border of what is possible, each of shape (10,)."""
         here, along = (np.tensordot(values, self._basis, 1) for values in (parameters, step))
         return float(1.0 / max(-eigh(along, here, eigvals_only=True)[0], 1e-300))

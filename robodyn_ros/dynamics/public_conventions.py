@@ -30,12 +30,12 @@ from robodyn_ros.kinematics.arguments import as_rows
 from robodyn_ros.kinematics.forward import forward_kinematics
 
 
-def other_part_first(rows: Array) -> Array:
+def swap_parts(rows: Array) -> Array:
     """(angular, linear) from (linear, angular), and back; also (moment, force) from (force, torque)."""
     return np.concatenate([rows[3:], rows[:3]])
 
 
-def chosen_rows(rows: Sequence[bool] | None) -> list[int]:
+def row_indices(rows: Sequence[bool] | None) -> list[int]:
     """Indices of the rows of the public Jacobian that count; all for None."""
     return list(range(6)) if rows is None else [index for index, row in enumerate(as_rows(rows)) if row]
 
@@ -55,7 +55,7 @@ def applied_wrenches(
     """
     tip = [] if wrench_tip is None else [(model.tip_link, check_shape(wrench_tip, (6,), "wrench_tip"))]
     others = [(link, check_shape(wrench, (6,), f"wrenches[{link!r}]")) for link, wrench in (wrenches or {}).items()]
-    return [(link, other_part_first(wrench)) for link, wrench in tip + others]
+    return [(link, swap_parts(wrench)) for link, wrench in tip + others]
 
 
 def exerted_wrenches(

@@ -25,7 +25,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.derivatives import Linearization, forward_dynamics_derivatives_in_loops, solution_is_short
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
-from robodyn_ros.dynamics.public_conventions import applied_wrenches, chosen_rows, exerted_wrenches, other_part_first
+from robodyn_ros.dynamics.public_conventions import applied_wrenches, exerted_wrenches, row_indices, swap_parts
 from robodyn_ros.dynamics.robot_function import (
     KINEMATIC,
     AnyKernel,
@@ -62,7 +62,7 @@ class FormulaModule(Protocol):
     twist_jacobian_derivative: Formula
 
 
-def _given(wrench_tip: ArrayLike | None, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Any, ...]:
+def _wrench_arguments(wrench_tip: ArrayLike | None, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Any, ...]:
     """The wrenches to pass on: nothing without any, as calls without options are machine code alone."""
     return () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
 
@@ -71,7 +71,7 @@ def _forward_dynamics_derivatives_in_loops(
     dynamics: Dynamics, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> Array:
-    applied = _given(wrench_tip, wrenches)
+    applied = _wrench_arguments(wrench_tip, wrenches)
     a = dynamics.forward_dynamics(q, v, tau, *applied)
     efforts = dynamics.inverse_dynamics_derivatives(q, v, a, *applied)
     system = dynamics._kernels.mass_system
@@ -112,7 +112,7 @@ class Dynamics:
     def __reduce__(self) -> Any:
         """Pickle what it is made of; functions are compiled anew where they are used."""
         made = (type(self), self.model, _module_name(self._formulas), {"compiled": self._kernels.compiled})
-        return _made_again, made, {"threads": self.batch.threads}
+        return _unpickled, made, {"threads": self.batch.threads}
 
     def __setstate__(self, state: Mapping[str, int]) -> None:
         """The other half of `__reduce__`."""
@@ -336,7 +336,7 @@ class Dynamics:
         Raises:
             InputError: q has another shape or holds no numbers; no link has that name.
         """
-        return other_part_first(self._formulas.twist_jacobian(self.model, q, link))
+        return swap_parts(self._formulas.twist_jacobian(self.model, q, link))
 
     @robot_function
     def jacobian_derivative(self, q: ArrayLike, v: ArrayLike, link: str | None = None) -> Array:
@@ -353,7 +353,7 @@ class Dynamics:
         Raises:
             InputError: An array has another shape or holds no numbers; no link has that name.
         """
-        return other_part_first(self._formulas.twist_jacobian_derivative(self.model, q, v, link))
+        return swap_parts(self._formulas.twist_jacobian_derivative(self.model, q, v, link))
 
     @robot_function
     def inverse_dynamics_derivatives(
@@ -422,7 +422,7 @@ class Dynamics:
         Raises:
             InputError: As for :meth:`forward_dynamics`.
         """
-        applied = _given(wrench_tip, wrenches)
+        applied = _wrench_arguments(wrench_tip, wrenches)
         return Linearization.from_derivatives(self.forward_dynamics_derivatives(q, v, tau, *applied))
 
     @robot_function
@@ -459,7 +459,7 @@ class Dynamics:
             InputError: q has another shape or holds no numbers; no link has that name; the rows are not six, or the
                 robot cannot move the link along them independently wherever it is.
         """
-        jacobian = self.jacobian(q, link)[chosen_rows(rows)]
+        jacobian = self.jacobian(q, link)[row_indices(rows)]
         return self._formulas.task_space_inertia(self.mass_matrix(q), jacobian)
 
     @robot_function
@@ -480,7 +480,7 @@ class Dynamics:
         Raises:
             InputError: As for :meth:`task_space_inertia`.
         """
-        chosen, mass_matrix = chosen_rows(rows), self.mass_matrix(q)
+        chosen, mass_matrix = row_indices(rows), self.mass_matrix(q)
         jacobian = self.jacobian(q, link)[chosen]
         drift = self.jacobian_derivative(q, v, link)[chosen] @ np.asarray(v)
         inertia = self._formulas.task_space_inertia(mass_matrix, jacobian)
@@ -503,7 +503,7 @@ class Dynamics:
         Raises:
             InputError: As for :meth:`task_space_inertia`.
         """
-        mass_matrix, jacobian = self.mass_matrix(q), self.jacobian(q, link)[chosen_rows(rows)]
+        mass_matrix, jacobian = self.mass_matrix(q), self.jacobian(q, link)[row_indices(rows)]
         inertia = self._formulas.task_space_inertia(mass_matrix, jacobian)
         return self._formulas.dynamically_consistent_inverse(inertia, mass_matrix, jacobian)
 
@@ -575,7 +575,7 @@ class InlineDynamics(Dynamics):
 
     def __reduce__(self) -> Any:
         """As that of `Dynamics`."""
-        return _made_again, (type(self), self.model, _module_name(self._formulas), {})
+        return _unpickled, (type(self), self.model, _module_name(self._formulas), {})
 
     def __repr__(self) -> str:
         """Name of the robot."""
@@ -591,7 +591,7 @@ class InlineDynamics(Dynamics):
 
         return with_traced_result
 
-    def knowing(self, results: Mapping[str, Any]) -> InlineDynamics:
+    def with_known_results(self, results: Mapping[str, Any]) -> InlineDynamics:
         """The same functions, where the results of some are known for the arguments that all calls will have.
 
         Args:
@@ -608,7 +608,7 @@ def _module_name(formulas: FormulaModule) -> Any:
     return formulas.__name__ if isinstance(formulas, ModuleType) else formulas
 
 
-def _made_again(kind: type[Dynamics], model: RobotModel, formulas: Any, options: Mapping[str, Any]) -> Dynamics:
+def _unpickled(kind: type[Dynamics], model: RobotModel, formulas: Any, options: Mapping[str, Any]) -> Dynamics:
     """Dynamics in another process."""
     return kind(model, formulas=import_module(formulas) if isinstance(formulas, str) else formulas, **options)
 

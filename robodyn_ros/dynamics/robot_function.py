@@ -326,7 +326,7 @@ class Kernels:
             options["rows"] = variant.rows
 
         large = self.compiled and matrix_factors.is_large(self.model)
-        in_loops = matrix_factors.LARGE_ROBOTS.get(function.name)
+        in_loops = matrix_factors.LARGE_ROBOT_FUNCTIONS.get(function.name)
         if in_loops and large and variant == function.plain:
             return compile_function(partial(in_loops, self.model), inputs, function.name)
 
@@ -337,7 +337,7 @@ class Kernels:
             if known:
                 results: dict[str, Any] = dict(zip(known, rest, strict=True))  # functions of SHARED take no wrenches
                 results["mass_matrix"] = TreeFactors(self.model, results["mass_matrix"])
-                inline = inline.knowing(results)
+                inline = inline.with_known_results(results)
             if variant.wrench_tip:
                 given["wrench_tip"] = rest.pop(0)
             if variant.wrenches:

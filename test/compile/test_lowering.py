@@ -25,7 +25,7 @@ def mostly_constant(x):
 
 @pytest.mark.parametrize("at_once", few([1, 250, 1189, 10_000], (250, 1189)))
 def test_results_without_operations_are_stored(monkeypatch, at_once):
-    monkeypatch.setattr(lowering, "STORES", at_once)
+    monkeypatch.setattr(lowering, "MAX_STORES", at_once)
     kernel = compile_function(mostly_constant, {"x": (3,)})
     samples = np.random.default_rng(2).normal(size=(11, 3))
     expected = np.array([mostly_constant(sample) for sample in samples], dtype=float)

@@ -37,7 +37,7 @@ def test_a_build_without_the_lock_is_refused(monkeypatch):
 
 
 def test_a_numpy_of_another_interface_is_refused(monkeypatch):
-    monkeypatch.setattr(python_entry, "_KNOWN_INTERFACES", (0x03000000,))
+    monkeypatch.setattr(python_entry, "_SUPPORTED_INTERFACES", (0x03000000,))
     with pytest.raises(CompileError, match=f"expected NumPy 1 or 2, received {np.__version__} with the binary inter"):
         python_entry.symbols()
 

@@ -14,7 +14,7 @@ import pytest
 from robodyn_ros.compile import Kernel, compile_function
 from robodyn_ros.compile.llvm_text import FunctionText, float_type, function, struct_type
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.runtime import COSINE, HALF_PI_PARTS, LARGEST_ANGLE, SINE, Runtime
+from robodyn_ros.compile.runtime import COSINE, HALF_PI_PARTS, MAX_REDUCED_ANGLE, SINE, Runtime
 
 ANGLES = 16
 
@@ -55,7 +55,7 @@ def test_accurate_where_the_result_is_nearly_zero(kernel, form):
 
 @pytest.mark.parametrize("form", ["single", "batch"])
 def test_special_angles(kernel, form):
-    limit = LARGEST_ANGLE
+    limit = MAX_REDUCED_ANGLE
     angles = np.array([0.0, -0.0, 5e-324, -5e-324, math.inf, -math.inf, math.nan, limit, -limit, limit * 1.5, 1e308])
     sines, cosines = computed(kernel, angles, form)
     with np.errstate(invalid="ignore"):

@@ -24,8 +24,8 @@ def long_function(x):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(schedule, "LONGEST", 40)
-    monkeypatch.setattr(schedule, "PIECE", 25)
+    monkeypatch.setattr(schedule, "MAX_UNCUT_LENGTH", 40)
+    monkeypatch.setattr(schedule, "PIECE_LENGTH", 25)
 
 
 def test_pieces_compute_the_same(small_pieces):

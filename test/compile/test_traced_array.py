@@ -193,7 +193,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_results_are_those_of_numpy(name):
     function, rng = FUNCTIONS[name], np.random.default_rng(0)
-    kernel = compile_function(TracedCopies().of(function), {"x": (4,), "a": (4, 4)}, name="function")
+    kernel = compile_function(TracedCopies().copy_of(function), {"x": (4,), "a": (4, 4)}, name="function")
     for _ in range(20):
         x, a = rng.normal(size=4), rng.normal(size=(4, 4))
         expected = np.asarray(function(x, a))
@@ -250,7 +250,7 @@ REFUSED = {
 def test_what_has_no_traced_form_is_told_with_what_to_write_instead(name):
     function, advice = REFUSED[name]
     with pytest.raises(CompileError, match=advice):
-        trace(TracedCopies().of(function), {"x": (4,), "a": (4, 4)})
+        trace(TracedCopies().copy_of(function), {"x": (4,), "a": (4, 4)})
     assert not OUTSIDE.any()
 
 
@@ -263,7 +263,7 @@ def test_singular_matrices_give_no_finite_numbers():
 
 def test_the_function_itself_stays_as_it_is():
     before = helper.__globals__.copy()
-    assert TracedCopies().of(helper).__globals__["np"] is not np
+    assert TracedCopies().copy_of(helper).__globals__["np"] is not np
     assert helper.__globals__ == before and helper.__globals__["np"] is np
 
 
@@ -272,7 +272,7 @@ def countdown(x, k):
 
 
 def test_functions_may_call_themselves():
-    kernel = compile_function(TracedCopies().of(lambda x: countdown(x, 3)), {"x": (2,)}, name="countdown")
+    kernel = compile_function(TracedCopies().copy_of(lambda x: countdown(x, 3)), {"x": (2,)}, name="countdown")
     np.testing.assert_allclose(kernel([0.5, 0.0]), countdown(np.array([0.5, 0.0]), 3), rtol=1e-14)
 
 
@@ -292,5 +292,5 @@ def test_functions_without_a_module():
     names = {"np": np}
     exec("def law(x):\n    return half(np.sqrt(x))\ndef half(x):\n    return 0.5 * x", names)
     assert names["half"].__module__ is None
-    kernel = compile_function(TracedCopies().of(names["law"]), {"x": (4,)}, name="law")
+    kernel = compile_function(TracedCopies().copy_of(names["law"]), {"x": (4,)}, name="law")
     np.testing.assert_allclose(kernel(np.array([1.0, 4.0, 9.0, 16.0])), [0.5, 1.0, 1.5, 2.0])

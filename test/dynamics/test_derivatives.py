@@ -95,7 +95,7 @@ def test_large_robots_leave_the_solution_to_loops(monkeypatch):
     compiled = Dynamics(robot).batch.forward_dynamics_derivatives(*arrays, wrenches)
     assert relative_error(compiled, expected) < 1e-9
     assert derivatives.solution_is_short(robot)
-    monkeypatch.setattr(derivatives, "LONGEST_SOLUTION", 0)
+    monkeypatch.setattr(derivatives, "MAX_SOLUTION_OPERATIONS", 0)
     assert not derivatives.solution_is_short(robot)
     dyn = Dynamics(robot)
     assert relative_error(dyn.batch.forward_dynamics_derivatives(*arrays, wrenches), expected) < 1e-9
@@ -105,7 +105,7 @@ def test_large_robots_leave_the_solution_to_loops(monkeypatch):
 
 
 def test_several_trees_on_the_base_in_loops(monkeypatch):
-    monkeypatch.setattr(derivatives, "LONGEST_SOLUTION", 0)
+    monkeypatch.setattr(derivatives, "MAX_SOLUTION_OPERATIONS", 0)
     limbs = (("left_leg", "base", 2), ("waist", "base", 2), ("right_leg", "base", 3), ("arm", "waist", 2))
     reference = PinReference(tree(limbs))
     q, v, tau = random_state(reference.robot, 6)
@@ -120,7 +120,7 @@ def test_large_robots_with_joints_that_share_a_degree_of_freedom(monkeypatch):
     assert (len(robot.joints), robot.n) == (3, 2)
     arrays = np.random.default_rng(6).normal(size=(3, 2, robot.n))
     expected = Dynamics(robot, compiled=False).batch.forward_dynamics_derivatives(*arrays)
-    monkeypatch.setattr(derivatives, "LONGEST_SOLUTION", 0)
+    monkeypatch.setattr(derivatives, "MAX_SOLUTION_OPERATIONS", 0)
     dyn = Dynamics(robot)
     assert relative_error(dyn.batch.forward_dynamics_derivatives(*arrays), expected) < 1e-9
     assert relative_error(dyn.forward_dynamics_derivatives(*arrays[:, 0]), expected[0]) < 1e-9

@@ -18,7 +18,7 @@ from robodyn_ros.compile import trace
 from robodyn_ros.compile.kernel import compile_function
 from robodyn_ros.dynamics import compiled_formulas, matrix_factors
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.dynamics.matrix_factors import LARGE_ROBOTS
+from robodyn_ros.dynamics.matrix_factors import LARGE_ROBOT_FUNCTIONS
 from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
 from robodyn_ros.textbook.newton_euler import inverse_dynamics as efforts
@@ -27,7 +27,7 @@ from robodyn_ros.textbook.newton_euler import inverse_dynamics as efforts
 def check(model, seed):
     """Every form with loops against the one written out."""
     state = random_state(model, seed)
-    for name, factors in LARGE_ROBOTS.items():
+    for name, factors in LARGE_ROBOT_FUNCTIONS.items():
         function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
         expected = function(model, *state[: len(inputs)])
         size = max(np.max(np.abs(expected)), np.max(mass_matrix(model, state[0])))
@@ -51,7 +51,7 @@ def test_random_trees(urdf, seed):
         check(model, seed)
 
 
-@pytest.mark.parametrize("name", few(LARGE_ROBOTS, ("mass_matrix", "regressor")))
+@pytest.mark.parametrize("name", few(LARGE_ROBOT_FUNCTIONS, ("mass_matrix", "regressor")))
 def test_fifty_joints_against_pinocchio_and_the_textbook(name):
     reference = PinReference(random_chain(50))
     model = reference.robot
@@ -83,7 +83,7 @@ def test_fifty_joints_against_pinocchio_and_the_textbook(name):
 def test_compiled_and_in_batches():
     model = Robot.from_urdf_text(random_chain(24)).model
     states = np.stack([random_state(model, seed) for seed in range(11)], axis=1)
-    for name, factors in LARGE_ROBOTS.items():
+    for name, factors in LARGE_ROBOT_FUNCTIONS.items():
         function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
         arrays = states[: len(inputs)]
         kernel = compile_function(lambda *x, f=factors: f(model, *x), dict.fromkeys(inputs, (model.n,)), name)
@@ -99,7 +99,7 @@ def test_large_robots_take_fewer_operations_and_small_ones_keep_their_form():
     for count, large in ((7, False), (24, True)):
         model = Robot.from_urdf_text(random_chain(count)).model
         assert matrix_factors.is_large(model) is large
-    for name, factors in LARGE_ROBOTS.items():
+    for name, factors in LARGE_ROBOT_FUNCTIONS.items():
         function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
         shapes = dict.fromkeys(inputs, (model.n,))
         in_loops, written_out = (

@@ -11,7 +11,7 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.dynamics.pseudo_inertia import PriorLink, definite, link_parameters, pseudo_inertia
+from robodyn_ros.dynamics.pseudo_inertia import PriorLink, definite_pseudo_inertia, link_parameters, pseudo_inertia
 from robodyn_ros.dynamics.regressor import inertial_parameters
 
 
@@ -35,7 +35,7 @@ def test_it_is_the_second_moment_of_mass_points():
 @pytest.mark.parametrize("name", ["arm6", "arm7", "planar_2r", "scara"])
 def test_links_of_shipped_robots_become_definite(name):
     for row in inertial_parameters(Robot.from_urdf(robot_file(name)).model).reshape(-1, 10):
-        matrix = definite(row)
+        matrix = definite_pseudo_inertia(row)
         assert np.linalg.eigvalsh(matrix).min() > 0.0
         np.testing.assert_allclose(matrix[3], pseudo_inertia(row)[3], atol=1e-12)
 
@@ -46,13 +46,13 @@ def test_the_divergence_and_its_derivatives():
     assert link.divergence(link.parameters) == pytest.approx(0.0, abs=1e-9)
     ratio = np.linalg.solve(pseudo_inertia(prior), pseudo_inertia(other))
     assert link.divergence(other) == pytest.approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0)
-    slope, curve = link.slopes(other)
+    slope, curve = link.gradient_and_hessian(other)
     steps = 1e-6 * np.eye(10)
     np.testing.assert_allclose(slope, [(link.divergence(other + step) - link.divergence(other - step)) / 2e-6
                                        for step in steps], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(curve, [(link.slopes(other + step)[0] - link.slopes(other - step)[0]) / 2e-6
-                                       for step in steps], rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(link.slopes(link.parameters)[1], link.curvature, atol=1e-6)
+    ahead, behind = ([link.gradient_and_hessian(other + sign * step)[0] for step in steps] for sign in (1.0, -1.0))
+    np.testing.assert_allclose(curve, np.subtract(ahead, behind) / 2e-6, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(link.gradient_and_hessian(link.parameters)[1], link.curvature, atol=1e-6)
 
 
 def test_impossible_bodies_are_infinitely_far():
@@ -65,7 +65,7 @@ def test_impossible_bodies_are_infinitely_far():
 def test_the_reach_ends_at_the_border():
     link = PriorLink(points_of_mass()[0])
     step = points_of_mass(seed=1)[0] - 3.0 * link.parameters
-    reach = link.reach(link.parameters, step)
+    reach = link.steps_to_border(link.parameters, step)
     assert link.divergence(link.parameters + 0.999 * reach * step) < np.inf
     assert link.divergence(link.parameters + 1.001 * reach * step) == np.inf
-    assert link.reach(link.parameters, link.parameters) > 1e100
+    assert link.steps_to_border(link.parameters, link.parameters) > 1e100

@@ -117,7 +117,7 @@ def _check(name: str, functions: Sequence[Any], copies: TracedCopies, formula: F
     function, shapes = formula
     begin(False)
     first = trace(function, shapes)
-    outer = OuterState([copies.of(functions[0]), *functions])
+    outer = OuterState([copies.copy_of(functions[0]), *functions])
     before = outer.parts()
     if path := outer.holding_traced(before):
         raise _kept(name, outer, path)

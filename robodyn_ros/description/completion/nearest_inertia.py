@@ -22,7 +22,7 @@ import numpy as np
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.moments import trace_minus
-from robodyn_ros.dynamics.pseudo_inertia import LEAST_SHARE
+from robodyn_ros.dynamics.pseudo_inertia import MIN_THICKNESS_SHARE
 
 ROUNDING = 1e-6
 """Least eigenvalue of S, as a share of the greatest moment, that can be due to the few digits of published values."""
@@ -36,8 +36,8 @@ def is_possible(rotational: Array) -> bool:
 def nearest_possible(rotational: Array) -> tuple[Array, float]:
     """Return the nearest rotational inertia that a body can have; mass and centre of mass stay.
 
-    S is nearest in the Frobenius norm: its eigenvalues below `LEAST_SHARE` of the sum of the positive ones are raised
-    to that value, so that the body has a thickness.
+    S is nearest in the Frobenius norm: its eigenvalues below `MIN_THICKNESS_SHARE` of the sum of the positive ones
+    are raised to that value, so that the body has a thickness.
 
     Args:
         rotational: Inertia about the centre of mass, shape (3, 3) [kg m^2]; it has a positive principal moment.
@@ -46,7 +46,7 @@ def nearest_possible(rotational: Array) -> tuple[Array, float]:
         The inertia, and its difference from the given one relative to that one (Frobenius norms).
     """
     values, axes = np.linalg.eigh(_second_moment(rotational))
-    least = LEAST_SHARE * np.maximum(values, 0.0).sum()
+    least = MIN_THICKNESS_SHARE * np.maximum(values, 0.0).sum()
     nearest = trace_minus(axes @ np.diag(np.maximum(values, least)) @ axes.T)
     return nearest, float(np.linalg.norm(nearest - rotational) / np.linalg.norm(rotational))
 

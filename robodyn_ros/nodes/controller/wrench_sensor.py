@@ -27,7 +27,7 @@ from robodyn_ros.base.fields import Field
 from robodyn_ros.control.contract.controller import UNMEASURED
 from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.public_conventions import other_part_first
+from robodyn_ros.dynamics.public_conventions import swap_parts
 from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.poses import read_wrench
@@ -89,7 +89,7 @@ class WrenchSensor:
         if mass:
             wrench = wrench - tool_weight(mass, center, sensor[:3, :3], self._robot.model.gravity)
         pose_tip_sensor = homogeneous(sensor[:3, :3], sensor[:3, 3] - tip[:3, 3])  # from the tip's origin, in base axes
-        return other_part_first(wrench_in_parent(pose_tip_sensor, other_part_first(wrench)))
+        return swap_parts(wrench_in_parent(pose_tip_sensor, swap_parts(wrench)))
 
     def _look_for_silence(self) -> None:
         if time.monotonic() - self._last_arrival > self._timeout:

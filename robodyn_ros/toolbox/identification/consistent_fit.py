@@ -18,7 +18,7 @@ from scipy.linalg import block_diag, cho_factor, cho_solve
 
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.pseudo_inertia import COUNT, PriorLink
+from robodyn_ros.dynamics.pseudo_inertia import PARAMETER_COUNT, PriorLink
 
 PRIOR_DEVIATION = 0.5
 """Prior standard deviation of links from the description, roughly that of the logarithm of a mass."""
@@ -81,7 +81,7 @@ class Prior:
 
     def __init__(self, inertial: Array, joint_values: Array, joint_deviations: Array,
                  signed: NDArray[np.bool_] | None = None) -> None:
-        rows = inertial.reshape(-1, COUNT)
+        rows = inertial.reshape(-1, PARAMETER_COUNT)
         self._links = [PriorLink(row) if row[0] > 0.0 else None for row in rows]
         self._deviations = joint_deviations[joint_deviations > 0.0]
         self._expected_joints = joint_values[joint_deviations > 0.0]
@@ -89,7 +89,7 @@ class Prior:
         self._positive = ~may_be_negative[joint_deviations > 0.0]
         self.expected = np.concatenate([*(row if link is None else link.parameters
                                           for row, link in zip(rows, self._links, strict=True)), joint_values])
-        has_mass = np.repeat([link is not None for link in self._links], COUNT)
+        has_mass = np.repeat([link is not None for link in self._links], PARAMETER_COUNT)
         self.free = np.flatnonzero(np.concatenate([has_mass, joint_deviations > 0.0]))
         self.curvature = block_diag(*(link.curvature / PRIOR_DEVIATION**2 for link in self._links if link),
                                     np.diag(self._deviations**-2.0))
@@ -116,7 +116,7 @@ class Prior:
     def slopes(self, free: Array) -> tuple[Array, Array]:
         """First and second derivatives of `cost`, shapes (f,) and (f, f)."""
         links, joints = self._split(free)
-        of_links = [link.slopes(row) for link, row in links]
+        of_links = [link.gradient_and_hessian(row) for link, row in links]
         inverse = np.where(self._positive, 1.0 / np.where(self._positive, joints, 1.0), 0.0)
         first = (joints - self._expected_joints) / self._deviations**2 - _BARRIER * inverse
         second = self._deviations**-2.0 + _BARRIER * inverse**2
@@ -126,14 +126,14 @@ class Prior:
     def reach(self, free: Array, step: Array) -> float:
         """Multiple of a step that reaches the border of the possible parameters."""
         (links, joints), (steps, joint_steps) = self._split(free), self._split(step)
-        of_links = [link.reach(row, along) for (link, row), (_, along) in zip(links, steps, strict=True)]
+        of_links = [link.steps_to_border(row, along) for (link, row), (_, along) in zip(links, steps, strict=True)]
         joints, joint_steps = joints[self._positive], joint_steps[self._positive]
         return min([*of_links, *(joints / np.maximum(-joint_steps, 1e-300)), np.inf])
 
     def _split(self, free: Array) -> tuple[list[tuple[PriorLink, Array]], Array]:
         count = len(free) - len(self._deviations)
         links = [link for link in self._links if link]
-        return list(zip(links, free[:count].reshape(-1, COUNT), strict=True)), free[count:]
+        return list(zip(links, free[:count].reshape(-1, PARAMETER_COUNT), strict=True)), free[count:]
 
     def covariance(self, measured: LinearFit | None = None) -> Array:
         """Covariance of all parameters before or after a measurement, shape (p, p); 0 for known parameters."""
