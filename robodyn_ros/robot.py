@@ -41,17 +41,17 @@ Formulas = Literal["efficient", "textbook"]
 class Robot:
     """A robot: its description and actuators (``model``) and its dynamics (``dynamics()``).
 
-    It can be pickled and copied, as its dynamics can: functions are compiled anew where they are used.
+    It can be pickled and copied, and so can its dynamics: functions are compiled again in the process that uses them.
 
     Args:
         model: The robot as data.
 
     Attributes:
-        model: The robot as data: joints, limits, links, and rotors and friction as dynamics and laws know them.
-        timing: Of its control loop; default gains are computed for it.
-        formulas: Which formulas `dynamics`, and laws in rollouts, take; see `with_formulas`.
-        actuators: Of its joints, see `with_actuators`; None: they are not known.
-        friction: Of its joints, likewise.
+        model: The robot as data: joints, limits, links, and the rotors and friction that dynamics and laws use.
+        timing: Timing of its control loop; default gains are computed for it.
+        formulas: Formulas used by `dynamics` and by laws in rollouts; see `with_formulas`.
+        actuators: Actuators of its joints, see `with_actuators`; None: unknown.
+        friction: Friction of its joints, see `with_actuators`; None: unknown.
         ignored: Parts of the drivetrain that dynamics and laws ignore, see `ignoring`.
     """
 
@@ -66,10 +66,10 @@ class Robot:
 
     @classmethod
     def named(cls, name: str, tip_link: str | None = None) -> Robot:
-        """A robot by the name that the command line takes: a shipped one, or one of the package robot_descriptions.
+        """A robot by its name on the command line: a shipped one, or one of the package robot_descriptions.
 
         Args:
-            name: Such as ``"arm6"`` or ``"ur5e"``; a path of a file will do, too.
+            name: A name such as ``"arm6"`` or ``"ur5e"``; the path of a file works too.
             tip_link: As for `from_urdf`.
 
         Returns:
@@ -85,17 +85,17 @@ class Robot:
 
     @classmethod
     def from_urdf(cls, path: str | Path, **options: Unpack[LoadOptions]) -> Robot:
-        """The robot of a URDF file that a person named; `from_urdf_text` is for descriptions that came as data.
+        """The robot of a URDF file that a user named; `from_urdf_text` is for descriptions received as data.
 
         Args:
-            path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.
+            path: Path of a URDF file, or of a xacro file, which is expanded (xacro evaluates Python).
             **options: ``strict``, ``gravity``, ``tip_link`` and ``hold_massless``, see `LoadOptions`.
 
         Returns:
             The robot.
 
         Raises:
-            DescriptionError: The description cannot be used; or it is odd, and ``strict`` is set.
+            DescriptionError: The description is unusable; or it has warnings, and ``strict`` is set.
             InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
 
         Warns:
@@ -107,7 +107,7 @@ class Robot:
 
     @classmethod
     def from_urdf_text(cls, text: str, **options: Unpack[LoadOptions]) -> Robot:
-        """The robot of a URDF that came as text, such as by a topic: no file is opened, and nothing in it is run.
+        """The robot of a URDF given as text, such as from a topic: no file is opened, and nothing in the text is run.
 
         Args:
             text: The XML of the URDF.
@@ -128,14 +128,14 @@ class Robot:
         gravity: Sequence[float] | Array | None = None,
         tip_link: str | None = None,
     ) -> Robot:
-        """The robot of an MJCF file of MuJoCo, which MuJoCo itself reads (extra ``mujoco``).
+        """The robot of an MJCF file of MuJoCo, read by MuJoCo itself (extra ``mujoco``).
 
-        A tree of hinges and slides on a fixed base. Links are the bodies and named sites, the root link is ``world``,
-        joints come in MuJoCo's order. ``model.description`` is the URDF that was written of the file.
+        The robot must be a tree of hinges and slides on a fixed base. Links are the bodies and named sites, the root
+        link is ``world``, joints come in MuJoCo's order. ``model.description`` is the generated URDF.
 
         Args:
-            path: Of the file.
-            strict: Whether what the URDF leaves out, and implausible values, are errors instead of warnings.
+            path: Path of the file.
+            strict: Whether parts missing in the URDF, and implausible values, are errors instead of warnings.
             gravity: Gravitational acceleration in axes of the world, shape (3,) [m/s^2]; None for that of the file.
             tip_link: Name of the default link of all functions; None for the link at the end of the longest chain.
 
@@ -143,8 +143,8 @@ class Robot:
             The robot.
 
         Raises:
-            DescriptionError: MuJoCo cannot read the file; or the robot has a part that a URDF cannot describe: free and
-                ball joints, closed loops; or it is odd or has a part that is left out, and ``strict`` is set.
+            DescriptionError: MuJoCo cannot read the file; or the robot has a part that a URDF cannot describe (free and
+                ball joints, closed loops); or ``strict`` is set and the robot has warnings or parts that are left out.
             InputError: MuJoCo is not installed, there is no such file, or as for `from_urdf`.
 
         Warns:
@@ -187,7 +187,7 @@ class Robot:
             The robot.
 
         Raises:
-            DescriptionError: The table cannot be used; or it is odd, and ``strict`` is set.
+            DescriptionError: The table is unusable; or it has warnings, and ``strict`` is set.
             InputError: ``gravity`` is not three finite numbers.
 
         Warns:
@@ -197,7 +197,7 @@ class Robot:
         return cls(load_dh(table, name=name, strict=strict, gravity=gravity))
 
     def denavit_hartenberg(self) -> DHTable:
-        """The table of modified Denavit-Hartenberg parameters, by the book's steps; `from_dh` is the way back.
+        """The table of modified Denavit-Hartenberg parameters, by the book's steps; `from_dh` is the inverse.
 
         Raises:
             DescriptionError: The robot is no chain, or as in `description.find_denavit_hartenberg`.
@@ -207,14 +207,14 @@ class Robot:
         return find_denavit_hartenberg(self.model)
 
     def with_timing(self, period: float, delay: int = 0) -> Robot:
-        """The same robot, its compiled dynamics included, in a control loop of another timing.
+        """The same robot, with its compiled dynamics, in a control loop with another timing.
 
         Args:
             period: Control period [s].
             delay: Time from a measurement to the beginning of its effect [control periods].
 
         Raises:
-            InputError: The period is not positive, or the delay negative or no whole number.
+            InputError: The period is not positive, or the delay is negative or not a whole number.
         """
         as_number(period, Range(0.0, above=True, unit="s"), "timing: period")
         if as_number(delay, Range(0.0, unit="control periods"), "timing: delay") != int(delay):
@@ -224,11 +224,11 @@ class Robot:
         return timed
 
     def with_formulas(self, formulas: Formulas) -> Robot:
-        """The same robot, whose dynamics take other formulas: those of `dynamics()`, and of laws in rollouts.
+        """The same robot with dynamics by other formulas: in `dynamics()`, and in laws in rollouts.
 
         Args:
             formulas: ``"efficient"``, those of ``robodyn_ros.dynamics``, which need the fewest operations; or
-                ``"textbook"``, those of ``robodyn_ros.textbook``, as the books have them.
+                ``"textbook"``, those of ``robodyn_ros.textbook``, in the form of the books.
 
         Raises:
             InputError: There are no such formulas.
@@ -243,24 +243,24 @@ class Robot:
                        ) -> Robot:
         """The same robot with its motors, gears and friction.
 
-        Dynamics and laws then know the rotors (in the mass matrix), the viscous friction (where they know that of the
-        description) and the springs, in the place of what the description has of these. Rollouts simulate the
-        actuators. `ignoring` makes dynamics and laws ignore parts of them.
+        Dynamics and laws then use the rotors (in the mass matrix), the viscous friction (if they use that of the
+        description) and the springs instead of the description's values. Rollouts simulate the actuators. `ignoring`
+        makes dynamics and laws ignore parts of them.
 
         Args:
             actuators: YAML file of actuators and friction, or its name in config/; or the actuators; None: ideal
                 sources of effort.
-            friction: Of the joints, beside actuators that are no file; None: that of the description.
+            friction: Friction of the joints, if the actuators are not a file; None: that of the description.
 
         Raises:
-            InputError: The file cannot be read, or does not fit the robot; or friction is given beside a file.
+            InputError: The file cannot be read, or does not fit the robot; or friction is given in addition to a file.
         """
         other = copy(self)
         if isinstance(actuators, str | Path):
             from robodyn_ros.actuation.configuration import HardwareSettings  # nodes without a file start sooner
 
             if friction is not None:
-                raise InputError(f"actuators: expected no friction beside the file '{actuators}', which has it")
+                raise InputError(f"actuators: expected no friction besides the file '{actuators}', which defines it")
             settings = HardwareSettings.named(actuators)
             other.actuators = settings.joint_actuators(self.model)
             other.friction = settings.joint_friction(self.model)
@@ -270,11 +270,11 @@ class Robot:
         return other._with_known_drivetrain()
 
     def ignoring(self, *parts: str) -> Robot:
-        """The same robot, of whose drivetrain dynamics and laws ignore parts; rollouts simulate it as it is.
+        """The same robot with parts of its drivetrain ignored by dynamics and laws; rollouts still simulate them.
 
         Args:
-            *parts: Among ``"rotors"``, ``"friction"`` and ``"springs"``, of actuators and description; all three leave
-                the rigid links only; none: nothing is ignored.
+            *parts: Any of ``"rotors"``, ``"friction"`` and ``"springs"``, of actuators and description; all three leave
+                only the rigid links; without arguments nothing is ignored.
 
         Raises:
             InputError: There is no such part.
@@ -286,7 +286,7 @@ class Robot:
         return other._with_known_drivetrain()
 
     def _with_known_drivetrain(self) -> Robot:
-        """This robot, a copy whose actuators or ignored parts have been set, with the model that belongs to them."""
+        """This robot with the model for its actuators and ignored parts, after either of them was set in a copy."""
         described = self.model.described
         found = known_drivetrain(described, self.actuators, self.friction, self.ignored)
         if found is not None or self.model is not described:
@@ -296,7 +296,7 @@ class Robot:
 
     @property
     def springs(self) -> JointSprings | None:
-        """Of its elastic joints; None: all joints are rigid, or their springs are not known."""
+        """Springs of its elastic joints; None: all joints are rigid, or the springs are unknown."""
         return None if self.model.drivetrain is None else self.model.drivetrain.springs
 
     @property
@@ -325,7 +325,7 @@ class Robot:
 
     @property
     def position_lower(self) -> Array:
-        """Lowest positions, shape (n,) [rad or m]; -inf without a limit. Read-only, as all limits."""
+        """Lowest positions, shape (n,) [rad or m]; -inf without a limit. All limits are read-only."""
         return self.model.position_lower
 
     @property
@@ -345,34 +345,34 @@ class Robot:
 
     @property
     def tip_link(self) -> str:
-        """Name of the link meant where none is named."""
+        """Name of the link used where none is named."""
         return self.model.tip_link
 
     def dynamics(self, compiled: bool = True, formulas: Formulas | None = None) -> Dynamics:
         """The robot's dynamics; the same object at every call, so that nothing is compiled twice.
 
         Args:
-            compiled: True to compile each function when it is first used; False to run it on floats, to read and to
-                debug.
+            compiled: True to compile each function when it is first used; False to run it on floats, for reading and
+                debugging.
             formulas: ``"efficient"`` or ``"textbook"``, see `with_formulas`; None: those of the robot.
 
         Returns:
-            The dynamics. Of a robot without inertia only kinematics works; its other functions raise a
-            `DescriptionError` that names the links.
+            The dynamics. Without inertia only kinematics works; all other functions raise a `DescriptionError` that
+            names the links.
 
         Raises:
             InputError: There are no such formulas.
         """
         chosen = self if formulas is None else self.with_formulas(formulas)
         key = (compiled, chosen.formulas)
-        if key not in self._dynamics:  # of threads that come here at once, the first one's serves all
+        if key not in self._dynamics:  # if several threads arrive here at once, all use the first one's
             self._dynamics.setdefault(key, Dynamics(self.model, formulas=chosen.formula_module, compiled=compiled))
         return self._dynamics[key]
 
     def drive_effort(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Efforts that the drives exert in a motion: inverse dynamics, friction, and the losses of the gears.
 
-        The rotors are in `dynamics`, unless they are ignored. A joint at rest has no friction.
+        The rotors are part of `dynamics`, unless they are ignored. A joint at rest has no friction.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -380,7 +380,7 @@ class Robot:
             a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
         Returns:
-            Before the gears' losses, shape (n,) [N m or N].
+            Efforts before the gears' losses, shape (n,) [N m or N].
 
         Raises:
             InputError: An array has another shape.
@@ -395,7 +395,7 @@ class Robot:
         return self.actuators.effort_before_gears(behind, speed)
 
     def check_accelerations(self) -> None:
-        """Check that efforts determine the robot's accelerations: simulation and laws with a model need that.
+        """Check that efforts determine the robot's accelerations, as simulation and model-based laws need.
 
         Raises:
             DescriptionError: The robot has no inertia; or its mass matrix is singular or indefinite.
@@ -408,8 +408,8 @@ class Robot:
         """Joint positions that bring a link to a pose, by Newton's method, [Yamamoto] (1.21) to (1.23).
 
         Args:
-            target: Pose wanted, in the base frame, shape (4, 4) [m]; or a position alone, shape (3,) [m].
-            q_start: Where to start, shape (n,) [rad or m]; None for the middle of the range.
+            target: Target pose in the base frame, shape (4, 4) [m]; or only a position, shape (3,) [m].
+            q_start: Start of the search, shape (n,) [rad or m]; None for the middle of the range.
             **options: As for :func:`robodyn_ros.kinematics.inverse_kinematics.inverse_kinematics`: ``link``,
                 ``rows``, tolerances, limits, restarts.
 
@@ -417,7 +417,7 @@ class Robot:
             Joint positions, whether they reach the target, and if not, why.
 
         Raises:
-            InputError: An argument has the wrong shape, is no pose or out of its range; no link has that name.
+            InputError: An argument has the wrong shape, is not a pose or is out of range; or no link has that name.
         """
         return inverse_kinematics(self.model, self.dynamics(), target, q_start, **options)
 

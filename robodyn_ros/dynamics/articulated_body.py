@@ -57,17 +57,17 @@ class ArticulatedInertia(NamedTuple):
 
     @classmethod
     def from_body(cls, body: SpatialInertia) -> ArticulatedInertia:
-        """A rigid body."""
+        """The articulated inertia of a rigid body."""
         return cls(body.rotational, skew(body.first), body.mass * np.eye(3))
 
     def joined(self, other: ArticulatedInertia) -> ArticulatedInertia:
-        """Both as one; given in the same frame."""
+        """Sum with another inertia in the same frame: both bodies joined to one."""
         return ArticulatedInertia(
             self.rotational + other.rotational, self.coupling + other.coupling, self.mass + other.mass
         )
 
     def wrench(self, acceleration: Array) -> Array:
-        """The wrench that gives an acceleration, shape (6,)."""
+        """Wrench for an acceleration, shape (6,)."""
         angular, linear = acceleration[:3], acceleration[3:]
         return np.concatenate(
             [self.rotational @ angular + self.coupling @ linear, self.coupling.T @ angular + self.mass @ linear]
@@ -80,13 +80,13 @@ class ArticulatedInertia(NamedTuple):
             axis: The joint's twist S, shape (6,).
             wrench: I S, shape (6,).
             inverse: 1 / (S^T I S + armature).
-            armature: Of the joint.
+            armature: Rotor inertia of the joint.
         """
         moment, force = wrench[:3], wrench[3:]
         rotational = self.rotational - mirrored(np.outer(moment, moment * inverse))
         coupling = self.coupling - np.outer(moment, force * inverse)
         mass = self.mass - mirrored(np.outer(force, force * inverse))
-        # Without a rotor a joint passes on nothing along its axis; where that is a coordinate axis, these are zeros.
+        # Without a rotor, a joint passes on no inertia along its axis: zeros if that is a coordinate axis.
         if armature == 0.0 and axis.dtype != object and np.count_nonzero(axis) == 1:
             angular, linear = np.flatnonzero(axis[:3]), np.flatnonzero(axis[3:])
             rotational[angular, :] = rotational[:, angular] = 0.0
@@ -95,7 +95,7 @@ class ArticulatedInertia(NamedTuple):
         return ArticulatedInertia(rotational, coupling, mass)
 
     def in_parent(self, pose_parent_child: Array) -> ArticulatedInertia:
-        """The same in the parent's frame: Ad_{T^-1}^T I Ad_{T^-1}."""
+        """The same inertia in the parent's frame: Ad_{T^-1}^T I Ad_{T^-1}."""
         rotation, bracket = pose_parent_child[:3, :3], skew(pose_parent_child[:3, 3])
         mass = mirrored(rotation @ self.mass @ rotation.T)
         coupling = rotation @ self.coupling @ rotation.T
@@ -114,8 +114,8 @@ def articulated_body_forward_dynamics(
 ) -> Array:
     """The acceleration a of M(q) a = tau - b(q, v) - J^T F_tip, in O(n): [Featherstone] 7.3.
 
-    The pass from the leaves to the base computes the articulated inertia of each link and the wrench that it needs at
-    no acceleration. The pass from the base to the leaves computes the joint accelerations.
+    The pass from the leaves to the base computes the articulated inertia of each link and its wrench at zero
+    acceleration. The pass from the base to the leaves computes the joint accelerations.
 
     Args:
         model: The robot; each joint must have a degree of freedom of its own.
@@ -138,7 +138,7 @@ def articulated_body_forward_dynamics(
     twists: list[Array] = []
     drifts: list[Array] = []  # c, acceleration of the link relative to its parent at constant joint velocity
     inertias: list[ArticulatedInertia] = []
-    needed: list[Array] = []  # p, what the articulated body needs to have acceleration 0
+    needed: list[Array] = []  # p, wrench of the articulated body at zero acceleration
     for joint, pose in zip(joints, poses, strict=True):
         axis = joint_twist(joint)
         relative = axis * v[joint.dof]
@@ -150,8 +150,8 @@ def articulated_body_forward_dynamics(
     add_exerted_wrenches(model, needed, exerted)
 
     handles: list[Array] = [np.zeros(6)] * len(joints)  # U, the wrench that moves the joint
-    inverses: list[Array] = [np.zeros(())] * len(joints)  # 1 / d, of the inertia that the joint moves
-    surpluses: list[Array] = [np.zeros(())] * len(joints)  # u, effort left for acceleration
+    inverses: list[Array] = [np.zeros(())] * len(joints)  # 1 / d, with the inertia d that the joint moves
+    surpluses: list[Array] = [np.zeros(())] * len(joints)  # u, effort that remains for acceleration
     for index in reversed(range(len(joints))):
         joint = joints[index]
         axis = joint_twist(joint)
@@ -181,18 +181,18 @@ def _check_tree(model: RobotModel) -> None:
     mimics = ", ".join(f"'{joint.name}'" for joint in model.joints if joint.name not in model.joint_names)
     if mimics:
         raise InputError(
-            f"articulated bodies: each joint must be free of the others, but {mimics} of robot '{model.name}' mimic "
-            "others; forward_dynamics takes them"
+            f"articulated bodies: each joint must be independent, but {mimics} of robot '{model.name}' mimic "
+            "other joints; use forward_dynamics"
         )
     if not model.has_tree_mass_matrix:
         raise InputError(f"articulated bodies: robot '{model.name}' has rotors that several joints turn; "
-                         "forward_dynamics takes them")
+                         "use forward_dynamics")
 
 
 def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
-    """The factors of M = L^T D L for `TreeSystem`, in O(n): they make M^-1 B cost O(n) a column.
+    """The factors of M = L^T D L for `TreeSystem`, in O(n); with them a column of M^-1 B costs O(n).
 
-    Freeing joint i, articulated bodies pass the wrench U_i / d_i per effort on to all joints j that carry it. So
+    When joint i is freed, articulated bodies pass the wrench U_i / d_i per effort on to all joints j that carry it. So
     L_ij = (U_i / d_i)^T S_j, with all twists and wrenches in the frame of ``common_frame``, and D_i = d_i = S_i^T U_i.
 
     Args:
@@ -203,7 +203,7 @@ def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
         (S_i, U_i / d_i, 1 / d_i) in the row of joint i's degree of freedom, shape (n, 13).
 
     Raises:
-        InputError: A joint moves no inertia, or shares a degree of freedom or a rotor with others.
+        InputError: A joint moves no inertia, or shares a degree of freedom or a rotor with another joint.
     """
     _check_tree(model)
     joints, rotors, poses = model.joints, np.diag(model.rotor_inertia).tolist(), common_frame(model, q).poses
@@ -225,7 +225,7 @@ def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
 
 
 def _wrench_of_velocity(inertia: Inertia, twist: Array) -> Array:
-    """(moment, force) that a body needs to move at constant twist, about its frame's origin, shape (6,)."""
+    """(moment, force) that keeps a body at constant twist, about its frame's origin, shape (6,)."""
     omega = twist[:3]
     force = inertia.mass * cross(omega, twist[3:] + cross(omega, inertia.com))
     moment = cross(omega, inertia.rotational @ omega)
@@ -233,7 +233,7 @@ def _wrench_of_velocity(inertia: Inertia, twist: Array) -> Array:
 
 
 def _moved(joint: Joint, inertia: Array, rotor: float) -> Array:
-    """The inertia that a joint moves, with its rotor's, if it is any."""
+    """The inertia that a joint moves, including its rotor; raises an error if there is none."""
     if rotor:
         return inertia + rotor
     if isinstance(inertia, Real) and inertia == 0.0:  # a number, not a traced value

@@ -6,16 +6,16 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Regrouped inertias of the links: equal joint efforts from fewer non-zero inertial parameters.
+"""Regrouped inertias of the links: the same joint efforts from fewer nonzero inertial parameters.
 
-Mass that a joint does not move relative to its parent can be counted with the parent. For a revolute joint that is mass
-on its axis, for a prismatic joint the rotational inertia of its link. Moving it from each link to its parent, from the
-leaves to the base, keeps the kinetic energy, and the potential energy except for a constant. Hence it keeps joint
+Mass that a joint does not move relative to its parent can be counted with the parent. For a revolute joint that is the
+mass on its axis, for a prismatic joint the rotational inertia of its link. Moving it from each link to its parent, from
+the leaves to the base, keeps the kinetic energy, and the potential energy up to a constant. Hence it keeps joint
 efforts, M, C, g and their derivatives. The mass that reaches the base has no effect on any joint.
 
-A revolute link whose axis is an axis of its frame keeps seven parameters of ten, a prismatic one four [GautierKhalil].
-The zeros shorten a traced formula. The regrouped bodies are not the links: the mass of a revolute link becomes 0, and
-the forces in the bearings are not those of the robot.
+A revolute link whose axis is an axis of its frame keeps seven of ten parameters, a prismatic one four [GautierKhalil].
+The zeros shorten a traced formula. Regrouped bodies are not the real links: the mass of a revolute link becomes 0, and
+forces in the bearings are not those of the robot.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def regrouped_bodies(model: RobotModel) -> list[SpatialInertia]:
         mass, first, second = _unmoved(joint, body)
         bodies[index] = SpatialInertia.from_moments(body.mass - mass, body.first - first, body.second - second)
         if joint.parent >= 0:
-            # The joint's displacement does not move this part, so that the pose at 0 serves.
+            # The joint does not move this part relative to the parent, so the pose at position 0 applies.
             unmoved = SpatialInertia.from_moments(mass, first, second).in_parent(joint.pose_parent_link)
             bodies[joint.parent] = bodies[joint.parent].joined(unmoved)
     return bodies

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The form of each function that ``Dynamics`` compiles; ``textbook.formulas`` has the books'."""
+"""The form of each function that ``Dynamics`` compiles; ``textbook.formulas`` has the textbook forms."""
 
 from robodyn_ros.dynamics.coriolis import coriolis_matrix
 from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives

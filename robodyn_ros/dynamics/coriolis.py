@@ -38,13 +38,13 @@ class CompositeMotion(NamedTuple):
 
     @classmethod
     def from_twist(cls, inertia: SpatialInertia, twist: Array) -> CompositeMotion:
-        """Of a rigid body that moves with a twist: r' = v + w × r."""
+        """Motion of a rigid body with a twist: r' = v + w × r."""
         omega, v = twist[:3], twist[3:]
         flow = np.outer(v, inertia.first) + skew(omega) @ inertia.second  # sum m r' r^T
         return cls(inertia, inertia.mass * v + cross(omega, inertia.first), trace_minus(flow))
 
     def joined(self, other: CompositeMotion) -> CompositeMotion:
-        """Both bodies as one."""
+        """Both bodies joined to one."""
         return CompositeMotion(
             self.inertia.joined(other.inertia), self.linear + other.linear, self.velocity_moment + other.velocity_moment
         )
@@ -54,19 +54,19 @@ class CompositeMotion(NamedTuple):
         return np.concatenate([self.velocity_moment @ twist[:3], cross(twist[:3], self.linear)])
 
     def transposed_times(self, twist: Array) -> Array:
-        """Upper half of B^T V, whose lower half is 0, shape (3,)."""
+        """Upper half of B^T V, shape (3,); the lower half is 0."""
         return self.velocity_moment.T @ twist[:3] + cross(self.linear, twist[3:])
 
 
 class JointMotion(NamedTuple):
-    """A joint and what it carries, in a frame at rest, about its origin.
+    """A joint and the links that it carries, in a frame at rest, about its origin.
 
     Attributes:
         axis: Twist S of the joint per velocity of its degree of freedom, shape (6,).
         rate: dS/dt, shape (6,).
-        twist: Of the joint's link, shape (6,).
-        link: The link alone.
-        body: The link and all links behind it as one.
+        twist: Twist of the joint's link, shape (6,).
+        link: Inertia of the link alone.
+        body: Motion of the link joined with all links behind it.
     """
 
     axis: Array
@@ -86,7 +86,7 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
         v: Joint velocities, shape (n,) [rad/s or m/s].
 
     Returns:
-        In the order of ``model.joints``, all in the one frame of ``common_frame``.
+        In the order of ``model.joints``, all in the frame of ``common_frame``.
 
     Raises:
         InputError: An array has another shape.
@@ -107,7 +107,7 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
 
 
 class CommonFrame(NamedTuple):
-    """One frame for all links, at rest, as it is at this instant.
+    """A frame for all links, at rest, with its pose at this instant.
 
     Attributes:
         poses: Pose of each link in it, in the order of ``model.joints``, shape (4, 4) each.
@@ -119,10 +119,11 @@ class CommonFrame(NamedTuple):
 
 
 def common_frame(model: RobotModel, q: Array) -> CommonFrame:
-    """The frame of the link that carries all others, where there is one, else the base's.
+    """The frame of the link that carries all other links, if there is one, else that of the base.
 
     Sums over links that are projected on twists do not depend on the frame. In the frame of the first link, only
-    gravity depends on the position of the first joint, and every axis on one position less. That shortens formulas.
+    gravity depends on the position of the first joint, and every axis depends on one position less. Formulas get
+    shorter.
 
     Args:
         model: The robot.
@@ -140,7 +141,7 @@ def common_frame(model: RobotModel, q: Array) -> CommonFrame:
 
 @checks_joint_arrays
 def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
-    """C(q, v) of Christoffel symbols [LynchPark] (9.87), in O(n depth) as [EcheandiaWensing] do it.
+    """C(q, v) of Christoffel symbols [LynchPark] (9.87), in O(n depth) as in [EcheandiaWensing].
 
     For one particle at r(q), (9.87) is C_ij = m (dr/dq_i) · d/dt(dr/dq_j): the symbols of M_ij = m (dr/dq_i) ·
     (dr/dq_j) are m (dr/dq_i) · (d^2r/dq_j dq_k). A link's particles have dr/dq = J_v - [r] J_w with the Jacobian
@@ -148,8 +149,8 @@ def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
 
         C = sum over links of J^T (G J' + B J),    B = [[K, 0], [-[p], 0]],
 
-    p = sum m r' being the link's linear momentum and K = -sum m [r][r']. For the joints i and j before a link the
-    columns of J are their twists S_i, S_j, so one composite body per joint serves all its links.
+    with the link's linear momentum p = sum m r' and K = -sum m [r][r']. For joints i and j on the path to a link, the
+    columns of J are their twists S_i, S_j, so one composite body per joint serves all links behind it.
 
     Args:
         model: The robot.
@@ -170,7 +171,7 @@ def coriolis_of(model: RobotModel, motions: list[JointMotion], kind: DTypeLike) 
 
     Args:
         model: The robot.
-        motions: As ``joint_motions`` gives them.
+        motions: Result of ``joint_motions``.
         kind: dtype of the result.
 
     Returns:

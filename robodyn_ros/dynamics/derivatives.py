@@ -35,10 +35,10 @@ def inverse_dynamics_derivatives(
 ) -> Array:
     """Derivatives of tau(q, v, a) with respect to q, v and a, in O(n depth): [SinghRussellWensing].
 
-    Turning joint j turns all that it carries, with it the wrenches there, and no joint behind it feels that. But the
-    motion of the link before it does not turn along. Seen from what is carried, that link therefore gains the velocity
-    D_j = [V, S_j] and the acceleration E_j = [V', S_j] + [V, D_j], V and V' being its own. Summed over what joint j
-    carries, all in one frame at rest, the wrench thus changes by
+    A rotation of joint j rotates everything that it carries, including the wrenches there, and joints behind it notice
+    no change. The velocity and acceleration of the link in front of it, however, do not rotate. Seen from the carried
+    links, the front link therefore gains the velocity D_j = [V, S_j] and the acceleration E_j = [V', S_j] + [V, D_j],
+    with its own V and V'. Summed over everything that joint j carries, in one frame at rest, the wrench changes by
 
         dF/dq_j = -ad_{S_j}^T F + G E_j + 2 B D_j,    dF/dv_j = 2 (G S_j' + B S_j),    dF/da_j = G S_j
 
@@ -49,11 +49,11 @@ def inverse_dynamics_derivatives(
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-        applied: Wrenches on links, which stay what they are in base axes while the links move: the link's name and
+        applied: Wrenches on links that keep their components in base axes while the links move: the link's name and
             (moment, force) about its origin, shape (6,) [N m, N].
 
     Returns:
-        dtau/dq, dtau/dv and dtau/da, stacked, shape (3, n, n); element [., i, j] is that of tau_i.
+        dtau/dq, dtau/dv and dtau/da, stacked, shape (3, n, n); element [., i, j] is the derivative of tau_i.
 
     Raises:
         InputError: An array has another shape.
@@ -71,9 +71,9 @@ def forward_dynamics_derivatives(
 ) -> Array:
     """Derivatives of the acceleration a(q, v, tau).
 
-    tau(q, v, a(q, v, tau)) = tau, so that da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv and da/dtau = M^-1, with the
-    derivatives of inverse dynamics at a = M^-1 (tau - C v - g). M and C are among them; g_j = S_j^T G V'_0, as if all
-    that joint j carries were accelerated with the base.
+    From tau(q, v, a(q, v, tau)) = tau follow da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv and da/dtau = M^-1, with the
+    derivatives of inverse dynamics at a = M^-1 (tau - C v - g). M and C are among these; g_j = S_j^T G V'_0, as if
+    everything that joint j carries were accelerated with the base.
 
     Args:
         model: The robot.
@@ -102,36 +102,36 @@ def forward_dynamics_derivatives(
 
 
 MAX_SOLUTION_OPERATIONS = 100_000
-"""Operations above which the solution for forward dynamics' derivatives is left to loops: written out, a chain of 40
-joints would take four times as many and half a minute to compile."""
+"""Number of operations above which the derivatives of forward dynamics are solved in loops: written out, a chain of 40
+joints would take four times as many operations and half a minute to compile."""
 
 
 def solution_is_short(model: RobotModel) -> bool:
-    """Whether ``forward_dynamics_derivatives`` is worth compiling for this robot.
+    """Whether to compile ``forward_dynamics_derivatives`` for this robot as a single formula.
 
-    Each of 3 n columns takes at most a product and a sum for each entry of L, twice; L has one for each joint and each
-    of those before it.
+    Each of 3 n columns takes at most a product and a sum for each entry of L, twice; L has one entry for each joint and
+    each joint in front of it.
     """
     entries = sum(len(path_to(model, index)) - 1 for index in range(len(model.joints)))
     return 3 * model.n * 4 * entries < MAX_SOLUTION_OPERATIONS
 
 
 SCALES = (-1.0, -1.0, 1.0)
-"""Factors of M^-1 times dtau/dq, dtau/dv and the unit matrix in the derivatives of forward dynamics."""
+"""Factors of M^-1 dtau/dq, M^-1 dtau/dv and M^-1 in the derivatives of forward dynamics."""
 
 
 def forward_dynamics_derivatives_in_loops(efforts: Array, system: TreeSystem | None, factors: Array | None) -> Array:
-    """As ``forward_dynamics_derivatives``, on floats and for any number of samples.
+    """Like ``forward_dynamics_derivatives``, on floats and for any number of samples.
 
     Args:
         efforts: dtau/dq, dtau/dv and dtau/da, stacked, C-contiguous, shape (3, n, n) or (N, 3, n, n); overwritten.
-        system: Solves systems with the robot's mass matrix, scaled by `SCALES`; None where joints share a degree of
-            freedom, and LAPACK solves them.
-        factors: Of the mass matrix, shape (n, 13) or (N, n, 13); None without a system.
+        system: Solves systems with the robot's mass matrix, scaled by `SCALES`; None if joints share a degree of
+            freedom: LAPACK then solves them.
+        factors: Factors of the mass matrix, shape (n, 13) or (N, n, 13); None without a system.
 
     Returns:
-        Of ``efforts``' shape. For many samples ``efforts`` itself: the system would take longer to provide a second
-        array of this size than the solution takes.
+        Array of the shape of ``efforts``. For many samples it is ``efforts`` itself: providing a second array of this
+        size would take the system longer than the solution.
     """
     identity = _identity(efforts.shape[-1])
     if system is not None and factors is not None:
@@ -153,7 +153,7 @@ def _identity(size: int) -> Array:
 
 
 def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: str | None = None) -> Array:
-    """The derivative of J(q)^T F with respect to q, for a wrench F that stays what it is in base axes.
+    """The derivative of J(q)^T F with respect to q, for a wrench F with constant components in base axes.
 
     Args:
         model: The robot.
@@ -171,12 +171,12 @@ def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: s
 
 
 def base_acceleration_of(model: RobotModel, q: Array) -> Array:
-    """V'_0 of the base, as which gravity enters, shape (6,)."""
+    """V'_0 of the base, which represents gravity, shape (6,)."""
     return np.concatenate([np.zeros(3), -common_frame(model, q).gravity])
 
 
 def _mass_of(model: RobotModel, motions: list[JointMotion], kind: DTypeLike) -> Array:
-    """M, shape (n, n): S_i^T G S_j of joints one behind the other, and the rotors' inertia."""
+    """M, shape (n, n): S_i^T G S_j if one of joints i and j carries the other, plus the rotors' inertia."""
     joints = model.joints
     matrix = model.rotor_inertia.astype(kind)
     for joint, motion in zip(joints, motions, strict=True):
@@ -202,14 +202,14 @@ def _gravity_of(
 
 
 class PositionColumns(NamedTuple):
-    """Columns of which the elements of dtau/dq are scalar products, for one joint j.
+    """Columns for one joint j; the elements of dtau/dq are scalar products of such columns.
 
     Attributes:
         gain: E_j, shape (6,).
         inertial: G S_j, shape (6,).
         moment: Upper half of B^T S_j, shape (3,).
         carried: G E_j + 2 B D_j, shape (6,).
-        turned: dF/dq_j, which is that and -ad_{S_j}^T F, shape (6,).
+        turned: dF/dq_j, which is ``carried`` - ad_{S_j}^T F, shape (6,).
     """
 
     gain: Array
@@ -259,7 +259,7 @@ def _effort_by_position(
 def _accelerations(
     model: RobotModel, motions: list[JointMotion], base_acceleration: Array, v: Array, a: Array
 ) -> list[Array]:
-    """V' of every link, with that of the base, shape (6,) each."""
+    """V' of every link, gravity included, shape (6,) each."""
     accelerations: list[Array] = []
     for joint, motion in zip(model.joints, motions, strict=True):
         before = base_acceleration if joint.parent < 0 else accelerations[joint.parent]
@@ -272,7 +272,7 @@ def _wrenches(model: RobotModel, motions: list[JointMotion], accelerations: list
     wrenches = []
     for motion, acceleration in zip(motions, accelerations, strict=True):
         omega, velocity = motion.twist[:3], motion.twist[3:]
-        origin = acceleration[3:] + cross(omega, velocity)  # of the point of the link that is at the frame's
+        origin = acceleration[3:] + cross(omega, velocity)  # acceleration of the link's point at the frame's origin
         wrenches.append(PointAccelerations.from_motion(omega, acceleration[:3], origin).wrench(motion.link))
     for index in reversed(range(len(wrenches))):
         parent = model.joints[index].parent
@@ -282,13 +282,13 @@ def _wrenches(model: RobotModel, motions: list[JointMotion], accelerations: list
 
 
 class Linearization(NamedTuple):
-    """dx' = A dx + B du, the change of the state x = (q, v) with the effort u = tau, near a state and an effort.
+    """The change of the state x = (q, v) with the effort u = tau, near a state and an effort: dx' = A dx + B du.
 
-    Continuous in time; ``scipy.signal.cont2discrete`` makes a sampled system of it.
+    The system is continuous in time; ``scipy.signal.cont2discrete`` converts it to a sampled one.
 
     Attributes:
-        A: df/dx, shape (2n, 2n); of a batch (N, 2n, 2n).
-        B: df/du, shape (2n, n); of a batch (N, 2n, n).
+        A: df/dx, shape (2n, 2n); (N, 2n, 2n) for a batch.
+        B: df/du, shape (2n, n); (N, 2n, n) for a batch.
     """
 
     A: Array
@@ -296,7 +296,7 @@ class Linearization(NamedTuple):
 
     @classmethod
     def from_derivatives(cls, derivatives: Array) -> Linearization:
-        """From the derivatives of forward dynamics: x' = f(x, u) = (v, a(q, v, tau)).
+        """Build it from the derivatives of forward dynamics: x' = f(x, u) = (v, a(q, v, tau)).
 
         Args:
             derivatives: da/dq, da/dv and da/dtau, shape (..., 3, n, n).

@@ -26,8 +26,8 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
     """T = sum over links of m v_c^T v_c / 2 + w^T I w / 2: [LagrangeNotes] (29) to (34).
 
     [Yamamoto] (3.3), (3.34), (3.35); [ManipulatorNotes] 4.3.2; [LynchPark] (9.10), body by body (9.24).
-    Twists go from link to link as in [LynchPark] (9.54); a product of M(q) with v, [LagrangeNotes] (36), is more work.
-    The rotors of ``model.armature`` are included.
+    Twists are computed from link to link as in [LynchPark] (9.54); the product of M(q) with v, [LagrangeNotes] (36),
+    takes more operations. The rotors of ``model.armature`` are included.
 
     Args:
         model: The robot.
@@ -54,9 +54,9 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
 def potential_energy(model: RobotModel, q: Array) -> Array:
     """U = -sum of m g^T p_c over the links: [LagrangeNotes] (38), [ManipulatorNotes] 4.3.8.
 
-    [Yamamoto] (3.26); (3.39) and (3.41), whose sign is misprinted. In [LynchPark] (9.9) it is what L subtracts.
+    [Yamamoto] (3.26); (3.39) and (3.41), whose sign is misprinted. In [LynchPark] (9.9) L subtracts it.
 
-    0 where the centre of mass is as high as the base's origin.
+    It is 0 if the centre of mass is at the height of the base's origin.
 
     Args:
         model: The robot.
@@ -69,7 +69,7 @@ def potential_energy(model: RobotModel, q: Array) -> Array:
 
 
 def center_of_mass(model: RobotModel, q: Array) -> Array:
-    """Centre of mass of all moving links in the base frame; bodies that are fixed to the base do not count.
+    """Centre of mass of all moving links in the base frame; bodies fixed to the base do not count.
 
     Args:
         model: The robot.
@@ -93,7 +93,7 @@ def center_of_mass(model: RobotModel, q: Array) -> Array:
 def _first_moment(model: RobotModel, q: Array) -> Array:
     """Sum of m p_c over the moving links, in the base frame, shape (3,) [kg m].
 
-    From the tips inwards, each joint takes a vector and a mass, while poses in the base frame would take matrices.
+    Computed from the tips inwards, each joint transforms a vector and a mass instead of matrices.
     """
     poses, whole = joint_poses(model, q), SpatialInertia(0.0, np.zeros(3), np.zeros((3, 3)))
     composites = [SpatialInertia.from_inertia(joint.inertia) for joint in model.joints]

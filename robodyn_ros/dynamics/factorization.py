@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Solution of M x = b; joints are eliminated from the leaves of the tree to its root."""
+"""Solution of M x = b, with joints eliminated from the leaves of the tree to its root."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from robodyn_ros.description.model import Array, RobotModel
 
 
 class TreeFactors(NamedTuple):
-    """M known by its factors; where systems are solved, it may stand in the place of M.
+    """Factors of M; functions that solve systems accept them instead of M.
 
     Attributes:
         model: The robot; each joint has a degree of freedom of its own.
-        factors: As of ``mass_matrix_tree_factors``, shape (n, 13).
+        factors: Result of ``mass_matrix_tree_factors``, shape (n, 13).
     """
 
     model: RobotModel
     factors: Array
 
     def solution(self, right: Array) -> Array:
-        """X of M X = B in O(n) a column, as `TreeSystem` finds it, written out.
+        """X of M X = B in O(n) per column, with the algorithm of `TreeSystem` as a formula.
 
         Args:
             right: B, shape (n,) or (n, m).
@@ -58,12 +58,12 @@ class TreeFactors(NamedTuple):
 def solve_mass(matrix: Array | TreeFactors, right: Array) -> Array:
     """Solution of M x = b by the factorisation M = L^T D L, [Featherstone] 6.5.
 
-    Joints are eliminated from the last (leaves) to the first (root). Every zero that branches leave in M then is a zero
-    of L, and a tape of this does no arithmetic on it. The factors take no square roots, and no pivoting, since M is
+    Joints are eliminated from the last (leaves) to the first (root). Every zero that branches cause in M is then a zero
+    of L, and a tape contains no arithmetic for it. The factors need no square roots, and no pivoting because M is
     positive definite.
 
     Args:
-        matrix: M, symmetric and positive definite, shape (n, n); or its factors, if they are known.
+        matrix: M, symmetric and positive definite, shape (n, n); or its factors, if known.
         right: b, shape (n,), or several in the columns of shape (n, m).
 
     Returns:
@@ -80,9 +80,9 @@ def solve_mass(matrix: Array | TreeFactors, right: Array) -> Array:
 def solve_mass_partly_given(
     matrix: NDArray[Any], right: NDArray[Any], free: NDArray[Any], given: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Solution of the rows of M x = b whose unknown is free, the other unknowns being given.
+    """Solve those rows of M x = b whose unknown is free; the other unknowns are given.
 
-    The elimination is that of ``solve_mass``; a given unknown is inserted into the rows above, not eliminated.
+    The elimination is that of ``solve_mass``; a given unknown is inserted into the rows above instead of eliminated.
 
     Args:
         matrix: M, symmetric and positive definite, shape (n, n).
@@ -124,7 +124,7 @@ def _check_pivot(pivot: Any, k: int, singular: str) -> None:
 
 
 def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array:
-    """As ``solve_mass``, for any symmetric positive definite matrix.
+    """Like ``solve_mass``, for any symmetric positive definite matrix.
 
     Args:
         matrix: Shape (n, n).
@@ -140,7 +140,7 @@ def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array
     lower, inverse_pivots = _factors(matrix, singular)
     if right.ndim == 1:
         return _substituted(lower, inverse_pivots, right)
-    # Column by column: the compiled code then still has the values of a column in registers.
+    # Column by column, so that compiled code still has the values of a column in registers.
     columns = [_substituted(lower, inverse_pivots, column) for column in right.T]
     return np.array(columns).T.reshape(right.shape)
 
@@ -157,9 +157,9 @@ def _substituted(lower: Array, inverse_pivots: Array, right: Array) -> Array:
 
 
 def inverse_mass(matrix: Array) -> Array:
-    """M^-1 by the factorisation of ``solve_mass``: the solution for each column of the unit matrix.
+    """M^-1 by the factorisation of ``solve_mass``, as the solution for each column of the unit matrix.
 
-    Only the elements on and above the diagonal are computed, since M^-1 is symmetric.
+    Only the elements on and above the diagonal are computed, because M^-1 is symmetric.
 
     Args:
         matrix: M, symmetric and positive definite, shape (n, n).
@@ -174,7 +174,7 @@ def inverse_mass(matrix: Array) -> Array:
     lower, inverse_pivots = _factors(matrix, _SINGULAR)
     inverse = np.eye(n).astype(matrix.dtype)
     for column in range(n):
-        x = inverse[: column + 1, column].copy()  # what is below it is 0 in y, and in x the row of another column
+        x = inverse[: column + 1, column].copy()  # below it y is 0, and x equals the row of another column
         for k in reversed(range(1, column + 1)):
             x[:k] = x[:k] - lower[k, :k] * x[k]  # L^T y = e
         x = x * inverse_pivots[: column + 1]
@@ -185,7 +185,7 @@ def inverse_mass(matrix: Array) -> Array:
 
 
 def _factors(matrix: Array, singular: str) -> tuple[Array, Array]:
-    """L and 1 / D of M = L^T D L, shapes (n, n) and (n,); L stands below the diagonal, its own diagonal is 1."""
+    """L and 1 / D of M = L^T D L, shapes (n, n) and (n,); L is below the diagonal, with ones on its own diagonal."""
     lower, inverse_pivots = matrix.copy(), []
     for k in reversed(range(len(matrix))):
         _check_pivot(lower[k, k], k, singular)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Forward dynamics by the mass matrix, or by articulated bodies where these are faster."""
+"""Forward dynamics by the mass matrix, or by articulated bodies if these are faster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def forward_dynamics(
     tau: Array,
     exerted: Mapping[str, Array] | None = None,
 ) -> Array:
-    """The acceleration a of M(q) a = tau - b(q, v) - J^T F_tip, by the form that is faster for this robot.
+    """The acceleration a of M(q) a = tau - b(q, v) - J^T F_tip, by the faster form for this robot.
 
     Arguments, result and errors are those of ``mass_matrix_forward_dynamics``.
     """

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A function in NumPy, called as its compiled kernel would be."""
+"""A function in NumPy with the interface of its compiled kernel."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Wrenches of the links: those exerted on the environment, and the joint efforts that all of them need."""
+"""Wrenches of the links: those exerted on the environment, and the joint efforts for all of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from robodyn_ros.kinematics.twists import wrench_in_parent
 
 
 def add_exerted_wrenches(model: RobotModel, totals: list[Array], exerted: Mapping[str, Array] | None) -> None:
-    """Add the wrenches that links exert on the environment to those of the moving links.
+    """Add the wrenches that links exert on the environment to the wrenches of the moving links.
 
     Args:
         model: The robot.
         totals: Wrench of every moving link, in its frame; changed in place.
-        exerted: (moment, force) exerted by each link, by the link's name, in the link's frame, shape (6,) each. Links
-            that do not move load no joint.
+        exerted: (moment, force) that each link exerts, by the link's name, in the link's frame, shape (6,) each. Links
+            fixed to the base load no joint.
 
     Raises:
         InputError: No link has that name.
@@ -46,8 +46,8 @@ def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], 
 
     Args:
         model: The robot.
-        poses: T_{parent,i} of every joint, as ``joint_poses`` gives them.
-        wrenches: (moment, force) that each moving link needs for itself, in its frame, shape (6,) each.
+        poses: T_{parent,i} of every joint, from ``joint_poses``.
+        wrenches: (moment, force) needed by each moving link alone, in its frame, shape (6,) each.
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
         kind: dtype of the result.
 

@@ -26,15 +26,15 @@ from robodyn_ros.kinematics.twists import wrench_in_parent
 def mass_matrix(model: RobotModel, q: Array) -> Array:
     """M(q) by composite rigid bodies, [Featherstone] 6.2, with ``model.rotor_inertia``.
 
-    Column i holds the joint efforts when joint i alone accelerates by one: all links that it carries are then one rigid
-    body, whose wrench every joint towards the base passes on. Bodies are as ``regrouped_bodies`` has them.
+    Column i holds the joint efforts for a unit acceleration of joint i alone: all links that it carries then form one
+    rigid body, and every joint towards the base passes its wrench on. The bodies are those of ``regrouped_bodies``.
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        Symmetric and positive definite, shape (n, n); exactly 0 where two joints carry no common link and no rotor.
+        Symmetric and positive definite, shape (n, n); exactly 0 if two joints carry no common link and no rotor.
     """
     joints = model.joints
     poses = joint_poses(model, q)
@@ -57,29 +57,29 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
 
 
 _MIN_INERTIA = 1e-15
-"""Of a joint, with all others held [kg m^2 or kg]: a microgram at a micrometre."""
+"""Least inertia of a joint with the other joints held [kg m^2 or kg]: a microgram at a micrometre."""
 
 _MIN_FREE_SHARE = 1e-12
-"""Inertia of a joint with the joints behind it free, divided by that with them held; rounding makes 1e-15 of 0."""
+"""Least inertia of a joint with the joints behind it free, relative to them held; rounding turns 0 into 1e-15."""
 
 _MIN_EIGENVALUE = -1e-9
-"""Eigenvalue of a mass matrix, with diagonal elements of 1, which rounding does not reach from 0."""
+"""Least eigenvalue of a mass matrix scaled to a unit diagonal; rounding does not move 0 that far."""
 
 _CONFIGURATIONS = 3
 
 
 def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
-    """Refuse a robot whose mass matrix is singular or not finite at every one of a few configurations, or indefinite.
+    """Raise an error if the mass matrix is singular or not finite at all tested configurations, or indefinite at one.
 
-    A robot may be singular at single configurations, as a point mass on two crossed axes is; at any other its mass
-    matrix is positive definite. No body that can exist makes it indefinite. A robot whose inertias are traced passes.
+    A robot may be singular at single configurations, such as a point mass on two crossed axes; elsewhere its mass
+    matrix is positive definite. No real body makes it indefinite. A robot with traced inertias passes unchecked.
 
     Args:
         model: The robot.
-        rotors: Inertia of motors, which is added, shape (n, n) or () [kg m^2 or kg].
+        rotors: Inertia of motors to add, shape (n, n) or () [kg m^2 or kg].
 
     Raises:
-        DescriptionError: It has no inertia at all; or the message names the joint and its inertia.
+        DescriptionError: The robot has no inertia at all; or the message names the joint and its inertia.
     """
     model.check_inertia()
     inertias = [joint.inertia for joint in model.joints]
@@ -93,7 +93,7 @@ def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
 
 @lru_cache(maxsize=8)
 def _problem_of(model: RobotModel, rotors: tuple[tuple[float, ...], ...]) -> str:
-    """Why the mass matrix is indefinite at one of a few configurations, or singular at all; empty if neither."""
+    """Reason why the mass matrix is indefinite at a tested configuration or singular at all of them; else empty."""
     problems = []
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_CONFIGURATIONS, model.n)):
         with np.errstate(all="ignore"):
@@ -108,7 +108,7 @@ def _problem_of(model: RobotModel, rotors: tuple[tuple[float, ...], ...]) -> str
 
 
 def _problem(matrix: Array, model: RobotModel) -> str:
-    """Return why a mass matrix is not positive definite; empty if it is."""
+    """Reason why a mass matrix is not positive definite; empty if it is."""
     held = matrix.diagonal()
     for name, link, inertia, row in zip(model.joint_names, model.leaders, held, matrix, strict=True):
         if not np.isfinite(row).all():
@@ -118,11 +118,11 @@ def _problem(matrix: Array, model: RobotModel) -> str:
                     f"about its axis, expected {_MIN_INERTIA:g} kg m^2 (revolute) or kg (prismatic) at least")
     scale = np.sqrt(held)
     rest = matrix / scale / scale[:, None]
-    for index in reversed(range(model.n)):  # the factorization from the tip leaves each joint's articulated inertia
+    for index in reversed(range(model.n)):  # eliminating from the tip leaves each joint's articulated inertia
         free = rest[index, index]
         if not free > _MIN_FREE_SHARE:
             name, inertia = model.joint_names[index], held[index]
             return (f"joint '{name}': its inertia is {inertia:g} with the joints behind it held, and "
-                    f"{free * inertia:g} with them free, so its motion cannot be told from theirs")
+                    f"{free * inertia:g} with them free, so efforts do not determine its acceleration")
         rest[:index, :index] -= np.outer(rest[:index, index], rest[index, :index]) / free
     return ""

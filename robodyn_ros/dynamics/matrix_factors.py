@@ -6,11 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The matrices of robots with many joints, as products of the joints' columns.
+"""The matrices of robots with many joints as products of columns, one or a few for each joint.
 
-An element of M, C, dtau/dq or Y is a scalar product of a column of joint i and one of joint j wherever one of the two
-joints carries the other, and 0 elsewhere. Each joint's columns are a formula of fixed length. The scalar products,
-whose number grows with the square of a chain's joints, are left to `compile.Products`. The formulas are those of
+An element of M, C, dtau/dq or Y is a scalar product of a column of joint i and one of joint j if one of the two joints
+carries the other, else 0. Each joint's columns are a formula of fixed length. `compile.Products` computes the scalar
+products in loops, because their number grows with the square of a chain's joints. The formulas are those of
 ``mass_matrix``, ``coriolis``, ``derivatives`` and ``regressor``.
 """
 
@@ -31,12 +31,12 @@ from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import twist_in_parent, wrench_in_parent
 
 MIN_LARGE_PAIRS = 250
-"""Pairs of joints one of which carries the other, from which products in loops take less time than formulas written
-out: a chain of 23 joints has as many, a humanoid with hands 279."""
+"""Number of pairs of joints, one carrying the other, above which products in loops are faster than formulas written
+out: a chain of 23 joints has that many, a humanoid with hands has 279."""
 
 
 def is_large(model: RobotModel) -> bool:
-    """Whether the matrices of this robot are better computed by loops; not where joints share a degree of freedom."""
+    """Whether loops compute the matrices of this robot faster; False if joints share a degree of freedom."""
     pairs = sum(len(path_to(model, index)) - 1 for index in range(len(model.joints)))
     return model.has_tree_mass_matrix and pairs >= MIN_LARGE_PAIRS
 
@@ -46,7 +46,7 @@ class _Tree(NamedTuple):
 
     Attributes:
         dofs: Degree of freedom of each joint.
-        carries: [i, j]: joint i is j or carries it; both by degree of freedom, shape (n, n).
+        carries: [i, j]: joint i is j or carries it; by degree of freedom, shape (n, n).
     """
 
     dofs: list[int]
@@ -62,11 +62,11 @@ class _Tree(NamedTuple):
 
     @property
     def behind(self) -> np.ndarray:
-        """[j, i]: joint i carries j and is another one."""
+        """[j, i]: joint i carries j and is not j."""
         return self.carries.T & ~np.eye(len(self.dofs), dtype=bool)
 
     def side_by_side(self, columns: Iterable[Array]) -> Array:
-        """A column for each joint as a matrix, ordered by degree of freedom, shape (length of a column, n)."""
+        """The joints' columns as a matrix, ordered by degree of freedom, shape (length of a column, n)."""
         rows = np.array(list(columns))
         result = rows.copy()
         result[self.dofs] = rows
@@ -74,7 +74,7 @@ class _Tree(NamedTuple):
 
 
 def mass_matrix(model: RobotModel, q: Array) -> Products:
-    """M(q): S_i^T G_j S_j where joint i carries j."""
+    """M(q): S_i^T G_j S_j if joint i carries j."""
     tree, motions = _Tree.from_model(model), joint_motions(model, q, np.zeros(model.n))
     return Products([_mass_terms(tree, motions)])
 
@@ -99,7 +99,7 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
 
 
 def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Products:
-    """Y(q, v, a): S_i^T times each link's wrench by its ten parameters, all in one frame at rest."""
+    """Y(q, v, a): S_i^T times each link's wrench per inertial parameter, all in one frame at rest."""
     tree, poses = _Tree.from_model(model), common_frame(model, q).poses
     base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
     motions = link_motions(model, joint_poses(model, q), v, a, base_acceleration)
@@ -120,7 +120,7 @@ def _mass_terms(tree: _Tree, motions: list[JointMotion]) -> list[Term]:
 
 
 def _coriolis_terms(tree: _Tree, motions: list[JointMotion], factor: float) -> list[Term]:
-    """C, or a multiple of it."""
+    """Terms of C times a factor."""
     axes = tree.side_by_side(motion.axis for motion in motions)
     columns = tree.side_by_side(
         factor * (motion.body.inertia.momentum(motion.rate) + motion.body.times(motion.axis)) for motion in motions

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Spatial inertia of a rigid body, or of several joined to one, as moments of mass."""
+"""Spatial inertia of a rigid body, or of several joined bodies, as moments of mass."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from robodyn_ros.kinematics.twists import cross
 
 
 class SpatialInertia(NamedTuple):
-    """Inertia of a rigid body as its moments of mass, which add up where bodies are joined.
+    """Inertia of a rigid body as its moments of mass; they add up when bodies are joined.
 
-    Ten numbers where the spatial inertia G = [[I, [h]], [-[h], m 1]] has 36.
+    Ten numbers instead of the 36 of the spatial inertia G = [[I, [h]], [-[h], m 1]].
 
     Attributes:
         mass: m [kg].
@@ -35,7 +35,7 @@ class SpatialInertia(NamedTuple):
 
     @classmethod
     def from_inertia(cls, inertia: Inertia) -> SpatialInertia:
-        """The moments of a body from its centre of mass and its inertia there."""
+        """The moments of a body from its centre of mass and its inertia about that point."""
         return cls(inertia.mass, inertia.mass * inertia.com, inertia.rotational_about_origin)
 
     @classmethod
@@ -47,14 +47,14 @@ class SpatialInertia(NamedTuple):
     def second(self) -> Array:
         """Second moments, S = sum m_k r_k r_k^T = tr(I) / 2 - I, shape (3, 3) [kg m^2]: [Yamamoto] (3.11).
 
-        What was 0 in ``from_moments`` is 0 again, without rounding.
+        Elements that were 0 in ``from_moments`` are 0 again, without rounding errors.
         """
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.rotational
         x, y, z = 0.5 * ((yy + zz) - xx), 0.5 * ((xx + zz) - yy), 0.5 * ((xx + yy) - zz)
         return np.array([[x, -xy, -xz], [-xy, y, -yz], [-xz, -yz, z]])
 
     def joined(self, other: SpatialInertia) -> SpatialInertia:
-        """Both bodies as one; given in the same frame."""
+        """Both bodies joined to one; both in the same frame."""
         return SpatialInertia(self.mass + other.mass, self.first + other.first, self.rotational + other.rotational)
 
     def in_parent(self, pose_parent_child: Array) -> SpatialInertia:
@@ -65,7 +65,7 @@ class SpatialInertia(NamedTuple):
         """
         rotation, position = pose_parent_child[:3, :3], pose_parent_child[:3, 3]
         first = product(rotation, self.first)
-        # With I = sum m_k [r_k]^T [r_k] and r_k = p + R s_k, in p and the rotated first moment.
+        # With I = sum m_k [r_k]^T [r_k] and r_k = p + R s_k, expressed in p and the rotated first moment.
         bracket, bracket_first = skew(position), skew(first)
         steiner = (product(bracket, bracket_first) + product(bracket_first, bracket)
                    + self.mass * product(bracket, bracket))
@@ -76,7 +76,7 @@ class SpatialInertia(NamedTuple):
         )
 
     def momentum(self, twist: Array) -> Array:
-        """G V = (I w + h × v, m v - h × w), shape (6,): momentum at a twist, or wrench at an acceleration.
+        """G V = (I w + h × v, m v - h × w), shape (6,): momentum for a twist, or wrench for an acceleration.
 
         [LynchPark] (9.25), about the frame's origin.
         """
@@ -93,5 +93,5 @@ def trace_minus(matrix: Array) -> Array:
 
 
 def mirrored(matrix: Array) -> Array:
-    """A symmetric matrix, shape (n, n), from its upper triangle: a tape then does not compute the lower one again."""
+    """A symmetric matrix from its upper triangle, shape (n, n), so that a tape does not compute the lower one too."""
     return np.triu(matrix) + np.triu(matrix, 1).T

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Pseudo-inertia of a link: its ten inertial parameters as one symmetric 4x4 matrix, and how far it is from another.
+"""Pseudo-inertia of a link: its ten inertial parameters as a symmetric 4x4 matrix, and its distance from another one.
 
     J = [[S, h], [h^T, m]],    S = sum m_k r_k r_k^T = tr(I) / 2 1 - I
 
@@ -27,7 +27,7 @@ SIZE, PARAMETER_COUNT = 4, 10
 
 MIN_THICKNESS_SHARE = 1e-3
 """Least second moment about the centre of mass along any axis, as a share of the mean square distance from the origin;
-a thinner body, such as a rod without thickness, counts as this thick."""
+a thinner body, such as a rod without thickness, is given this thickness."""
 
 _UPPER = np.triu_indices(3)
 
@@ -36,7 +36,7 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
     """J of the parameters of one link, shape (4, 4) [kg m^2, kg m, kg].
 
     Args:
-        parameters: As `dynamics.regressor.PARAMETERS` has them, shape (10,).
+        parameters: Parameters of a link in the order of `dynamics.regressor.PARAMETERS`, shape (10,).
     """
     mass, *rest = np.asarray(parameters, dtype=np.float64)
     rotational = np.zeros((3, 3))
@@ -52,11 +52,11 @@ def link_parameters(matrix: Array) -> Array:
 
 
 BASIS = np.stack([pseudo_inertia(unit) for unit in np.eye(PARAMETER_COUNT)])
-"""J of each parameter alone, shape (10, 4, 4): J is linear in them."""
+"""J of each parameter alone, shape (10, 4, 4); J is linear in the parameters."""
 
 
 def definite_pseudo_inertia(parameters: ArrayLike) -> Array:
-    """J of a link of a description, made positive definite where the description has no thickness, shape (4, 4).
+    """J of a link from a description, made positive definite if the description has no thickness, shape (4, 4).
 
     Args:
         parameters: Shape (10,); the mass is positive.
@@ -76,14 +76,14 @@ class PriorLink:
 
         d(J) = tr(J_0^-1 J) - log det(J_0^-1 J) - 4
 
-    is the same in every frame, 0 for the description, convex, and infinite where J stops being positive definite. Near
-    the description it is half the square of |L^-1 J L^-T - 1|, with J_0 = L L^T.
+    It is the same in every frame, 0 for the description, convex, and infinite where J stops being positive definite.
+    Near the description it is half the square of |L^-1 J L^-T - 1|, with J_0 = L L^T.
 
     Args:
-        parameters: Of the description, shape (10,); the mass is positive.
+        parameters: Parameters of the description, shape (10,); the mass is positive.
 
     Attributes:
-        parameters: With the thickness that `definite_pseudo_inertia` adds, shape (10,).
+        parameters: Parameters with the thickness that `definite_pseudo_inertia` adds, shape (10,).
         curvature: Second derivative of the divergence at the description, shape (10, 10).
     """
 
@@ -96,7 +96,7 @@ class PriorLink:
         self.curvature = np.einsum("kab,lba->kl", self._basis, self._basis)
 
     def divergence(self, parameters: Array) -> float:
-        """d of parameters, shape (10,); infinite where no body has them."""
+        """Divergence d of parameters, shape (10,); infinite if no body can have them."""
         try:
             factor = np.linalg.cholesky(np.tensordot(parameters, self._basis, 1))
         except np.linalg.LinAlgError:
@@ -104,11 +104,11 @@ class PriorLink:
         return float(self._traces @ parameters - 2.0 * np.log(np.diagonal(factor)).sum() - SIZE)
 
     def gradient_and_hessian(self, parameters: Array) -> tuple[Array, Array]:
-        """First and second derivatives of d, shapes (10,) and (10, 10), where it is finite."""
+        """First and second derivatives of d, shapes (10,) and (10, 10), at parameters where d is finite."""
         ratios = np.linalg.solve(np.tensordot(parameters, self._basis, 1), self._basis)
         return self._traces - np.trace(ratios, axis1=1, axis2=2), np.einsum("kab,lba->kl", ratios, ratios)
 
     def steps_to_border(self, parameters: Array, step: Array) -> float:
-        """How many steps lead from parameters to the border of what is possible, each of shape (10,)."""
+        """Multiple of a step, shape (10,), that leads from parameters to the border of possible bodies."""
         here, along = (np.tensordot(values, self._basis, 1) for values in (parameters, step))
         return float(1.0 / max(-eigh(along, here, eigvals_only=True)[0], 1e-300))

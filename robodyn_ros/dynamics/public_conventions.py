@@ -6,14 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Converts between the conventions of the formulas and the public ones, here and nowhere else.
+"""Converts between the conventions of the formulas and the public ones; no other module does.
 
 Wrenches. In dynamics/ and textbook/, ``exerted`` holds wrenches that links exert on the environment, in the axes of
-the link, (moment, force). In public, as in ROS messages, ``wrench_tip`` and ``wrenches`` are exerted by the environment
-on links, in base axes, (force, torque). Both are about the origin of the link.
+the link, (moment, force). In the public interface and ROS messages, ``wrench_tip`` and ``wrenches`` are exerted by the
+environment on links, in base axes, (force, torque). Both are about the origin of the link.
 
 Jacobians. The ``twist_jacobian`` of the formulas has its angular rows first, the public ``jacobian`` its linear rows.
-Both are of the link's origin, in base axes: ``jacobian(q).T @ wrench_tip`` is the effort that ``wrench_tip`` causes.
+Both refer to the link's origin, in base axes: ``jacobian(q).T @ wrench_tip`` is the effort that ``wrench_tip`` causes.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from robodyn_ros.kinematics.forward import forward_kinematics
 
 
 def swap_parts(rows: Array) -> Array:
-    """(angular, linear) from (linear, angular), and back; also (moment, force) from (force, torque)."""
+    """Convert (linear, angular) to (angular, linear) and back; also (force, torque) to (moment, force)."""
     return np.concatenate([rows[3:], rows[:3]])
 
 
 def row_indices(rows: Sequence[bool] | None) -> list[int]:
-    """Indices of the rows of the public Jacobian that count; all for None."""
+    """Indices of the selected rows of the public Jacobian; all for None."""
     return list(range(6)) if rows is None else [index for index, row in enumerate(as_rows(rows)) if row]
 
 
@@ -48,7 +48,7 @@ def applied_wrenches(
     Args:
         model: The robot.
         wrench_tip: (force, torque) on the tip link, shape (6,); None for none.
-        wrenches: The same on links, by their names.
+        wrenches: (force, torque) on links, by their names.
 
     Raises:
         InputError: A wrench has another shape.
@@ -61,7 +61,7 @@ def applied_wrenches(
 def exerted_wrenches(
     model: RobotModel, q: Any, wrench_tip: ArrayLike | None, wrenches: Mapping[str, ArrayLike] | None
 ) -> dict[str, Array] | None:
-    """All public wrenches as the links exert them: with the opposite sign, in link axes, (moment, force).
+    """All public wrenches as exerted by the links: with the opposite sign, in link axes, (moment, force).
 
     Args:
         model: The robot.
@@ -70,7 +70,7 @@ def exerted_wrenches(
         wrenches: As for `applied_wrenches`.
 
     Returns:
-        By the link's name; None if there are none.
+        Wrenches by the link's name; None if there are none.
 
     Raises:
         InputError: An array has another shape; or no link has a name of ``wrenches``.

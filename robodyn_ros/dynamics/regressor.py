@@ -26,8 +26,8 @@ from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import cross
 
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-"""Of each moving link in its own frame, with what is fixed to it: mass [kg], first moment of mass h = m c [kg m],
-rotational inertia about the frame's origin (not the centre of mass) [kg m^2]."""
+"""Parameters of each moving link, including everything fixed to it, in its own frame: mass [kg], first moment of mass
+h = m c [kg m], rotational inertia about the frame's origin (not the centre of mass) [kg m^2]."""
 
 _UPPER = np.triu_indices(3)
 
@@ -50,10 +50,10 @@ def with_inertial_parameters(model: RobotModel, parameters: ArrayLike) -> RobotM
 
     Args:
         model: The robot.
-        parameters: As ``inertial_parameters`` has them, shape (10 * number of moving links,).
+        parameters: Parameters in the order of ``inertial_parameters``, shape (10 * number of moving links,).
 
     Returns:
-        The robot; it need not be physically possible, as identified parameters often are not.
+        The robot; it may be physically impossible, as identified parameters often are.
 
     Raises:
         InputError: The shape differs, a number is not finite, or a link without mass has a first moment of mass.
@@ -77,11 +77,11 @@ def with_inertial_parameters(model: RobotModel, parameters: ArrayLike) -> RobotM
 
 @checks_joint_arrays
 def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
-    """Y(q, v, a) with Y pi = tau of inverse dynamics: what identification and adaptive control start from.
+    """Y(q, v, a) with Y pi = tau of inverse dynamics: the basis of identification and adaptive control.
 
-    Of the links alone: rotors need ``model.rotor_inertia @ a`` besides.
+    It covers only the links; rotors need ``model.rotor_inertia @ a`` in addition.
 
-    Each link's wrench (9.33) is linear in its parameters; the body Jacobian takes it to the joints, as it takes G in
+    Each link's wrench (9.33) is linear in its parameters; the body Jacobian maps it to the joints, as it does with G in
     [LynchPark] (9.61).
 
     Args:
@@ -106,20 +106,20 @@ def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
 
 
 def body_regressor(twist: Array, acceleration: Array) -> Array:
-    """The wrench that moves one rigid body, [LynchPark] (9.33), by its parameters.
+    """Matrix that maps the ten parameters of a rigid body to the wrench that moves it, [LynchPark] (9.33).
 
     With h = m c and r'' the acceleration of the frame's origin, the force is m r'' + w' × h + w × (w × h), the moment
     about the origin I w' + w × I w + h × r''.
 
     Args:
-        twist: V = (w, v) of the body's frame, in it, shape (6,).
+        twist: V = (w, v) of the body's frame, in its own axes, shape (6,).
         acceleration: V', its derivative, shape (6,).
 
     Returns:
-        (moment, force) is this times the ten parameters, shape (6, 10).
+        Shape (6, 10); its product with the parameters is (moment, force).
     """
     omega, omega_dot = twist[:3], acceleration[:3]
-    origin = acceleration[3:] + cross(omega, twist[3:])  # r'', how the frame's origin accelerates
+    origin = acceleration[3:] + cross(omega, twist[3:])  # r'', acceleration of the frame's origin
     zero = np.zeros((3, 1))
     moment = [zero, -skew(origin), _times_inertia(omega_dot) + skew(omega) @ _times_inertia(omega)]
     force = [origin[:, None], skew(omega_dot) + skew(omega) @ skew(omega), np.zeros((3, 6))]

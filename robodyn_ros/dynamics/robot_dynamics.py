@@ -40,7 +40,7 @@ Formula = Callable[..., Array]
 
 
 class FormulaModule(Protocol):
-    """One form of each function, as a module: ``compiled_formulas``, or ``textbook.formulas``."""
+    """One form of each function, as a module: ``compiled_formulas`` or ``textbook.formulas``."""
 
     bias: Formula
     center_of_mass: Formula
@@ -63,7 +63,7 @@ class FormulaModule(Protocol):
 
 
 def _wrench_arguments(wrench_tip: ArrayLike | None, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Any, ...]:
-    """The wrenches to pass on: nothing without any, as calls without options are machine code alone."""
+    """Wrench arguments to pass on: none without wrenches, because calls without options run only machine code."""
     return () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
 
 
@@ -82,13 +82,13 @@ def _forward_dynamics_derivatives_in_loops(
 class Dynamics:
     """The functions of a robot.
 
-    Each function is traced and compiled when it is first used, in any thread. From then on the attribute of its name is
-    the compiled function: an ordinary call runs no Python code. Calls with options, arguments by name or lists go
-    through Python first. Of a robot without inertia only kinematics works; the other functions raise a
+    Each function is traced and compiled when it is first used, in any thread. From then on the attribute with its name
+    is the compiled function: an ordinary call runs no Python code. Calls with options, arguments by name or lists go
+    through Python first. For a robot without inertia only kinematics works; the other functions raise a
     `DescriptionError` that names the links.
 
-    Below, "of shape (n,)" is for single calls; in batches each array has the number of samples N before that, and so
-    has the result. Friction and motors are in ``actuation`` and ``simulation``; here is the dynamics of rigid bodies.
+    Below, "shape (n,)" refers to single calls; in batches each array and the result have the number of samples N as
+    first axis. Rigid-body dynamics only; friction and motors are in ``actuation`` and ``simulation``.
 
     Args:
         model: The robot.
@@ -110,21 +110,21 @@ class Dynamics:
         self.batch = BatchDynamics(self)
 
     def __reduce__(self) -> Any:
-        """Pickle what it is made of; functions are compiled anew where they are used."""
+        """Pickle model and options; functions are compiled again in the process that uses them."""
         made = (type(self), self.model, _module_name(self._formulas), {"compiled": self._kernels.compiled})
         return _unpickled, made, {"threads": self.batch.threads}
 
     def __setstate__(self, state: Mapping[str, int]) -> None:
-        """The other half of `__reduce__`."""
+        """Do nothing: `__reduce__` restores everything."""
         self.batch.threads = state["threads"]
 
     def __repr__(self) -> str:
-        """Name of the robot, and how its functions are run."""
+        """Name of the robot, and whether its functions are compiled."""
         form = "compiled" if self._kernels.compiled else "interpreted"
         return f"<{type(self).__name__} of '{self.model.name}', {form}>"
 
     def _bind(self, function: RobotFunction) -> Callable[..., Any]:
-        """A function of this robot, as Python calls it until it is compiled."""
+        """The function of this robot that Python calls until the compiled one is ready."""
 
         def call(*arguments: Any, **named: Any) -> Any:
             if function.steps and self._kernels.takes_steps(function):
@@ -140,7 +140,7 @@ class Dynamics:
         return bound
 
     def _compiled(self, function: RobotFunction, kernel: AnyKernel, call: Callable[..., Any]) -> None:
-        """Let Python call the machine code itself from now on, and ``call`` with what the code does not take."""
+        """Make Python call the machine code from now on, and ``call`` for arguments that the code does not accept."""
         if not isinstance(kernel, InterpretedKernel):
             vars(self)[function.name] = kernel.with_fallback(call, function.documentation)
 
@@ -231,7 +231,7 @@ class Dynamics:
 
     @robot_function
     def gravity(self, q: ArrayLike) -> Array:
-        """g(q): the efforts that hold the robot still.
+        """g(q): the efforts that hold the robot at rest.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -278,13 +278,13 @@ class Dynamics:
 
     @robot_function
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Potential energy under gravity, [LagrangeNotes] (38); its slope with q is :meth:`gravity`.
+        """Potential energy under gravity, [LagrangeNotes] (38); its gradient is :meth:`gravity`.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
 
         Returns:
-            A number, shape () [J]; 0 where the centre of mass is as high as the base's origin.
+            A number, shape () [J]; 0 if the centre of mass is at the height of the base's origin.
 
         Raises:
             InputError: q has another shape or holds no numbers.
@@ -370,7 +370,7 @@ class Dynamics:
             wrenches: The same on other links.
 
         Returns:
-            Shape (3, n, n); element [., i, j] is the slope of tau_i along joint j.
+            Shape (3, n, n); element [., i, j] is the derivative of tau_i with respect to joint j.
 
         Raises:
             InputError: As for :meth:`inverse_dynamics`.
@@ -393,7 +393,7 @@ class Dynamics:
             wrenches: The same on other links.
 
         Returns:
-            Shape (3, n, n); element [., i, j] is the slope of a_i along joint j.
+            Shape (3, n, n); element [., i, j] is the derivative of a_i with respect to joint j.
 
         Raises:
             InputError: As for :meth:`forward_dynamics`.
@@ -449,15 +449,15 @@ class Dynamics:
         Args:
             q: Joint positions, shape (n,) [rad or m].
             link: Name of any link of the description; None for the tip link.
-            rows: Which rows of :meth:`jacobian` count, six booleans; None for all. Needed for robots that cannot move
-                the link along and about all axes.
+            rows: Selected rows of :meth:`jacobian`, six booleans; None for all. Needed for robots that cannot move the
+                link along and about all axes.
 
         Returns:
-            Shape (m, m), m being the number of rows; it grows without bound towards a singular position.
+            Shape (m, m) for m rows; it grows without bound towards a singular position.
 
         Raises:
             InputError: q has another shape or holds no numbers; no link has that name; the rows are not six, or the
-                robot cannot move the link along them independently wherever it is.
+                robot cannot move the link along them independently at any position.
         """
         jacobian = self.jacobian(q, link)[row_indices(rows)]
         return self._formulas.task_space_inertia(self.mass_matrix(q), jacobian)
@@ -490,7 +490,7 @@ class Dynamics:
     def dynamically_consistent_inverse(
         self, q: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None
     ) -> Array:
-        """M^-1 J^T Lambda of [Khatib], for which efforts (1 - J^T inverse^T) tau do not accelerate the link.
+        """M^-1 J^T Lambda of [Khatib]; efforts (1 - J^T inverse^T) tau do not accelerate the link.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -513,11 +513,11 @@ class BatchDynamics(Dynamics):
 
     Args:
         dynamics: The functions of one sample.
-        threads: How many threads share the samples.
+        threads: Number of threads that share the samples.
         out: Array to write results to; None for a new one at each call.
 
     Attributes:
-        threads: As given; may be changed.
+        threads: Number of threads; may be changed.
     """
 
     def __init__(self, dynamics: Dynamics, threads: int = 1, out: Array | None = None) -> None:
@@ -525,19 +525,19 @@ class BatchDynamics(Dynamics):
         self.batch, self.threads, self._out = self, threads, out
 
     def __reduce__(self) -> Any:
-        """As that of `Dynamics`."""
+        """Pickle like `Dynamics`."""
         single = Dynamics(self.model, formulas=self._formulas, compiled=self._kernels.compiled)
         return BatchDynamics, (single, self.threads, self._out)
 
     def into(self, out: Array) -> BatchDynamics:
-        """The same functions, which write their results to an array instead of a new one.
+        """The same functions, writing their results to a given array instead of a new one.
 
-        The system must empty the memory of a new array of many megabytes first, which may take longer than to compute
+        The system must clear the memory of a new array of many megabytes first, which may take longer than computing
         the results.
 
         Args:
-            out: float64 array of the result's shape, in any layout. Many megabytes are written fastest to an array that
-                a batch has returned, since these begin with a line of the cache.
+            out: float64 array of the result's shape, in any layout. Large results are written fastest to an array that
+                a batch has returned, because it begins at a cache line.
 
         Returns:
             ``dyn.batch.into(out).gravity(q)`` returns ``out``.
@@ -545,7 +545,7 @@ class BatchDynamics(Dynamics):
         return BatchDynamics(self, self.threads, out)
 
     def _compiled(self, function: RobotFunction, kernel: AnyKernel, call: Callable[..., Any]) -> None:
-        """Batches go through Python always."""
+        """Do nothing: batches always go through Python."""
 
     def _run(self, kernel: AnyKernel, arrays: list[Any]) -> Array:
         return kernel.batch(*arrays, threads=self.threads, out=self._out)
@@ -561,7 +561,7 @@ class BatchDynamics(Dynamics):
 
 
 class InlineDynamics(Dynamics):
-    """The functions of a robot as part of a function that is traced as a whole: on floats or traced scalars.
+    """The functions of a robot for use inside a traced function: on floats or traced scalars.
 
         InlineDynamics(robot.model).inverse_dynamics(q, v, a)   # q, v, a: arrays of floats or of traced scalars
 
@@ -574,7 +574,7 @@ class InlineDynamics(Dynamics):
         self.model, self._formulas = model, formulas
 
     def __reduce__(self) -> Any:
-        """As that of `Dynamics`."""
+        """Pickle like `Dynamics`."""
         return _unpickled, (type(self), self.model, _module_name(self._formulas), {})
 
     def __repr__(self) -> str:
@@ -592,10 +592,10 @@ class InlineDynamics(Dynamics):
         return with_traced_result
 
     def with_known_results(self, results: Mapping[str, Any]) -> InlineDynamics:
-        """The same functions, where the results of some are known for the arguments that all calls will have.
+        """The same functions, with some results known for the arguments of all calls.
 
         Args:
-            results: By the functions' names; the mass matrix may be `TreeFactors`.
+            results: Results by the functions' names; the mass matrix may be given as `TreeFactors`.
         """
         other = InlineDynamics(self.model, self._formulas)
         for name, result in results.items():
@@ -604,16 +604,16 @@ class InlineDynamics(Dynamics):
 
 
 def _module_name(formulas: FormulaModule) -> Any:
-    """Name of a module, which cannot be pickled; other objects as they are."""
+    """Name of a module, which cannot be pickled itself; other objects unchanged."""
     return formulas.__name__ if isinstance(formulas, ModuleType) else formulas
 
 
 def _unpickled(kind: type[Dynamics], model: RobotModel, formulas: Any, options: Mapping[str, Any]) -> Dynamics:
-    """Dynamics in another process."""
+    """Build dynamics again in another process."""
     return kind(model, formulas=import_module(formulas) if isinstance(formulas, str) else formulas, **options)
 
 
 FUNCTIONS: dict[str, RobotFunction] = {
     name: function for name, function in vars(Dynamics).items() if isinstance(function, RobotFunction)
 }
-"""The functions of ``Dynamics`` by name; all but ``linearization``, which arranges the result of another."""
+"""The functions of ``Dynamics`` by name, except ``linearization``, which rearranges the result of another one."""

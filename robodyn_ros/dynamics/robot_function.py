@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Turns a method of ``Dynamics`` into a function of a robot: sorts the arguments, makes and keeps the kernels."""
+"""Turns a method of ``Dynamics`` into a function of a robot: sorts the arguments, creates and keeps the kernels."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ SHARED = {
     "task_space_bias": ("mass_matrix", "bias"),
     "dynamically_consistent_inverse": ("mass_matrix",),
 }
-"""Functions that, for large robots, take the results of others as inputs, by kernels that they share. In the place of
-the mass matrix they take its factors."""
+"""Functions that, for large robots, take the results of other functions as inputs, from kernels that they share. The
+mass matrix is replaced by its factors."""
 
 SAMPLES_PER_PART = 4096
-"""Samples of a batch for which the other kernels' results are in memory at the same time."""
+"""Number of samples of a batch for which the results of the other kernels are in memory at the same time."""
 
 
 class ComposedKernel:
-    """Computes the last inputs of a kernel by other kernels, then the kernel.
+    """Computes the last inputs of a kernel by other kernels, then runs the kernel.
 
-    For large robots, code that several functions need is compiled once in this way.
+    For large robots, code that several functions need is then compiled only once.
 
     Args:
         kernel: The kernel.
@@ -74,12 +74,12 @@ class ComposedKernel:
         return self._composed(checked_arrays(self._kernel.name, self._inputs, arrays, named))
 
     def with_fallback(self, fallback: Callable[..., Any], text: str) -> Callable[..., Any]:
-        """A function that computes one sample, and passes calls with other arguments to another; see `Kernel`."""
+        """A function that computes one sample, and passes calls with other arguments to a fallback; see `Kernel`."""
         count = len(self._inputs)
 
         def run(*arrays: Any, **named: Any) -> Any:
             if not named and len(arrays) == count:
-                with suppress(InputError):  # of another kernel, which would not name this function
+                with suppress(InputError):  # from another kernel; its message would not name this function
                     return self._composed(arrays)
             return fallback(*arrays, **named)
 
@@ -108,21 +108,21 @@ AnyKernel = Kernel | ComposedKernel | InterpretedKernel
 
 
 class RobotFunction:
-    """A function of a robot, declared by a method of ``Dynamics``, whose body is the formula.
+    """A function of a robot, declared by a method of ``Dynamics`` whose body is the formula.
 
     Its first parameters, named in ``JOINT_ARRAYS``, are arrays of shape (n,). ``wrench_tip``, ``wrenches``, ``link``
-    and ``rows`` are options: other code is made for each choice of them.
+    and ``rows`` are options: each choice of them has its own code.
 
     Args:
         method: The method.
-        steps: For robots that it says yes to, computes the function by calls of others instead of as one kernel.
+        steps: For the robots that it selects, computes the function by calls of other functions instead of one kernel.
 
     Attributes:
         method: The method.
         name: Its name.
         arrays: Names of its arrays, in their order.
         documentation: Its signature and docstring as CPython reads them.
-        steps: As given.
+        steps: The argument.
         plain: Its `Variant` without options.
     """
 
@@ -139,7 +139,7 @@ class RobotFunction:
         self.documentation = documentation(self.name, str(self._signature), inspect.getdoc(method) or "")
 
     def __get__(self, dynamics: Any, owner: type) -> Callable[..., Any]:
-        """The function of one robot, kept as an attribute of its ``Dynamics``; of the class, the method as written."""
+        """The function of one robot, kept as an attribute of its ``Dynamics``; on the class, the method as written."""
         if dynamics is None:
             return self.method
         bound: Callable[..., Any] = dynamics._bind(self)
@@ -147,12 +147,12 @@ class RobotFunction:
         return bound
 
     def describe(self, function: Any) -> None:
-        """Give a Python function the name, signature and docstring of this one."""
+        """Copy name, signature and docstring to a Python function."""
         function.__name__, function.__doc__ = self.name, inspect.getdoc(self.method)
         function.__signature__ = self._signature
 
     def split(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Variant, list[Any]]:
-        """Which code a call needs, and the arrays that this takes.
+        """Determine the code that a call needs, and the arrays that the code takes.
 
         Raises:
             InputError: An option has a wrong type or value.
@@ -197,7 +197,7 @@ class Steps(NamedTuple):
 
     Attributes:
         needed: Whether a robot is too large.
-        run: The function of a ``Dynamics`` and the arguments.
+        run: Called with a ``Dynamics`` and the arguments of the function.
     """
 
     needed: Callable[[RobotModel], bool]
@@ -205,12 +205,12 @@ class Steps(NamedTuple):
 
 
 def robot_function(method: F) -> F:
-    """Make a method of ``Dynamics`` a `RobotFunction`; type checkers see the method."""
+    """Turn a method of ``Dynamics`` into a `RobotFunction`; type checkers still see the method."""
     return cast(F, RobotFunction(method))
 
 
 def robot_function_in_steps(needed: Callable[[RobotModel], bool], run: Callable[..., Array]) -> Callable[[F], F]:
-    """As `robot_function`, with `Steps` for large robots."""
+    """Like `robot_function`, with `Steps` for large robots."""
 
     def declare(method: F) -> F:
         return cast(F, RobotFunction(method, Steps(needed, run)))
@@ -219,14 +219,14 @@ def robot_function_in_steps(needed: Callable[[RobotModel], bool], run: Callable[
 
 
 class Variant(NamedTuple):
-    """A function with the options that other code is made for.
+    """A function with options; each variant has its own code.
 
     Attributes:
         function: The `RobotFunction`.
         wrench_tip: Whether a wrench acts on the tip link.
         wrenches: Names of other links on which wrenches act.
-        link: Name of the link that the result is about; None for the tip link.
-        rows: Rows of the Jacobian that count; None for all.
+        link: Name of the link that the result refers to; None for the tip link.
+        rows: Selected rows of the Jacobian; None for all.
     """
 
     function: Any
@@ -237,10 +237,10 @@ class Variant(NamedTuple):
 
 
 class Kernels:
-    """The kernels of one robot. The first thread that asks for a kernel makes it; the others wait for it.
+    """The kernels of one robot. The first thread that needs a kernel creates it; others wait for it.
 
     Args:
-        inline: The robot's ``Dynamics`` whose functions run as they are written; kernels are traced from it.
+        inline: The robot's ``Dynamics`` with uncompiled functions, from which kernels are traced.
         model: The robot.
         compiled: Whether kernels are compiled; if not, they run the functions on floats.
 
@@ -258,11 +258,11 @@ class Kernels:
         self._lock = threading.RLock()
 
     def get(self, variant: Variant) -> AnyKernel:
-        """The kernel of a variant: a function of its arrays, then the wrench on the tip, then those on other links.
+        """The kernel of a variant: a function of its arrays, the wrench on the tip, then the wrenches on other links.
 
         Raises:
-            InputError: No link has a name given; or the function is not defined for this robot.
-            DescriptionError: The robot has no inertia, or no accelerations, and the function needs them.
+            InputError: No link has a given name; or the function is not defined for this robot.
+            DescriptionError: The function needs inertia or accelerations, which the robot does not have.
         """
         if variant.link == self.model.tip_link:
             variant = variant._replace(link=None)
@@ -275,7 +275,7 @@ class Kernels:
         return kernel
 
     def takes_steps(self, function: RobotFunction) -> bool:
-        """Whether a function is computed in its `Steps` for this robot; decided once."""
+        """Whether a function uses its `Steps` for this robot; decided once."""
         decided = self._takes_steps.get(function)
         if decided is None:
             steps = function.steps
@@ -284,13 +284,13 @@ class Kernels:
 
     @cached_property
     def mass_factors(self) -> Kernel:
-        """The factors of the mass matrix, of a robot whose joints each have a degree of freedom."""
+        """The factors of the mass matrix, for a robot whose joints each have their own degree of freedom."""
         return compile_function(partial(mass_matrix_tree_factors, self.model), {"q": (self.model.n,)},
                                 "factors of the mass matrix")
 
     @cached_property
     def mass_system(self) -> TreeSystem | None:
-        """Solves systems with the robot's mass matrix, by its factors; none without a tree's mass matrix."""
+        """Solves systems with the robot's mass matrix by its factors; None if the matrix has no tree structure."""
         joints, n = self.model.joints, self.model.n
         if not self.model.has_tree_mass_matrix:
             return None

@@ -8,13 +8,13 @@
 
 """Newton-Euler inverse dynamics with the fewest operations, for compilation.
 
-The recursion of [Yamamoto] chapter 4, with accelerations of points in the links' own axes, and two changes that leave
-the joint efforts as they are. Bodies are those of ``regrouped_bodies``. Forces and moments are not those of (4.24) and
-(4.25), but sums over particles: with r'' = a + U r, U = [w'] + [w][w],
+The recursion of [Yamamoto] chapter 4, with accelerations of points in the links' own axes, and two changes that keep
+the joint efforts. The bodies are those of ``regrouped_bodies``. Forces and moments are not those of (4.24) and (4.25),
+but sums over particles: with r'' = a + U r, U = [w'] + [w][w],
 
     force = sum m r'' = m a + U h,    moment = sum m r × r'', the skew-symmetric part of sum m r'' r^T = a h^T + U S,
 
-h and S being the first and second moments of its mass. U serves (4.28), (4.33) and (4.35) as well.
+with the first and second moments h and S of the mass. U also serves (4.28), (4.33) and (4.35).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def inverse_dynamics(
 
 @checks_joint_arrays
 def bias(model: RobotModel, q: Array, v: Array) -> Array:
-    """b(q, v) = c(q, v) + g(q), the joint efforts at no acceleration.
+    """b(q, v) = c(q, v) + g(q), the joint efforts at zero acceleration.
 
     Args:
         model: The robot.
@@ -90,7 +90,7 @@ def bias(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def gravity(model: RobotModel, q: Array) -> Array:
-    """g(q), the joint efforts that hold the robot still.
+    """g(q), the joint efforts that hold the robot at rest.
 
     Args:
         model: The robot.
@@ -106,7 +106,7 @@ def gravity(model: RobotModel, q: Array) -> Array:
 
 
 class PointAccelerations(NamedTuple):
-    """How the points r of a rigid body accelerate, r'' = origin + gradient r, all in the axes of one frame.
+    """Accelerations of the points r of a rigid body, r'' = origin + gradient r, in the axes of one frame.
 
     Attributes:
         omega: Angular velocity w, shape (3,) [rad/s].
@@ -122,7 +122,7 @@ class PointAccelerations(NamedTuple):
 
     @classmethod
     def from_motion(cls, omega: Array, omega_dot: Array, origin: Array) -> PointAccelerations:
-        """From angular velocity and acceleration, and the acceleration of the frame's origin, each of shape (3,)."""
+        """Build from angular velocity and acceleration, and the acceleration of the origin, each of shape (3,)."""
         return cls(omega, omega_dot, origin, skew(omega_dot) + skew(omega) @ skew(omega))
 
     def at(self, point: Array) -> Array:
@@ -130,9 +130,9 @@ class PointAccelerations(NamedTuple):
         return self.origin + self.gradient @ point
 
     def wrench(self, body: SpatialInertia) -> Array:
-        """Wrench of these accelerations: (moment, force) about the frame's origin, shape (6,) [N m, N]."""
+        """Wrench for these accelerations: (moment, force) about the frame's origin, shape (6,) [N m, N]."""
         force = body.mass * self.origin + self.gradient @ body.first
-        # The skew-symmetric part of U S, S being symmetric, takes 15 products instead of 18.
+        # As S is symmetric, the skew-symmetric part of U S takes 15 products instead of 18.
         (u00, u01, u02), (u10, u11, u12), (u20, u21, u22) = self.gradient
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.second
         turned = [
@@ -146,7 +146,7 @@ class PointAccelerations(NamedTuple):
 def _link_accelerations(
     joint: Joint, pose: Array, before: PointAccelerations, velocity: Array, acceleration: Array
 ) -> PointAccelerations:
-    """(4.29) to (4.34): accelerations of a joint's link, from those of the link before it and the joint's motion."""
+    """(4.29) to (4.34): accelerations of a joint's link, from those of the previous link and the joint's motion."""
     to_own_axes = pose[:3, :3].T
     along, along_dot = joint.axis * (joint.multiplier * velocity), joint.axis * (joint.multiplier * acceleration)
     omega, omega_dot = to_own_axes @ before.omega, to_own_axes @ before.omega_dot

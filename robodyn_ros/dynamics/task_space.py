@@ -8,8 +8,9 @@
 
 """The dynamics in coordinates of a link: [LynchPark] 9.6, and for any number of joints [Khatib].
 
-F = Lambda V' + eta is how a link moves under a wrench on it, the joints' efforts being 0; F = J^-T tau is what efforts
-amount to there. The functions of matrices hold for the Jacobian of any frame, and of some of its rows alone.
+F = Lambda V' + eta describes how a link moves under a wrench on it with zero joint efforts; joint efforts are
+equivalent to F = J^-T tau. The functions of matrices hold for the Jacobian of any frame, and for some of its
+rows.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ def task_space_inertia(mass_matrix: Array | TreeFactors, jacobian: Array) -> Arr
         jacobian: J, shape (m, n) with m <= n.
 
     Returns:
-        Shape (m, m). At a singular position of the robot it does not exist; near one its numbers grow without bound.
+        Shape (m, m). It does not exist at a singular position of the robot; near one its elements grow without bound.
 
     Raises:
-        InputError: There are more rows than joints, or rows depend on each other wherever the robot is.
+        InputError: There are more rows than joints, or rows depend on each other at every position.
     """
     rows, columns = jacobian.shape
     if rows > columns:
@@ -58,7 +59,7 @@ def task_space_bias(
         inertia: Lambda, shape (m, m).
         mass_matrix: M, shape (n, n), or its factors.
         jacobian: J, shape (m, n).
-        drift: J' v, shape (m,): the link's acceleration when the joints have none.
+        drift: J' v, shape (m,): the link's acceleration at zero joint acceleration.
         bias: b(q, v) = c + g, shape (n,).
 
     Returns:
@@ -70,7 +71,7 @@ def task_space_bias(
 def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array | TreeFactors, jacobian: Array) -> Array:
     """J^+ = M^-1 J^T Lambda of [Khatib], the generalised inverse of J with the least kinetic energy.
 
-    F = J^+T tau is what efforts amount to at the link, for a square J it is J^-T tau; and efforts (1 - J^T J^+T) tau
+    F = J^+T tau is the wrench at the link equivalent to tau; for a square J it is J^-T tau. Efforts (1 - J^T J^+T) tau
     do not accelerate the link.
 
     Args:

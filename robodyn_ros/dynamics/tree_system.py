@@ -6,16 +6,16 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""M X = B for the mass matrix of a tree of joints: loops in machine code, with 24 products a joint and column.
+"""M X = B for the mass matrix of a tree of joints: loops in machine code, with 24 products per joint and column.
 
-M = L^T D L, and an element of L is a scalar product of six numbers of each of two joints: L_ij = w_i^T s_j where joint
-j carries joint i, see ``articulated_body.mass_matrix_tree_factors``. Sums over the joints that joint i carries, or that
+M = L^T D L, and an element of L is a scalar product of six numbers of each of two joints: L_ij = w_i^T s_j if joint j
+carries joint i, see ``articulated_body.mass_matrix_tree_factors``. Sums over the joints that joint i carries, or that
 carry it, are therefore six numbers, which pass from joint to joint:
 
     L^T Y = B:     y_i = b_i - s_i^T p_i,    p_i = sum over the joints k that i carries of w_k y_k
     D L X = Y:     x_i = y_i / d_i - w_i^T a_i,    a_i = sum over the joints k that carry i of s_k x_k
 
-Columns of B are computed side by side in vectors, and the sums stay in registers along a chain of joints.
+Several columns of B are computed at once in vectors, and the sums stay in registers along a chain of joints.
 """
 
 import ctypes
@@ -36,24 +36,24 @@ SIZE = 6
 """Numbers in s and in w."""
 
 FACTORS = 2 * SIZE + 1
-"""Numbers of a joint: s, w, 1 / d."""
+"""Numbers per joint: s, w, 1 / d."""
 
 
 class TreeSystem:
-    """Solves M X = B for matrices of the trees of joints on one base, several square B for each M.
+    """Solves M X = B for matrices of trees of joints on one base, with several square B for each M.
 
-    As in M, the elements of B whose row and column belong to joints of different trees must be 0.
+    Like M, B must be 0 in elements whose row and column belong to joints of different trees.
 
     Args:
         parents: The number of each joint's parent, -1 for none.
-        scales: Factor of X for each of the several B.
+        scales: Factor of X for each B.
 
     Raises:
-        InputError: The parents are not those of a tree.
+        InputError: The parents do not form a tree.
 
     Attributes:
-        solution: The multiples of X of one M, as a new array of shape (count, n, n); its arguments are the arrays of
-            one system, as `solve` takes them. CPython calls the machine code directly.
+        solution: The scaled X for one M, as a new array of shape (count, n, n); takes the arrays of one system in the
+            form of `solve`. CPython calls the machine code directly.
     """
 
     solution: Callable[..., NDArray[np.float64]]
@@ -71,14 +71,14 @@ class TreeSystem:
         self.solution = python_entry.python_function("solution", about, owner, self._code)
 
     def solve(self, factors: NDArray[np.float64], right: NDArray[np.float64]) -> None:
-        """Replace each B by a multiple of X in each of many systems; the GIL is released.
+        """Replace each B by its scaled X in each of many systems; the GIL is released.
 
         Args:
             factors: s, w and 1 / d of each joint, shape (N, n, 13), float64 and C-contiguous.
             right: Several B for each M, shape (N, count, n, n), float64 and C-contiguous.
 
         Raises:
-            InputError: A shape is another one than the code was made for.
+            InputError: A shape differs from the one that the code was made for.
         """
         expected = ((len(right), *self._factors), (len(right), *self._right))
         if (received := (factors.shape, right.shape)) != expected:
@@ -86,14 +86,14 @@ class TreeSystem:
         self._function(factors.ctypes.data, right.ctypes.data, len(right))
 
     def _solution(self, factors: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """As `solution`, for arrays that its code does not take."""
+        """Like `solution`, for arrays that its code does not accept."""
         result = np.array(right, dtype=np.float64, order="C")
         self.solve(np.ascontiguousarray(factors, dtype=np.float64)[None], result[None])
         return result
 
 
 class _Chain(NamedTuple):
-    """Joints of which each but the last is the parent of the next, and of no other.
+    """Joints in a row: each is the parent of the next and of no other joint.
 
     Attributes:
         parent: Number of the chain whose last joint is the first one's parent, counted from 1; 0 for none.
@@ -105,7 +105,7 @@ class _Chain(NamedTuple):
 
 
 def _chains(parents: Sequence[int]) -> list[_Chain]:
-    """The tree as chains, parents before children."""
+    """The tree as a list of chains, parents before children."""
     children: dict[int, list[int]] = {}
     for joint, parent in enumerate(parents):
         children.setdefault(parent, []).append(joint)
@@ -124,11 +124,11 @@ def _chains(parents: Sequence[int]) -> list[_Chain]:
 
 
 class _Tree(NamedTuple):
-    """Joints that one joint on the base carries, and itself.
+    """A joint on the base, and all joints that it carries.
 
     Attributes:
         chains: Its chains' numbers.
-        columns: Its joints' numbers; where those of other trees lie between them, these too.
+        columns: Range of its joints' numbers; joints of other trees in between are included.
     """
 
     chains: range
@@ -136,7 +136,7 @@ class _Tree(NamedTuple):
 
 
 def _trees(chains: Sequence[_Chain]) -> list[_Tree]:
-    """The trees on the base; ``chains`` has those of a tree side by side."""
+    """The trees on the base; the chains of a tree are consecutive in ``chains``."""
     starts = [number for number, chain in enumerate(chains) if not chain.parent]
     trees = []
     for start, end in pairwise([*starts, len(chains)]):
@@ -146,7 +146,7 @@ def _trees(chains: Sequence[_Chain]) -> list[_Tree]:
 
 
 def _on_a_copy(size: int) -> str:
-    """``void @program(ptr factors, ptr right sides, ptr results)``: ``@solve`` of one system, on a copy of B."""
+    """``void @program(ptr factors, ptr right sides, ptr results)``: calls ``@solve`` for one system on a copy of B."""
     text = FunctionText(1)
     text.copy("%result", "%right", size)
     text.line("call void @solve(ptr %factors, ptr %result, i64 1)")
@@ -156,10 +156,10 @@ def _on_a_copy(size: int) -> str:
 def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
     """``void @solve(ptr factors, ptr right sides, i64 samples)``.
 
-    ``sums``, on the stack, holds p and then a at the end of each chain, behind a first one for the base.
+    ``sums``, on the stack, holds p and then a at the end of each chain, after a first entry for the base.
     """
     lanes = host().lanes
-    vectors = 4 if lanes == 8 else 2  # sums of as many columns fit into the registers
+    vectors = 4 if lanes == 8 else 2  # sums for this many columns fit into the registers
     text = FunctionText(lanes)
     starts = np.cumsum([0, *(len(chain.joints) for chain in chains)]).tolist()
     factors_of = ", ".join(f"double {literal(scale, 1)}" for scale in scales)
@@ -170,15 +170,15 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
         f"@scales = private constant [{len(scales)} x double] [{factors_of}]\n",
     ]
     block = lanes * vectors
-    length = SIZE * block  # of the sums of a chain
+    length = SIZE * block  # size of the sums of a chain
     text.line(f"%sums = alloca [{(len(chains) + 1) * SIZE * vectors} x {text.kind}], align {8 * lanes}")
-    text.clear("%sums", 8 * length)  # those of the base, which `substitute` leaves at 0
+    text.clear("%sums", 8 * length)  # sums of the base, which `substitute` keeps at 0
 
     def row_of(pointer: str, number: str, length: int) -> str:
         return text.at(pointer, text.let(f"mul i64 {number}, {length}"))
 
     def fused(a: str, b: str, c: str) -> str:
-        """The value of a b + c, rounded once where the processor can."""
+        """a b + c, rounded once if the processor can."""
         given = f"{text.kind} {a}, {text.kind} {b}, {text.kind} {c}"
         return text.let(f"call {text.kind} @llvm.fmuladd.{mangled(lanes)}({given})")
 
@@ -204,7 +204,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
 
     def substitute(factors: str, right: str, scale: str, tree: _Tree, first: str, width: int) -> None:
         places = [text.let(f"add i64 {first}, {start}") for start in range(0, width, lanes)]
-        rest = first_lanes(width % lanes) if width % lanes else ""  # of the last vector
+        rest = first_lanes(width % lanes) if width % lanes else ""  # mask of the last vector
 
         def values(row: str) -> list[str]:
             pointers = [text.at(row, place) for place in places]
@@ -227,7 +227,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
             return [text.at(row, lanes * place) for place in range(SIZE * len(places))]
 
         def less(total: Sequence[str], joint: str, start: int, sums: Sequence[str]) -> list[str]:
-            """The results less the scalar products of six numbers of a joint and the sums."""
+            """Subtract the scalar products of a joint's six numbers and the sums from the results."""
             for k in range(SIZE):
                 number = text.load(text.at(joint, start + k), "double")
                 factor = text.spread(text.let(f"fneg double {number}"))
@@ -236,7 +236,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
             return list(total)
 
         def more(sums: Sequence[str], joint: str, start: int, solved: Sequence[str]) -> list[str]:
-            """The sums with a joint's six numbers times its results added."""
+            """Add a joint's six numbers times its results to the sums."""
             found: list[str] = []
             for k in range(SIZE):
                 factor = text.spread(text.load(text.at(joint, start + k), "double"))

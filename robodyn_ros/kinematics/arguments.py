@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Argument checks that functions of a robot share: joint arrays, wrenches, rows of a Jacobian, rotations."""
+"""Checks of arguments that functions of a robot share: joint arrays, wrenches, rows of a Jacobian, rotations."""
 
 from __future__ import annotations
 

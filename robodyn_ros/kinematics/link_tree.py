@@ -8,8 +8,8 @@
 
 """Every joint of a description, fixed or moving, as the pose of its child link in its parent link.
 
-``RobotModel`` merges fixed links into the moving link that carries them. tf needs the tree of all named frames
-instead; ``LinkTree`` keeps every link under its parent of the description.
+``RobotModel`` merges fixed links into the moving link that carries them. tf needs the tree of all named frames;
+``LinkTree`` keeps every link under its parent of the description.
 """
 
 from __future__ import annotations

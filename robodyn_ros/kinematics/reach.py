@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Size of a robot, for what is drawn beside it."""
+"""Size of a robot, for drawing things next to it."""
 
 from __future__ import annotations
 

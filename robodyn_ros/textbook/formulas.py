@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The books' form of each function of ``Dynamics``; ``robot.dynamics(formulas="textbook")`` runs these.
+"""The textbook form of each function of ``Dynamics``; ``robot.dynamics(formulas="textbook")`` runs these.
 
 ``dynamics.compiled_formulas`` holds the compiled form of each function under the same name. The table in
 docs/dynamics.md pairs the two forms.

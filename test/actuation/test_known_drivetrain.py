@@ -143,7 +143,7 @@ def test_parts_are_ignored_by_name(parts, armature, damping, elastic):
 def test_what_cannot_be_meant_is_refused():
     with pytest.raises(InputError, match="unknown part of a drivetrain 'rotor': did you mean 'rotors'"):
         PLANAR.ignoring("rotor")
-    with pytest.raises(InputError, match="expected no friction beside the file 'hardware_dc_motors'"):
+    with pytest.raises(InputError, match="expected no friction besides the file 'hardware_dc_motors'"):
         PLANAR.with_actuators("hardware_dc_motors", Friction.from_model(PLANAR.model))
     with pytest.raises(InputError, match="expected 2 actuators, one for each joint, received 6"):
         PLANAR.with_actuators(JointActuators.ideal_sources(6))
