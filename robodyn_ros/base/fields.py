@@ -44,25 +44,15 @@ it."""
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers that a value may have, and their unit.
+    """The numbers that a value may have, and their unit."""
 
-    Attributes:
-        minimum: Lowest number allowed.
-        maximum: Highest number allowed.
-        unit: Unit, for messages; empty without one.
-        above: Whether ``minimum`` itself is too low.
-        or_infinite: Whether positive infinity is allowed too; it stands for "no limit".
-        whole: Whether the numbers are whole.
-        not_zero: Whether 0 is not allowed.
-    """
-
-    minimum: float = -math.inf
-    maximum: float = math.inf
-    unit: str = ""
-    above: bool = False
-    or_infinite: bool = False
-    whole: bool = False
-    not_zero: bool = False
+    minimum: float = -math.inf  # lowest number allowed
+    maximum: float = math.inf  # highest number allowed
+    unit: str = ""  # unit, for messages; empty without one
+    above: bool = False  # whether ``minimum`` itself is too low
+    or_infinite: bool = False  # whether positive infinity is allowed too; it stands for "no limit"
+    whole: bool = False  # whether the numbers are whole
+    not_zero: bool = False  # whether 0 is not allowed
 
     def holds(self, values: Any) -> Any:
         """Return whether each number is in the range: a bool, or an array of the shape of ``values``."""
@@ -93,15 +83,10 @@ class Range:
 
 
 class Unit(NamedTuple):
-    """A unit that depends on the kind of the joint.
+    """A unit that depends on the kind of the joint."""
 
-    Attributes:
-        revolute: For revolute and continuous joints.
-        prismatic: For prismatic joints.
-    """
-
-    revolute: str
-    prismatic: str
+    revolute: str  # for revolute and continuous joints
+    prismatic: str  # for prismatic joints
 
     def __str__(self) -> str:
         return f"{self.revolute} or {self.prismatic}"

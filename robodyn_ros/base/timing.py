@@ -96,15 +96,10 @@ def waiting_time_of(task: str) -> float:
 
 
 class Scheduling(NamedTuple):
-    """Processor time of a thread, and the time that it waited for a processor.
+    """Processor time of a thread, and the time that it waited for a processor."""
 
-    Attributes:
-        computed: Its processor time [s].
-        waited: Time during which it was ready but had no processor [s]; 0 if the system does not report it.
-    """
-
-    computed: float
-    waited: float
+    computed: float  # its processor time [s]
+    waited: float  # time during which it was ready but had no processor [s]; 0 if the system does not report it
 
 
 def scheduling_of(task: int) -> Scheduling:

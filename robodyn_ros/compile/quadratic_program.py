@@ -87,53 +87,31 @@ class Sizes:
 
 
 class ScaledRows(NamedTuple):
-    """The rows and then the bounds of x of the least-distance problem, scaled to length 1; N in total.
+    """The rows and then the bounds of x of the least-distance problem, scaled to length 1; N in total."""
 
-    Attributes:
-        matrix: M, N n elements.
-        low: N elements; -`NO_BOUND` for no bound.
-        high: N elements; `NO_BOUND` for no bound.
-        norm: Lengths before scaling; 0 for a row that is left out.
-        soft: Softness of the rows.
-    """
-
-    matrix: Array
-    low: Array
-    high: Array
-    norm: Array
-    soft: Array
+    matrix: Array  # M, N n elements
+    low: Array  # N elements; -`NO_BOUND` for no bound
+    high: Array  # N elements; `NO_BOUND` for no bound
+    norm: Array  # lengths before scaling; 0 for a row that is left out
+    soft: Array  # softness of the rows
 
 
 class WorkingSet(NamedTuple):
-    """Rows that hold with equality, in the order in which they were added.
+    """Rows that hold with equality, in the order in which they were added."""
 
-    Attributes:
-        side: For each row: 1 at its upper bound, -1 at its lower one, 0 outside the set.
-        order: Indices of the rows.
-        triangle: L of M_W M_W^T + soft = L D L^T, below its diagonal.
-        diagonal: D.
-        multiplier: Multipliers of the rows in the set.
-    """
-
-    side: Array
-    order: Array
-    triangle: Array
-    diagonal: Array
-    multiplier: Array
+    side: Array  # for each row: 1 at its upper bound, -1 at its lower one, 0 outside the set
+    order: Array  # indices of the rows
+    triangle: Array  # L of M_W M_W^T + soft = L D L^T, below its diagonal
+    diagonal: Array  # D
+    multiplier: Array  # multipliers of the rows in the set
 
 
 class Scratch(NamedTuple):
-    """Memory of an iteration.
+    """Memory of an iteration."""
 
-    Attributes:
-        target: Multipliers that the iteration leads to.
-        column: A column of the factorisation.
-        u: The primal point, n elements.
-    """
-
-    target: Array
-    column: Array
-    u: Array
+    target: Array  # multipliers that the iteration leads to
+    column: Array  # a column of the factorisation
+    u: Array  # the primal point, n elements
 
 
 def dot(n: int, a: Array, b: Array) -> float:

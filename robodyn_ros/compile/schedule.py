@@ -34,23 +34,14 @@ Step = int | tuple[int, ...]
 
 
 class Schedule(NamedTuple):
-    """The pieces of a tape.
+    """The pieces of a tape."""
 
-    Attributes:
-        pieces: The steps of each piece.
-        slots: Spill slot of each entry that a later piece uses.
-        slot_count: Number of spill slots.
-        load_count: Number of loads from spill slots.
-        sines: The sine entry of each angle entry.
-        cosines: The cosine entry of each angle entry.
-    """
-
-    pieces: list[list[Step]]
-    slots: dict[int, int]
-    slot_count: int
-    load_count: int
-    sines: dict[int, int]
-    cosines: dict[int, int]
+    pieces: list[list[Step]]  # the steps of each piece
+    slots: dict[int, int]  # spill slot of each entry that a later piece uses
+    slot_count: int  # number of spill slots
+    load_count: int  # number of loads from spill slots
+    sines: dict[int, int]  # the sine entry of each angle entry
+    cosines: dict[int, int]  # the cosine entry of each angle entry
 
 
 def schedule(tape: Tape, angles_at_once: int) -> Schedule:

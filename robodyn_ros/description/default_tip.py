@@ -28,21 +28,13 @@ _MIN_ARM_JOINTS = 3  # independent joints before it
 
 
 class MovingJoint(NamedTuple):
-    """A joint that is not fixed.
-
-    Attributes:
-        name: Its name.
-        carrier: Name of the link that carries it.
-        link: Name of its own link.
-        parent: Index of the previous moving joint; -1 for the base.
-        is_mimic: Whether it follows another joint.
-    """
+    """A joint that is not fixed."""
 
     name: str
-    carrier: str
-    link: str
-    parent: int
-    is_mimic: bool
+    carrier: str  # name of the link that carries it
+    link: str  # name of its own link
+    parent: int  # index of the previous moving joint; -1 for the base
+    is_mimic: bool  # whether it follows another joint
 
 
 def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], depths: Mapping[str, int]) -> str:

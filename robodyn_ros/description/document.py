@@ -86,21 +86,13 @@ _XACRO = ("it is a xacro file that has not been expanded",
 
 @dataclass(frozen=True)
 class Document:
-    """A checked URDF.
+    """A checked URDF."""
 
-    Attributes:
-        root: The ``<robot>`` element.
-        text: The XML as given.
-        links: The link elements by name, in document order.
-        joints: The joint elements by name, in document order.
-        base: Name of the root link.
-    """
-
-    root: etree._Element
-    text: str
-    links: dict[str, etree._Element]
-    joints: dict[str, etree._Element]
-    base: str
+    root: etree._Element  # the ``<robot>`` element
+    text: str  # the XML as given
+    links: dict[str, etree._Element]  # the link elements by name, in document order
+    joints: dict[str, etree._Element]  # the joint elements by name, in document order
+    base: str  # name of the root link
 
 
 def read_document(path: str | Path) -> tuple[Document, Report]:

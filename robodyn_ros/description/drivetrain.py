@@ -21,17 +21,11 @@ from robodyn_ros.base.errors import InputError, unknown
 
 
 class JointSprings(NamedTuple):
-    """Springs between the motors of joints and their links [Spong].
+    """Springs between the motors of joints and their links [Spong]."""
 
-    Attributes:
-        stiffness: K, infinite for rigid joints, shape (n,) [N m/rad or N/m].
-        motor_inertia: B at the outputs of the gears, 0 for rigid joints, shape (n,) [kg m^2 or kg].
-        damping: D parallel to the springs, 0 for rigid joints, shape (n,) [N m s/rad or N s/m].
-    """
-
-    stiffness: NDArray[np.float64]
-    motor_inertia: NDArray[np.float64]
-    damping: NDArray[np.float64]
+    stiffness: NDArray[np.float64]  # K, infinite for rigid joints, shape (n,) [N m/rad or N/m]
+    motor_inertia: NDArray[np.float64]  # B at the outputs of the gears, 0 for rigid joints, shape (n,) [kg m^2 or kg]
+    damping: NDArray[np.float64]  # D parallel to the springs, 0 for rigid joints, shape (n,) [N m s/rad or N s/m]
 
     @property
     def is_elastic(self) -> NDArray[np.bool_]:

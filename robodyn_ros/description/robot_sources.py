@@ -138,19 +138,12 @@ def _packages_below(folders: Iterable[Path], deepest: int = _MAX_DEPTH) -> dict[
 
 
 class MjcfRobot(NamedTuple):
-    """A robot from an MJCF file, as a URDF.
+    """A robot from an MJCF file, as a URDF."""
 
-    Attributes:
-        file: The URDF.
-        gravity: Gravitational acceleration of the MJCF file, shape (3,) [m/s^2].
-        notes: Parts of the MJCF file that the URDF leaves out, one line each.
-        remarks: Parts of the MJCF file that act differently here, one line each.
-    """
-
-    file: Path
-    gravity: Any
-    notes: tuple[str, ...]
-    remarks: tuple[str, ...]
+    file: Path  # the URDF
+    gravity: Any  # gravitational acceleration of the MJCF file, shape (3,) [m/s^2]
+    notes: tuple[str, ...]  # parts of the MJCF file that the URDF leaves out, one line each
+    remarks: tuple[str, ...]  # parts of the MJCF file that act differently here, one line each
 
     @property
     def gravity_remarks(self) -> tuple[str, ...]:

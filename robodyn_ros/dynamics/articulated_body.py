@@ -44,16 +44,11 @@ class ArticulatedInertia(NamedTuple):
     """Inertia of a link with free joints behind it: [[I, H], [H^T, M]] in the link's frame.
 
     Unlike a rigid body's, its mass M depends on the direction.
-
-    Attributes:
-        rotational: I, symmetric, shape (3, 3) [kg m^2].
-        coupling: H, shape (3, 3) [kg m].
-        mass: M, symmetric, shape (3, 3) [kg].
     """
 
-    rotational: Array
-    coupling: Array
-    mass: Array
+    rotational: Array  # I, symmetric, shape (3, 3) [kg m^2]
+    coupling: Array  # H, shape (3, 3) [kg m]
+    mass: Array  # M, symmetric, shape (3, 3) [kg]
 
     @classmethod
     def from_body(cls, body: SpatialInertia) -> ArticulatedInertia:

@@ -24,17 +24,11 @@ from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_parent
 
 
 class CompositeMotion(NamedTuple):
-    """A moving composite body in a frame at rest, about its origin: sums over its particles (m, r).
+    """A moving composite body in a frame at rest, about its origin: sums over its particles (m, r)."""
 
-    Attributes:
-        inertia: Moments of its mass.
-        linear: Linear momentum p = sum m r', shape (3,) [kg m/s].
-        velocity_moment: K = -sum m [r][r'], shape (3, 3) [kg m^2/s].
-    """
-
-    inertia: SpatialInertia
-    linear: Array
-    velocity_moment: Array
+    inertia: SpatialInertia  # moments of its mass
+    linear: Array  # linear momentum p = sum m r', shape (3,) [kg m/s]
+    velocity_moment: Array  # K = -sum m [r][r'], shape (3, 3) [kg m^2/s]
 
     @classmethod
     def from_twist(cls, inertia: SpatialInertia, twist: Array) -> CompositeMotion:
@@ -59,21 +53,13 @@ class CompositeMotion(NamedTuple):
 
 
 class JointMotion(NamedTuple):
-    """A joint and the links that it carries, in a frame at rest, about its origin.
+    """A joint and the links that it carries, in a frame at rest, about its origin."""
 
-    Attributes:
-        axis: Twist S of the joint per velocity of its degree of freedom, shape (6,).
-        rate: dS/dt, shape (6,).
-        twist: Twist of the joint's link, shape (6,).
-        link: Inertia of the link alone.
-        body: Motion of the link joined with all links behind it.
-    """
-
-    axis: Array
-    rate: Array
-    twist: Array
-    link: SpatialInertia
-    body: CompositeMotion
+    axis: Array  # twist S of the joint per velocity of its degree of freedom, shape (6,)
+    rate: Array  # dS/dt, shape (6,)
+    twist: Array  # twist of the joint's link, shape (6,)
+    link: SpatialInertia  # inertia of the link alone
+    body: CompositeMotion  # motion of the link joined with all links behind it
 
 
 @checks_joint_arrays
@@ -107,15 +93,10 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
 
 
 class CommonFrame(NamedTuple):
-    """A frame for all links, at rest, with its pose at this instant.
+    """A frame for all links, at rest, with its pose at this instant."""
 
-    Attributes:
-        poses: Pose of each link in it, in the order of ``model.joints``, shape (4, 4) each.
-        gravity: Gravitational acceleration in its axes, shape (3,) [m/s^2].
-    """
-
-    poses: list[Array]
-    gravity: Array
+    poses: list[Array]  # pose of each link in it, in the order of ``model.joints``, shape (4, 4) each
+    gravity: Array  # gravitational acceleration in its axes, shape (3,) [m/s^2]
 
 
 def common_frame(model: RobotModel, q: Array) -> CommonFrame:

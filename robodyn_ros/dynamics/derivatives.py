@@ -202,21 +202,13 @@ def _gravity_of(
 
 
 class PositionColumns(NamedTuple):
-    """Columns for one joint j; the elements of dtau/dq are scalar products of such columns.
+    """Columns for one joint j; the elements of dtau/dq are scalar products of such columns."""
 
-    Attributes:
-        gain: E_j, shape (6,).
-        inertial: G S_j, shape (6,).
-        moment: Upper half of B^T S_j, shape (3,).
-        carried: G E_j + 2 B D_j, shape (6,).
-        turned: dF/dq_j, which is ``carried`` - ad_{S_j}^T F, shape (6,).
-    """
-
-    gain: Array
-    inertial: Array
-    moment: Array
-    carried: Array
-    turned: Array
+    gain: Array  # E_j, shape (6,)
+    inertial: Array  # G S_j, shape (6,)
+    moment: Array  # upper half of B^T S_j, shape (3,)
+    carried: Array  # G E_j + 2 B D_j, shape (6,)
+    turned: Array  # dF/dq_j, which is ``carried`` - ad_{S_j}^T F, shape (6,)
 
 
 def position_columns(

@@ -22,15 +22,10 @@ from robodyn_ros.description.model import Array, RobotModel
 
 
 class TreeFactors(NamedTuple):
-    """Factors of M; functions that solve systems accept them instead of M.
+    """Factors of M; functions that solve systems accept them instead of M."""
 
-    Attributes:
-        model: The robot; each joint has a degree of freedom of its own.
-        factors: Result of ``mass_matrix_tree_factors``, shape (n, 13).
-    """
-
-    model: RobotModel
-    factors: Array
+    model: RobotModel  # the robot; each joint has a degree of freedom of its own
+    factors: Array  # result of ``mass_matrix_tree_factors``, shape (n, 13)
 
     def solution(self, right: Array) -> Array:
         """X of M X = B in O(n) per column, with the algorithm of `TreeSystem` as a formula.

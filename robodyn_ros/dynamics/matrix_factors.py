@@ -42,15 +42,10 @@ def is_large(model: RobotModel) -> bool:
 
 
 class _Tree(NamedTuple):
-    """The order of the joints along the tree, by degree of freedom.
+    """The order of the joints along the tree, by degree of freedom."""
 
-    Attributes:
-        dofs: Degree of freedom of each joint.
-        carries: [i, j]: joint i is j or carries it; by degree of freedom, shape (n, n).
-    """
-
-    dofs: list[int]
-    carries: np.ndarray
+    dofs: list[int]  # degree of freedom of each joint
+    carries: np.ndarray  # [i, j]: joint i is j or carries it; by degree of freedom, shape (n, n)
 
     @classmethod
     def from_model(cls, model: RobotModel) -> _Tree:

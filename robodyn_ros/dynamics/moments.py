@@ -22,16 +22,11 @@ class SpatialInertia(NamedTuple):
     """Inertia of a rigid body as its moments of mass; they add up when bodies are joined.
 
     Ten numbers instead of the 36 of the spatial inertia G = [[I, [h]], [-[h], m 1]].
-
-    Attributes:
-        mass: m [kg].
-        first: First moment h = m c, shape (3,) [kg m].
-        rotational: Rotational inertia I about the frame's origin, shape (3, 3) [kg m^2].
     """
 
-    mass: float
-    first: Array
-    rotational: Array
+    mass: float  # m [kg]
+    first: Array  # first moment h = m c, shape (3,) [kg m]
+    rotational: Array  # rotational inertia I about the frame's origin, shape (3, 3) [kg m^2]
 
     @classmethod
     def from_inertia(cls, inertia: Inertia) -> SpatialInertia:

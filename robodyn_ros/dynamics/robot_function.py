@@ -193,15 +193,10 @@ class RobotFunction:
 
 
 class Steps(NamedTuple):
-    """How a function is computed for a robot too large for one kernel.
+    """How a function is computed for a robot too large for one kernel."""
 
-    Attributes:
-        needed: Whether a robot is too large.
-        run: Called with a ``Dynamics`` and the arguments of the function.
-    """
-
-    needed: Callable[[RobotModel], bool]
-    run: Callable[..., Array]
+    needed: Callable[[RobotModel], bool]  # whether a robot is too large
+    run: Callable[..., Array]  # called with a ``Dynamics`` and the arguments of the function
 
 
 def robot_function(method: F) -> F:
@@ -219,21 +214,13 @@ def robot_function_in_steps(needed: Callable[[RobotModel], bool], run: Callable[
 
 
 class Variant(NamedTuple):
-    """A function with options; each variant has its own code.
+    """A function with options; each variant has its own code."""
 
-    Attributes:
-        function: The `RobotFunction`.
-        wrench_tip: Whether a wrench acts on the tip link.
-        wrenches: Names of other links on which wrenches act.
-        link: Name of the link that the result refers to; None for the tip link.
-        rows: Selected rows of the Jacobian; None for all.
-    """
-
-    function: Any
-    wrench_tip: bool = False
-    wrenches: tuple[str, ...] = ()
-    link: str | None = None
-    rows: tuple[bool, ...] | None = None
+    function: Any  # the `RobotFunction`
+    wrench_tip: bool = False  # whether a wrench acts on the tip link
+    wrenches: tuple[str, ...] = ()  # names of other links on which wrenches act
+    link: str | None = None  # name of the link that the result refers to; None for the tip link
+    rows: tuple[bool, ...] | None = None  # selected rows of the Jacobian; None for all
 
 
 class Kernels:

@@ -106,19 +106,12 @@ def gravity(model: RobotModel, q: Array) -> Array:
 
 
 class PointAccelerations(NamedTuple):
-    """Accelerations of the points r of a rigid body, r'' = origin + gradient r, in the axes of one frame.
+    """Accelerations of the points r of a rigid body, r'' = origin + gradient r, in the axes of one frame."""
 
-    Attributes:
-        omega: Angular velocity w, shape (3,) [rad/s].
-        omega_dot: w', shape (3,) [rad/s^2].
-        origin: a, acceleration of the frame's origin, shape (3,) [m/s^2].
-        gradient: U = [w'] + [w][w], shape (3, 3) [1/s^2].
-    """
-
-    omega: Array
-    omega_dot: Array
-    origin: Array
-    gradient: Array
+    omega: Array  # angular velocity w, shape (3,) [rad/s]
+    omega_dot: Array  # w', shape (3,) [rad/s^2]
+    origin: Array  # a, acceleration of the frame's origin, shape (3,) [m/s^2]
+    gradient: Array  # U = [w'] + [w][w], shape (3, 3) [1/s^2]
 
     @classmethod
     def from_motion(cls, omega: Array, omega_dot: Array, origin: Array) -> PointAccelerations:

@@ -93,15 +93,10 @@ class TreeSystem:
 
 
 class _Chain(NamedTuple):
-    """Joints in a row: each is the parent of the next and of no other joint.
+    """Joints in a row: each is the parent of the next and of no other joint."""
 
-    Attributes:
-        parent: Number of the chain whose last joint is the first one's parent, counted from 1; 0 for none.
-        joints: The joints from the base outwards.
-    """
-
-    parent: int
-    joints: list[int]
+    parent: int  # number of the chain whose last joint is the first one's parent, counted from 1; 0 for none
+    joints: list[int]  # the joints from the base outwards
 
 
 def _chains(parents: Sequence[int]) -> list[_Chain]:
@@ -124,15 +119,10 @@ def _chains(parents: Sequence[int]) -> list[_Chain]:
 
 
 class _Tree(NamedTuple):
-    """A joint on the base, and all joints that it carries.
+    """A joint on the base, and all joints that it carries."""
 
-    Attributes:
-        chains: Its chains' numbers.
-        columns: Range of its joints' numbers; joints of other trees in between are included.
-    """
-
-    chains: range
-    columns: range
+    chains: range  # its chains' numbers
+    columns: range  # range of its joints' numbers; joints of other trees in between are included
 
 
 def _trees(chains: Sequence[_Chain]) -> list[_Tree]:

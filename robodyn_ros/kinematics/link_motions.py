@@ -20,15 +20,10 @@ from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child
 
 
 class LinkMotion(NamedTuple):
-    """Twist of a link and its derivative, in the link's own frame.
+    """Twist of a link and its derivative, in the link's own frame."""
 
-    Attributes:
-        twist: V = (w, v), shape (6,) [rad/s, m/s].
-        acceleration: V', derivative of V, shape (6,) [rad/s^2, m/s^2].
-    """
-
-    twist: Array
-    acceleration: Array
+    twist: Array  # V = (w, v), shape (6,) [rad/s, m/s]
+    acceleration: Array  # V', derivative of V, shape (6,) [rad/s^2, m/s^2]
 
 
 def link_motions(

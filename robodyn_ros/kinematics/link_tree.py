@@ -28,15 +28,10 @@ from robodyn_ros.kinematics.twists import inverse_pose
 
 @dataclass(frozen=True)
 class LinkTree:
-    """All links of a robot with their parents.
-
-    Attributes:
-        model: The robot.
-        parents: Name of the parent link of every link except the base link, by the link's name.
-    """
+    """All links of a robot with their parents."""
 
     model: RobotModel
-    parents: Mapping[str, str]
+    parents: Mapping[str, str]  # name of the parent link of every link except the base link, by the link's name
 
     @classmethod
     def from_model(cls, model: RobotModel) -> LinkTree:

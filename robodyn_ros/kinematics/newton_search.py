@@ -37,19 +37,12 @@ MIN_DAMPING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class PoseGoal:
-    """Target pose with the selected rows and the tolerances.
+    """Target pose with the selected rows and the tolerances."""
 
-    Attributes:
-        target: Target pose in the base frame, shape (4, 4).
-        rows: Selection of the six errors, booleans, shape (6,).
-        position_tolerance: Greatest remaining distance at which the target counts as reached [m].
-        orientation_tolerance: Greatest remaining angle at which the target counts as reached [rad].
-    """
-
-    target: Array
-    rows: Array
-    position_tolerance: float
-    orientation_tolerance: float
+    target: Array  # target pose in the base frame, shape (4, 4)
+    rows: Array  # selection of the six errors, booleans, shape (6,)
+    position_tolerance: float  # greatest remaining distance at which the target counts as reached [m]
+    orientation_tolerance: float  # greatest remaining angle at which the target counts as reached [rad]
 
     def counted(self, error: Array) -> Array:
         """Set a ``pose_error``, shape (6,), to zero on the rows that are not selected."""
@@ -65,19 +58,12 @@ class PoseGoal:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """Result of one attempt.
+    """Result of one attempt."""
 
-    Attributes:
-        q: Joint positions with the smallest error, shape (n,) [rad or m].
-        distance: Norm of their error, with metres and radians added alike.
-        reached: Whether they reach the goal.
-        iterations: Number of Newton steps.
-    """
-
-    q: Array
-    distance: float
-    reached: bool
-    iterations: int
+    q: Array  # joint positions with the smallest error, shape (n,) [rad or m]
+    distance: float  # norm of their error, with metres and radians added alike
+    reached: bool  # whether they reach the goal
+    iterations: int  # number of Newton steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,17 +30,11 @@ _SMALL = 0.01
 
 
 class RotationMotion(NamedTuple):
-    """Orientation, angular velocity and angular acceleration of a frame.
+    """Orientation, angular velocity and angular acceleration of a frame."""
 
-    Attributes:
-        quaternion: x, y, z, w of exp(phi), shape (4,).
-        velocity: Angular velocity in outer axes, shape (3,) [rad/s].
-        acceleration: Angular acceleration in outer axes, shape (3,) [rad/s^2].
-    """
-
-    quaternion: Array
-    velocity: Array
-    acceleration: Array
+    quaternion: Array  # x, y, z, w of exp(phi), shape (4,)
+    velocity: Array  # angular velocity in outer axes, shape (3,) [rad/s]
+    acceleration: Array  # angular acceleration in outer axes, shape (3,) [rad/s^2]
 
 
 def rotation_motion(phi: Array, rate: Array, second_rate: Array) -> RotationMotion:

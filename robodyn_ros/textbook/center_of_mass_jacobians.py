@@ -21,35 +21,21 @@ from robodyn_ros.kinematics.twists import cross
 
 
 class LinkJacobians(NamedTuple):
-    """Mass, inertia and centre-of-mass Jacobians of one link; all vectors are in base axes.
+    """Mass, inertia and centre-of-mass Jacobians of one link; all vectors are in base axes."""
 
-    Attributes:
-        mass: Mass of the link [kg].
-        position: Position of the centre of mass, p_l or s_i, shape (3,) [m].
-        inertia: Inertia tensor about the centre of mass, R I R^T, shape (3, 3) [kg m^2].
-        linear: J_P, shape (3, n); the velocity of the centre of mass is J_P v.
-        angular: J_O, shape (3, n); the angular velocity of the link is J_O v.
-    """
-
-    mass: float
-    position: Array
-    inertia: Array
-    linear: Array
-    angular: Array
+    mass: float  # mass of the link [kg]
+    position: Array  # position of the centre of mass, p_l or s_i, shape (3,) [m]
+    inertia: Array  # inertia tensor about the centre of mass, R I R^T, shape (3, 3) [kg m^2]
+    linear: Array  # J_P, shape (3, n); the velocity of the centre of mass is J_P v
+    angular: Array  # J_O, shape (3, n); the angular velocity of the link is J_O v
 
 
 class LinkJacobianDerivatives(NamedTuple):
-    """Derivatives of a ``LinkJacobians`` by the joint positions; the last array axis counts the joint position q_k.
+    """Derivatives of a ``LinkJacobians`` by the joint positions; the last array axis counts the joint position q_k."""
 
-    Attributes:
-        linear: dJ_P/dq_k, shape (3, n, n).
-        angular: dJ_O/dq_k, shape (3, n, n).
-        inertia: d(R I R^T)/dq_k, shape (3, 3, n).
-    """
-
-    linear: Array
-    angular: Array
-    inertia: Array
+    linear: Array  # dJ_P/dq_k, shape (3, n, n)
+    angular: Array  # dJ_O/dq_k, shape (3, n, n)
+    inertia: Array  # d(R I R^T)/dq_k, shape (3, 3, n)
 
 
 def link_jacobians(model: RobotModel, q: Array) -> list[LinkJacobians]:

@@ -26,17 +26,11 @@ from robodyn_ros.kinematics.twists import cross
 
 
 class PointMotion(NamedTuple):
-    """Motion of a link, in its own axes.
+    """Motion of a link, in its own axes."""
 
-    Attributes:
-        omega: Angular velocity, shape (3,) [rad/s].
-        omega_dot: Angular acceleration, shape (3,) [rad/s^2].
-        v_dot: Acceleration of the frame's origin minus the gravitational acceleration, shape (3,) [m/s^2].
-    """
-
-    omega: Array
-    omega_dot: Array
-    v_dot: Array
+    omega: Array  # angular velocity, shape (3,) [rad/s]
+    omega_dot: Array  # angular acceleration, shape (3,) [rad/s^2]
+    v_dot: Array  # acceleration of the frame's origin minus the gravitational acceleration, shape (3,) [m/s^2]
 
     def acceleration_of(self, point: Array) -> Array:
         """Acceleration v' + w' × p + w × (w × p) of a point fixed to the link, shape (3,) [m/s^2]: (4.28), (4.35).

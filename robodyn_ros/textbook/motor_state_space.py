@@ -26,14 +26,10 @@ class MotorStateSpace(NamedTuple):
 
     The state is x = (q_M, w, i_M), or x = (q_M, w) for motors without inductance. The input is u = (v_M, tau). tau is
     the torque that the load takes from the shaft in addition to its inertia and viscous friction [N m].
-
-    Attributes:
-        A: System matrix of each motor, shape (n, s, s) with s states.
-        B: Input matrix of each motor, shape (n, s, 2).
     """
 
-    A: NDArray[np.float64]
-    B: NDArray[np.float64]
+    A: NDArray[np.float64]  # system matrix of each motor, shape (n, s, s) with s states
+    B: NDArray[np.float64]  # input matrix of each motor, shape (n, s, 2)
 
     @classmethod
     def from_motor(cls, motor: DCMotor, load_inertia: ArrayLike = 0.0, load_damping: ArrayLike = 0.0) -> Self:

@@ -20,17 +20,11 @@ from robodyn_ros.kinematics.forward import joint_poses, joint_twist
 
 
 class PoseDerivatives(NamedTuple):
-    """Pose of one link in the base frame, and its first and second derivatives by the joint positions.
+    """Pose of one link in the base frame, and its first and second derivatives by the joint positions."""
 
-    Attributes:
-        pose: ^0 T_k, shape (4, 4).
-        first: d ^0 T_k / dq_i, shape (n, 4, 4).
-        second: d^2 ^0 T_k / dq_i dq_j, shape (n, n, 4, 4), symmetric in i and j.
-    """
-
-    pose: Array
-    first: Array
-    second: Array
+    pose: Array  # ^0 T_k, shape (4, 4)
+    first: Array  # d ^0 T_k / dq_i, shape (n, 4, 4)
+    second: Array  # d^2 ^0 T_k / dq_i dq_j, shape (n, n, 4, 4), symmetric in i and j
 
     def velocity(self, v: Array) -> Array:
         """First time derivative d/dt ^0 T_k, shape (4, 4): [Yamamoto] (3.20)."""

@@ -25,14 +25,10 @@ class Home(NamedTuple):
     """Link poses and joint screws of a robot in its zero position, where every joint is at 0.
 
     Mimic joints are at 0 too, regardless of their offset; see ``joint_positions``.
-
-    Attributes:
-        poses: M_i, pose of a frame on each moving link in the base frame, shape (4, 4) each.
-        screws: S_i, twist of each joint in the base frame, shape (6,) each.
     """
 
-    poses: list[Array]
-    screws: list[Array]
+    poses: list[Array]  # M_i, pose of a frame on each moving link in the base frame, shape (4, 4) each
+    screws: list[Array]  # S_i, twist of each joint in the base frame, shape (6,) each
 
     def relative_poses(self, model: RobotModel) -> list[Array]:
         """M_{i-1,i} = M_{i-1}^-1 M_i of each joint, [LynchPark] (9.39), shape (4, 4) each; i-1 is the parent link."""

@@ -23,23 +23,14 @@ from robodyn_ros.kinematics.twists import cross
 
 
 class FrameMotion(NamedTuple):
-    """Motion of frame B in frame A.
+    """Motion of frame B in frame A."""
 
-    Attributes:
-        rotation: R, whose columns are the axes of B, shape (3, 3).
-        position: p_B0, position of the origin of B, shape (3,) [m].
-        velocity: p_B0', shape (3,) [m/s].
-        acceleration: p_B0'', shape (3,) [m/s^2].
-        omega: Angular velocity of B, shape (3,) [rad/s].
-        omega_dot: Its time derivative, shape (3,) [rad/s^2].
-    """
-
-    rotation: NDArray[Any]
-    position: NDArray[Any]
-    velocity: NDArray[Any]
-    acceleration: NDArray[Any]
-    omega: NDArray[Any]
-    omega_dot: NDArray[Any]
+    rotation: NDArray[Any]  # R, whose columns are the axes of B, shape (3, 3)
+    position: NDArray[Any]  # p_B0, position of the origin of B, shape (3,) [m]
+    velocity: NDArray[Any]  # p_B0', shape (3,) [m/s]
+    acceleration: NDArray[Any]  # p_B0'', shape (3,) [m/s^2]
+    omega: NDArray[Any]  # angular velocity of B, shape (3,) [rad/s]
+    omega_dot: NDArray[Any]  # its time derivative, shape (3,) [rad/s^2]
 
     def point(self, point: ArrayLike) -> NDArray[Any]:
         """Position p_B0 + R p of a point, shape (3,) [m]: [Yamamoto] (4.1).

@@ -112,15 +112,10 @@ def runge_kutta(derivative: Derivative, x_start: ArrayLike, times: ArrayLike) ->
 
 
 class Motion(NamedTuple):
-    """Positions and velocities at the times 0, h, 2h, ..., N h.
+    """Positions and velocities at the times 0, h, 2h, ..., N h."""
 
-    Attributes:
-        positions: Shape (N + 1, n) [rad or m].
-        velocities: Shape (N + 1, n) [rad/s or m/s].
-    """
-
-    positions: Array
-    velocities: Array
+    positions: Array  # shape (N + 1, n) [rad or m]
+    velocities: Array  # shape (N + 1, n) [rad/s or m/s]
 
 
 def euler_integration(

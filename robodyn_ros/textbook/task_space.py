@@ -93,15 +93,10 @@ def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array, jacobian:
 
 
 class TaskSpaceDynamics(NamedTuple):
-    """Coefficients of F = Lambda V' + eta, [LynchPark] (9.97).
+    """Coefficients of F = Lambda V' + eta, [LynchPark] (9.97)."""
 
-    Attributes:
-        inertia: Lambda, shape (6, 6).
-        bias: eta, shape (6,).
-    """
-
-    inertia: Array
-    bias: Array
+    inertia: Array  # lambda, shape (6, 6)
+    bias: Array  # eta, shape (6,)
 
 
 def task_space_dynamics(model: RobotModel, q: Array, v: Array, link: str | None = None) -> TaskSpaceDynamics:

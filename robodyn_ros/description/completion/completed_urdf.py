@@ -97,19 +97,12 @@ class CompletionRule:
 
 
 class CompletedUrdf(NamedTuple):
-    """A completed URDF.
+    """A completed URDF."""
 
-    Attributes:
-        text: The URDF.
-        lines: One line for each changed link and joint.
-        without: Moving links that still have no inertia, because they have no shape with a volume.
-        summary: Everything in one line; empty if nothing was changed.
-    """
-
-    text: str
-    lines: tuple[str, ...]
-    without: tuple[str, ...]
-    summary: str
+    text: str  # the URDF
+    lines: tuple[str, ...]  # one line for each changed link and joint
+    without: tuple[str, ...]  # moving links that still have no inertia, because they have no shape with a volume
+    summary: str  # everything in one line; empty if nothing was changed
 
 
 def complete_urdf(path: Path, rule: CompletionRule, *, absolute_meshes: bool = False) -> CompletedUrdf:

@@ -41,15 +41,10 @@ _PLURALS = {"box": "boxes", "mesh": "meshes", "convex hull of a hollow mesh": "c
 
 
 class ShapeInertia(NamedTuple):
-    """The shapes of a link as one body of density 1.
+    """The shapes of a link as one body of density 1."""
 
-    Attributes:
-        body: Inertia in the link's frame; the mass is the volume [m^3].
-        source: Description of the shapes, for messages.
-    """
-
-    body: Inertia
-    source: str
+    body: Inertia  # inertia in the link's frame; the mass is the volume [m^3]
+    source: str  # description of the shapes, for messages
 
 
 def shape_inertia(link: etree._Element, report: Report, folder: Path, reader: MeshReader) -> ShapeInertia | None:

@@ -45,19 +45,12 @@ _logger = logging.getLogger(__name__)
 
 
 class MujocoModel(NamedTuple):
-    """A compiled MJCF file.
-
-    Attributes:
-        path: The file.
-        spec: MuJoCo's ``MjSpec``, whose elements know the lines of the file.
-        model: The ``MjModel`` compiled from it.
-        mesh_files: File of each mesh by name; meshes without a file are left out.
-    """
+    """A compiled MJCF file."""
 
     path: Path
-    spec: Any
-    model: Any
-    mesh_files: dict[str, Path]
+    spec: Any  # MuJoCo's ``MjSpec``, whose elements know the lines of the file
+    model: Any  # the ``MjModel`` compiled from it
+    mesh_files: dict[str, Path]  # file of each mesh by name; meshes without a file are left out
 
 
 def import_mujoco(instead: str = "") -> Any:

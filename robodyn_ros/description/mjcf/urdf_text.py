@@ -40,19 +40,12 @@ _GEAR = Range(-1e6, 1e6)
 
 
 class ConvertedRobot(NamedTuple):
-    """A robot of an MJCF file.
-
-    Attributes:
-        urdf: Its URDF.
-        gravity: Gravitational acceleration of the file, shape (3,) [m/s^2].
-        notes: Parts of the file that the URDF leaves out, one line each.
-        remarks: Parts of the file that act differently here, one line each.
-    """
+    """A robot of an MJCF file."""
 
     urdf: str
-    gravity: NDArray[np.float64]
-    notes: tuple[str, ...]
-    remarks: tuple[str, ...]
+    gravity: NDArray[np.float64]  # gravitational acceleration of the file, shape (3,) [m/s^2]
+    notes: tuple[str, ...]  # parts of the file that the URDF leaves out, one line each
+    remarks: tuple[str, ...]  # parts of the file that act differently here, one line each
 
 
 def convert_mjcf(path: Path) -> ConvertedRobot:
