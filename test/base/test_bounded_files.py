@@ -84,7 +84,7 @@ def test_paths_that_are_no_files(read, name, tmp_path, monkeypatch):
 
 
 def test_a_file_whose_content_is_yet_to_come(tmp_path, monkeypatch):
-    """As a file of the kernel that says it is a regular one, /proc/kmsg: here a FIFO whose writer is silent."""
+    """Like /proc/kmsg, which claims to be a regular file; here a FIFO with a silent writer."""
     os.mkfifo(tmp_path / "fifo")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     writer = os.open(tmp_path / "fifo", os.O_WRONLY)

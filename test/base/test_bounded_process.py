@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Calls in a process with bounded memory and time; what exceeds them ends that process alone."""
+"""Calls in a process with bounded memory and time: exceeding them ends only that process."""
 
 import os
 import resource
@@ -62,7 +62,7 @@ def test_a_forked_process_has_its_own():
 
 @pytest.mark.parametrize("kind", [resource.RLIMIT_AS, resource.RLIMIT_CPU])
 def test_it_keeps_within_limits_of_the_shell(process, kind):
-    """Batch systems, `ulimit -v` and `ulimit -t` limit what their processes may raise again."""
+    """Batch systems, `ulimit -v` and `ulimit -t` set limits that a process cannot raise."""
     before = resource.getrlimit(kind)
     pid = process.call(os.getpid, **BOUNDS)
     resource.prlimit(pid, kind, (10**10, 10**10))

@@ -127,7 +127,7 @@ def test_what_the_compiler_is_includes_llvm_processor_and_code(monkeypatch):
 
 
 def unusable(folder, kind):
-    """Put something in the cache's place that will not do."""
+    """Put something unusable in the place of the cache."""
     if kind == "a file":
         folder.write_text("")
     elif kind == "a link to a file":
@@ -306,7 +306,7 @@ def test_the_users_own_folder_is_private_whoever_made_it_first(umask, tmp_path, 
         assert code_cache.load(KEY) == IMAGE
         made = expanded.parent, code_cache.user_folder()
         for folder in made:
-            folder.chmod(0o775)  # as an earlier version made it
+            folder.chmod(0o775)  # as an earlier version created it
         assert code_cache.load(KEY) == IMAGE
         robot_file(file)
     finally:

@@ -54,7 +54,7 @@ COMPARE = ("compare", "--robot", "planar_2r", "--controllers", "my_law:Law")
 def test_a_law_in_the_working_directory_is_not_found_unless_it_is_named(run, command, path):
     done, ran = run(*command, *COMPARE, path=path)
     assert done.returncode == 2 and "No module named 'my_law'; name the folder" in done.stderr
-    assert not ran  # what Python itself imports before this package begins is not in the hands of this package
+    assert not ran  # this package cannot control what Python imports before it starts
     done, ran = run(*command, *COMPARE, path=path, options=["--plugins-from", "."])
     assert done.returncode == 0 and "my_law:Law" in done.stdout, done.stderr
     assert set(ran) == {"my_law"}

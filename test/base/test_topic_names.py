@@ -21,7 +21,7 @@ NAMES = {value for name, value in vars(topic_names).items() if name.isupper()} -
 
 @pytest.mark.lint
 def test_names_are_written_nowhere_else():
-    """Names of parameters that are alike (robot_description, and the output joint_commands) excepted."""
+    """Except names that are also parameters (robot_description) or an output (joint_commands)."""
     written = NAMES | {topic_names.own(name) for name in NAMES if "/" in name.strip("/")}
     found = [f"{path}:{node.lineno}: {node.value}" for room in ("nodes", "toolbox/recording")
              for path in (PACKAGE / room).rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))

@@ -159,7 +159,7 @@ def test_threads_share_the_samples(kernel, threads, count):
 
 
 def test_calls_from_several_threads_do_not_meet():
-    kernel = compile_function(function, SHAPES)  # its batch form is compiled by whichever thread comes first
+    kernel = compile_function(function, SHAPES)  # the first thread compiles the batch form
     samples = [arrays(200, seed) for seed in range(6)]
     results = [None] * len(samples)
 
@@ -178,7 +178,7 @@ def test_calls_from_several_threads_do_not_meet():
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_every_vector_width(monkeypatch, lanes):
-    """Wider vectors than the processor has are split by LLVM: slower, but the same numbers."""
+    """LLVM splits vectors wider than the processor's: slower, but the same numbers."""
     monkeypatch.setattr("robodyn_ros.compile.kernel.host", lambda: host()._replace(lanes=lanes))
     kernel = compile_function(function, SHAPES)
     for count in (1, 7, 24):

@@ -97,7 +97,7 @@ def test_constants_become_known():
 
 
 def test_what_nobody_reads_is_not_computed():
-    """Whether another computation, a loop's flag, a record or an output reads an element counts, not a variable."""
+    """A result is kept if a computation, a flag, a record or an output reads that element, not just its variable."""
     variables = {"x": (2,), "y": (2,), "spare": (2,), "flag": (), "row": ()}
     first = Compute(lambda x: (np.sin(x), np.exp(x), x[0] - 1.0, x[1] * x[1]), "x", ("y", "spare", "flag", "row"))
     loop = Repeat(3, [Compute(lambda x, y: (x + y[0], 0.5 * y, x[0] - 9.0), ("x", "y"),

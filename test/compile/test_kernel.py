@@ -178,7 +178,7 @@ def test_what_is_called_lives_as_long_as_it_is_held(arguments):
     call, expected = kernel.call, kernel(*arguments)
     del kernel
     gc.collect()
-    for _ in range(20):  # code made now would take the place of code that is gone
+    for _ in range(20):  # new code would reuse the memory of freed code
         compile_function(lambda q: q + 1.0, {"q": (3,)})
     np.testing.assert_array_equal(call(*arguments), expected)
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Functions with loops: machine code repeats Python, and what has no form is named."""
+"""Functions with loops: machine code repeats Python, and unsupported constructs are named."""
 
 import ctypes
 from math import sqrt

@@ -33,7 +33,7 @@ COUNTS = [0, 1, 2, 7, 8, 9, 21]
 
 
 def collatz(number, rounds):
-    """One step of Collatz' sequence, and whether 1 is still ahead: rounds that no formula tells beforehand."""
+    """One step of the Collatz sequence, and whether 1 is not reached yet: no formula gives the number of rounds."""
     odd = c.less(np.cos(np.pi * number), 0.0)
     following = c.where(odd, 3.0 * number + 1.0, 0.5 * number)
     return following, rounds + 1.0, c.greater(following, 1.0)
@@ -243,7 +243,7 @@ def test_at_least_one_round_and_at_most_so_many():
 
 @pytest.mark.parametrize("within_a_loop", [False, True])
 def test_a_loop_that_may_be_done_no_time(within_a_loop):
-    """The flag is looked at before the first round: what is done before the loop stays where it is not positive."""
+    """The flag is tested before the first round; samples without a positive flag keep their values."""
     loop = [
         Compute(lambda number: c.greater(number, 1.0), "number", "more"),
         Repeat("most", [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))], flag="more", at_least=0),
@@ -267,7 +267,7 @@ def test_a_loop_that_may_be_done_no_time(within_a_loop):
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=20), st.integers(1, 4), st.integers(0, 3))
 def test_loops_within_loops_that_depend_on_the_data(numbers, most, outer):
-    """Each sample ends as it would alone, whatever its neighbours do, an inner loop within an outer one included."""
+    """Each sample ends as it would alone, whatever its neighbours do, also with nested loops."""
     program = [
         Repeat("outer", [
             Repeat(6, [
@@ -302,7 +302,7 @@ def test_nan_goes_through_and_ends_loops():
 
 
 def many_operations(x, y):
-    """More than stay in one piece; every result needs inputs that other results replace."""
+    """More operations than fit into one piece; every result needs inputs that other results replace."""
     for k in range(60):
         x, y = np.sin(y + 0.1 * k) + 0.5 * x[::-1], np.cos(x) * y[::-1]
     return x, y
@@ -375,7 +375,7 @@ def test_what_is_not_given_is_zero_every_time():
 
 
 def test_variables_without_elements():
-    """They share their place in memory with others, also where a loop keeps what it changes."""
+    """They share memory with other variables, also in a loop that restores finished lanes."""
     shrink = Compute(lambda x, none, flag: (x / 2.0, none, x - 4.0), ("x", "none", "flag"), ("x", "nothing", "flag"))
     procedure = compile_procedure(
         {"none": (0,), "nothing": (0,), "flag": (), "x": ()},
@@ -456,7 +456,7 @@ def test_counts_outlive_a_call_while_other_threads_make_arrays():
 
 
 def driven(x, gain, offset):
-    """Products and sums with what is fixed, in every order, and results that are fixed themselves."""
+    """Products and sums with fixed values, in every order, and results that are fixed."""
     product = gain * offset + 0.1
     a = x * gain * 0.3 * offset - x / gain + 2.0 / gain
     b = (x + product) + gain - (offset - x) * (gain - x) / offset

@@ -13,7 +13,7 @@ from robodyn_ros.compile import compile_function, schedule, trace, where
 
 
 def long_function(x):
-    """Hundreds of operations whose values are used near, far, and as results on the way."""
+    """Hundreds of operations with values used nearby, far away, and as intermediate results."""
     values = list(x)
     for step in range(60):
         a, b, c = values[-1], values[-2], values[step // 2]
@@ -38,7 +38,7 @@ def test_pieces_compute_the_same(small_pieces):
 
 
 def breadth_first_function(x):
-    """All of a row before any of the next: in this order every value would be handed on."""
+    """Row by row: in this order every value would be passed on."""
     rows = [[np.sin(x[column % 5] * (1 + column)) for column in range(60)]]
     for row in range(4):
         rows.append([rows[-1][column] * x[row] + rows[-1][column] for column in range(60)])
@@ -50,7 +50,7 @@ def test_values_keep_their_place_until_their_last_use(small_pieces, function):
     tape = trace(function, {"x": (5,)})
     plan = schedule.schedule(tape, 4)
     assert len(plan.pieces) > 5
-    # A run on paper: what is in each place, and whether every operand is at hand when a step needs it.
+    # Simulated run: the content of each place, and whether every operand is available when a step needs it.
     memory = {}
     for piece in plan.pieces:
         at_hand = set(np.flatnonzero(tape.codes <= 1).tolist())

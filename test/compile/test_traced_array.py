@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Functions in NumPy, compiled as they stand: the results are NumPy's; what has no traced form is told."""
+"""Functions in NumPy, compiled as they stand: the results are NumPy's; functions without a traced form are named."""
 
 import copy
 import math
@@ -199,7 +199,7 @@ def test_the_results_are_those_of_numpy(name):
         expected = np.asarray(function(x, a))
         result = kernel(x, a)
         assert result.shape == expected.shape
-        # What the condition of a matrix costs is not the compiler's to lose.
+        # An ill-conditioned matrix may lose digits; the compiler may not lose more.
         np.testing.assert_allclose(result, expected, rtol=1e-12 * max(1.0, np.linalg.cond(a) ** 2 / 100), atol=1e-12)
 
 
@@ -282,7 +282,7 @@ def test_a_print_does_not_keep_a_function_from_being_traced(capsys):
 
 
 def test_single_numbers_are_compared_as_arrays_are():
-    """An array without axes is no plain array of objects, of which NumPy would ask for the truth."""
+    """An array without axes must not become a plain object array, for which NumPy would call bool()."""
     kernel = compile_function(lambda x, y: np.where(x >= 2.0, y, -y) + (x < y), {"x": (), "y": ()})
     for x, y in ((2.0, 3.0), (1.5, 0.5)):
         assert kernel(x, y) == (y if x >= 2.0 else -y) + (x < y)

@@ -16,7 +16,7 @@ ARM = ["base", *(f"link{i}" for i in range(1, 8))]
 
 
 class Builder:
-    """A robot as `default_tip` takes it, built link by link."""
+    """The arguments of `default_tip`, built link by link."""
 
     def __init__(self):
         self.joints, self.carriers, self.depths = [], {"base": -1}, {"base": 0}

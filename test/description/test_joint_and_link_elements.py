@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Axes, limits, friction and inertias: read, and judged."""
+"""Axes, limits, friction and inertias: values read, and warnings."""
 
 import numpy as np
 import pytest

@@ -114,7 +114,7 @@ def test_the_arrays_are_read_only_and_kept():
 
 
 def test_nobody_changes_the_arrays_of_the_model():
-    """A law that does would change the robot of every other law, node thread and supervisor of its process."""
+    """A law that wrote to them would change the robot of every law, thread and supervisor in its process."""
     model = gripper()
     joint = model.joints[0]
     for array in (model.gravity, joint.axis, joint.pose_parent_link, joint.inertia.com, joint.inertia.rotational,

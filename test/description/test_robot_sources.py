@@ -78,7 +78,7 @@ def test_the_same_text_has_the_same_file_and_meshes_keep_their_packages(arm):
 
 
 def test_warnings_name_the_file_and_the_values_that_were_given(arm):
-    """Not the expanded file in the cache, whose lines nobody wrote."""
+    """Messages name the source, not the expanded file in the cache."""
     arm.write_text(arm.read_text().replace("<axis", "<axle/><axis", 1))
     with pytest.warns(DescriptionWarning) as caught:
         Robot.from_urdf(f"{arm} long:=true")

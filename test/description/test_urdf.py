@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""From a URDF to a model: the parts, each tested in a file of its own, together."""
+"""From a URDF to a model, with all parts together; each part has its own test file."""
 
 import subprocess
 import sys

@@ -33,7 +33,7 @@ TASK_SPACE = {"task_space_inertia", "task_space_bias", "dynamically_consistent_i
 """Functions that not every robot has."""
 
 COUNTS = {name: len(function.arrays) for name, function in FUNCTIONS.items() if name not in TASK_SPACE}
-"""How many arrays of shape (n,) each of the other functions takes."""
+"""Number of arrays of shape (n,) that each of the other functions takes."""
 
 WITH_WRENCH = {"inverse_dynamics", "forward_dynamics"}
 SOLVING = {"forward_dynamics", "forward_dynamics_derivatives"}
@@ -197,7 +197,7 @@ def test_task_space_in_all_forms(robot, links):
             expected = getattr(textbook.batch, name)(*arrays[:count], **options)
             result = getattr(compiled.batch, name)(*arrays[:count], **options)
             assert relative_error(result, expected) < 1e-9
-            for _ in range(2):  # the second call passes Python by
+            for _ in range(2):  # the second call bypasses Python
                 single = getattr(compiled, name)(*arrays[:count, 0], **options)
                 assert relative_error(single, expected[0]) < 1e-9
             out, threads = np.empty_like(result), BatchDynamics(compiled, threads=2)
@@ -237,7 +237,7 @@ def test_unknown_link_is_named_with_the_nearest(dyn):
 def test_arguments_have_names(dyn):
     q, v, a = random_state(PinReference("arm7").robot, 3)
     wrench_tip = np.arange(6.0)
-    for _ in range(2):  # so too once compiled
+    for _ in range(2):  # the same once compiled
         np.testing.assert_array_equal(dyn.gravity(q=q), dyn.gravity(q))
         np.testing.assert_array_equal(
             dyn.inverse_dynamics(a=a, v=v, q=q, wrench_tip=wrench_tip), dyn.inverse_dynamics(q, v, a, wrench_tip)

@@ -184,7 +184,7 @@ def test_random_robots_reach_where_they_have_been(xml):
 
 
 class TestFailure:
-    """A target that cannot be reached is said to be so, and why."""
+    """For an unreachable target the result says so and why."""
 
     def test_too_far(self, robots):
         result = solve(robots["arm6"], [3.0, 0.0, 0.0])

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What the book's formulas give as floats they give compiled; functions that branch say that they cannot be traced."""
+"""The book's formulas give the same compiled as on floats; functions that branch say that they cannot be traced."""
 
 import numpy as np
 import pytest

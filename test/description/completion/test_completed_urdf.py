@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Completed URDFs: masses, marks, densities, repairs, rotors, and what is said before anything is written."""
+"""Completed URDFs: masses, marks, densities, repairs, rotors, and the messages before anything is written."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Inertias of shapes: primitives against fine meshes, meshes against known bodies, and what is no shape."""
+"""Inertias of shapes: primitives against fine meshes, meshes against known bodies, and invalid shapes."""
 
 import contextlib
 

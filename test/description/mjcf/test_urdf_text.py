@@ -286,7 +286,7 @@ def test_effort_limits_are_those_of_the_actuators(tmp_path, own, actuators, limi
 
 
 def test_findings_name_the_file_that_the_user_wrote(tmp_path):
-    """Not the URDF in the cache, its lines and its words; a sound file has none."""
+    """Messages name the source, not the generated URDF with its lines; a sound file causes none."""
     sound = written(tmp_path, f"<mujoco><worldbody>{HINGE.format(own='')}</worldbody></mujoco>")
     assert Robot.from_urdf(robot_file(sound), strict=True).model.source == str(sound)
     odd = written(tmp_path, sound.read_text().replace("<geom", "<inertial pos='0 0 0' mass='5000' diaginertia='9 9 9'/>"
