@@ -22,7 +22,7 @@ import trimesh
 
 from robodyn_ros.base.bounded_files import is_file
 from robodyn_ros.base.bounded_process import BoundedProcess, BoundsError
-from robodyn_ros.description.robot_sources import packages_beside
+from robodyn_ros.description.robot_sources import nearby_packages
 
 ZIPPED = (".3mf", ".zae")
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", *ZIPPED)
@@ -43,7 +43,7 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
     """Return the path of a mesh file.
 
     The function searches ``package://NAME/PATH`` in share/NAME of the prefixes in AMENT_PREFIX_PATH, in the folders of
-    ROS_PACKAGE_PATH, in the packages near the URDF file (see `packages_beside`), and in every folder above it that is
+    ROS_PACKAGE_PATH, in the packages near the URDF file (see `nearby_packages`), and in every folder above it that is
     called NAME or contains a folder NAME. It does not use the network.
 
     Args:
@@ -131,8 +131,8 @@ def load_mesh(path: Path) -> trimesh.Trimesh:
 
 
 @lru_cache(maxsize=4)
-def _packages_beside(folder: Path) -> dict[str, str]:
-    return packages_beside(folder / "robot.urdf")
+def _nearby_packages(folder: Path) -> dict[str, str]:
+    return nearby_packages(folder / "robot.urdf")
 
 
 def _package_folders(package: str, folder: Path | None) -> list[Path]:
@@ -142,7 +142,7 @@ def _package_folders(package: str, folder: Path | None) -> list[Path]:
     places += [Path(root) / package for root in roots]
     places += [Path(root) for root in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
                if Path(root).name == package]
-    places += [] if folder is None else map(Path, filter(None, [_packages_beside(folder.resolve()).get(package)]))
+    places += [] if folder is None else map(Path, filter(None, [_nearby_packages(folder.resolve()).get(package)]))
     for above in () if folder is None else (folder.resolve(), *folder.resolve().parents):
         places += [above] if above.name == package else [above / package]
     return [place for place in places if place.is_dir()]

@@ -57,7 +57,7 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
 def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mapping[str, str] | None = None) -> Path:
     """Expand a xacro file, and return the file of its URDF, in which nodes can find the meshes.
 
-    ``$(find NAME)`` and ``package://NAME`` are searched around the file (see `packages_beside`), in ROS_PACKAGE_PATH,
+    ``$(find NAME)`` and ``package://NAME`` are searched around the file (see `nearby_packages`), in ROS_PACKAGE_PATH,
     and among the ROS packages of a sourced workspace.
 
     Args:
@@ -76,15 +76,15 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
     packages = xacrodoc.packages
     packages.reset()  # it caches packages of other files
     listed = filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep))
-    beside = {**_packages_below(map(Path, listed)), **packages_beside(path)}
-    packages.update_package_cache({**beside, **(known_packages or {})})
+    nearby = {**_packages_below(map(Path, listed)), **nearby_packages(path)}
+    packages.update_package_cache({**nearby, **(known_packages or {})})
     packages.walk_up_from(path)
     before = len(xacro.all_includes)
     try:
         document = xacro.process_file(str(path), mappings=dict(arguments))
         _check_arguments(path, arguments, [path, *map(Path, xacro.all_includes[before:])])
         for mesh in document.getElementsByTagName("mesh"):
-            _set_absolute(mesh, packages, path.parent, beside)
+            _set_absolute(mesh, packages, path.parent, nearby)
         text = document.toprettyxml(indent="  ")
     except InputError:
         raise
@@ -105,7 +105,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
     return cached_urdf(path.name.partition(".")[0], text.encode(), source=f"{path}{given}")
 
 
-def packages_beside(path: Path) -> dict[str, str]:
+def nearby_packages(path: Path) -> dict[str, str]:
     """Return the packages around a file by name: those that contain it, their siblings, and those of its workspace.
 
     Args:
@@ -229,7 +229,7 @@ def _check_arguments(path: Path, arguments: Mapping[str, str], files: list[Path]
                              f"{', '.join(sorted(declared)) or 'none'}")
 
 
-def _set_absolute(mesh: Any, packages: Any, folder: Path, beside: Mapping[str, str]) -> None:
+def _set_absolute(mesh: Any, packages: Any, folder: Path, nearby: Mapping[str, str]) -> None:
     """Make the relative path of a mesh absolute.
 
     A path in a package stays, because RViz on another machine can resolve it, unless the package is in none of the
@@ -238,7 +238,7 @@ def _set_absolute(mesh: Any, packages: Any, folder: Path, beside: Mapping[str, s
     name = mesh.getAttribute("filename")
     if found := _PACKAGE.match(name):
         prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-        if found[1] in beside or any(Path(prefix, "share", found[1]).is_dir() for prefix in prefixes if prefix):
+        if found[1] in nearby or any(Path(prefix, "share", found[1]).is_dir() for prefix in prefixes if prefix):
             return
         with contextlib.suppress(packages.PackageNotFoundError):
             mesh.setAttribute("filename", f"file://{packages.get_path(found[1])}{name[found.end():]}")
