@@ -91,7 +91,7 @@ class Recorder:
             uncompiled_reason="", joint_names=list(names), reference=self.point(reference, velocity, acceleration),
             feedback=self.point(position), error=self.point(error), cartesian=[], output=np.array(effort),
             voltage=np.array([]), memory_names=list(memory), memory=np.array(list(memory.values()), dtype=float),
-            intervention="", speed_scaling_factor=1.0))
+            mode="running", reason="", reason_kind="", reason_joints=[], intervention="", speed_scaling_factor=1.0))
 
 
 def record_planar_2r(path):

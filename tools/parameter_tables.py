@@ -10,7 +10,8 @@
 
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
 ``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, a section of a
-YAML file, one of `SETTINGS`, ``filter`` (of any controller), or ``observations``.
+YAML file, one of `SETTINGS`, ``filter`` (of any controller), ``observations``, or ``modes`` and ``mode_changes`` of the
+control loop.
 Tables of nodes need ROS 2's message packages.
 """
 
@@ -29,6 +30,7 @@ from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.networks.observations import ACTIONS, JOINTS, OBSERVATIONS
 from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.control.plugins.registry import load_controller
+from robodyn_ros.control.runtime.modes import MEANINGS, Cause, Mode
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
 
@@ -71,7 +73,8 @@ def names(text: str) -> list[str]:
 
 
 def _table(name: str) -> str:
-    rows = (_observation_rows() if name == "observations" else _node_rows(name) if name in NODES else
+    rows = (_observation_rows() if name == "observations" else _mode_rows() if name == "modes" else
+            _mode_change_rows() if name == "mode_changes" else _node_rows(name) if name in NODES else
             _settings_rows(name) if name in SETTINGS else
             _controller_rows("<controller>_safety", SafetyParameters) if name == "filter" else
             _controller_rows(name, load_controller(name).Parameters))
@@ -85,6 +88,23 @@ def _controller_rows(name: str, kind: type[Parameters]) -> Iterable[tuple[str, .
         fixed = ("; fixed from the start of the node" if own.file else
                  "; fixed while the controller is in force" if own.structural else "")
         yield _row(own, f"{name}.gains.<joint>.{field}" if own.per_joint else f"{name}.{field}", fixed)
+
+
+def _mode_rows() -> Iterable[tuple[str, ...]]:
+    yield "mode", "meaning"
+    yield "---", "---"
+    for mode in Mode:
+        yield f"`{mode.value}`", MEANINGS[mode]
+
+
+def _mode_change_rows() -> Iterable[tuple[str, ...]]:
+    yield "what happens", "begins", "ends", "the reference", "`activate`", "soft start"
+    yield ("---",) * 6
+    for cause in Cause:
+        moves = cause.value
+        yield (moves.cause, "" if moves.begins is None else f"`{moves.begins.value}`",
+               ", ".join(f"`{mode.value}`" for mode in moves.ends), moves.reference.value,
+               "yes" if moves.activates else "", "yes" if moves.soft_start else "")
 
 
 def _observation_rows() -> Iterable[tuple[str, ...]]:

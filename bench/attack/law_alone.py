@@ -15,7 +15,7 @@ import numpy as np
 from robodyn_interfaces.msg import ControllerState
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.plugins.registry import make_controller
-from robodyn_ros.control.runtime.control_loop import UNSTABLE
+from robodyn_ros.control.runtime.modes import Mode
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
@@ -43,7 +43,7 @@ class LawsAlone:
         It is 0, too, where the supervisor damps a robot that the safe law swings, and says so.
         """
         law = self._laws.get(message.controller)
-        if law is None or UNSTABLE in message.intervention:
+        if law is None or message.mode == Mode.DAMPING.value:
             return 0.0
         feedback, wanted = message.feedback, message.reference
         state = State(0.0, 0.0, np.array(feedback.positions), np.array(feedback.velocities))

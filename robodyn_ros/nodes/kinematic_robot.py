@@ -24,7 +24,7 @@ from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, check_count
-from robodyn_ros.control.runtime.control_loop import Beginning
+from robodyn_ros.control.runtime.followed_reference import TrajectoryStart
 from robodyn_ros.nodes.common.messages import JointOrder, set_stamp
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, TIP_LINK, given_robot
 from robodyn_ros.nodes.common.runtime import RobodynNode
@@ -70,7 +70,7 @@ class KinematicRobot(RobodynNode):
             return
         now = time.monotonic()
         try:
-            self._motion = plan(message, self._joints, self._robot.model, Beginning(now, now, self._reference))
+            self._motion = plan(message, self._joints, self._robot.model, TrajectoryStart(now, now, self._reference))
         except RobodynError as error:
             self.diagnostics.problem("rejected trajectories", str(error))
 

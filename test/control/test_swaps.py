@@ -11,17 +11,20 @@
 import numpy as np
 import pytest
 from plant_motion import BENT
+from recorded_loop import RecordedLoop
 from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.plugins.dry_run import dry_run
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.requests import Follow, Swap
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
@@ -46,44 +49,44 @@ def circuit(items):
 
 def move(loop, robot, rng):
     """A trajectory of the kind that the active controller follows."""
-    follows = loop.active.controller.follows
+    follows = loop.chosen.controller.follows
     if follows is None:
         return
     if follows is JointReference:
-        begin = loop.beginning(None)
+        begin = loop.trajectory_start(None)
         goal = np.array(BENT[robot.name]) + rng.uniform(-0.2, 0.2, robot.n)
-        loop.follow(JointTrajectory(begin.reference, begin.start_time, Points.from_arrays([0.5], [goal])), True)
+        points = Points.from_arrays([0.5], [goal])
+        loop.request(Follow(JointTrajectory(begin.reference, begin.start_time, points), True))
     else:
-        begin = loop.beginning(None, TipReference)
+        begin = loop.trajectory_start(None, TipReference)
         home = SOURCES[TipReference](robot, np.array(BENT[robot.name])).sample(0.0)
         goal = home.position + rng.uniform(-0.03, 0.03, 3)
-        loop.follow(TipTrajectory.line(begin.reference, begin.start_time, 0.5, goal, home.quaternion), True)
+        loop.request(Follow(TipTrajectory.line(begin.reference, begin.start_time, 0.5, goal, home.quaternion), True))
 
 
 @pytest.mark.parametrize("name", few(["scara", "arm6"], 1))
 def test_every_pair_in_motion(name):
     """Efforts are finite and within limits at every tick, nothing is dropped, and the robot stays in its workspace."""
-    robot, rng, failures, starts = Robot.from_urdf(robot_file(name)), np.random.default_rng(0), [], []
+    robot, rng = Robot.from_urdf(robot_file(name)), np.random.default_rng(0)
     q, plant = np.array(BENT[name]), Plant(robot, 2e-3)
     plant.set_state(q)
     controllers = {law: make_controller(law, robot) for law in OURS}
     for law, controller in controllers.items():
         dry_run(law, controller, q, np.zeros(robot.n))
-    loop = ControlLoop(robot, Plugin("damping", controllers["damping"]), Plugin("safe", Damping(robot)), 0.5,
-                       lambda *failure: failures.append(failure), starts.append)
+    loop = RecordedLoop(robot, Plugin("damping", controllers["damping"]), Plugin("safe", Damping(robot)), 0.5)
     pairs, rest, tick = circuit(OURS), np.zeros(robot.n), 0
     assert len(set(pairs)) == len(OURS) * (len(OURS) - 1)
     for before, after in pairs:
         for law in (before, after):
-            if tick and loop.active.name != law:
-                loop.swap(Plugin(law, controllers[law]))
+            if tick and loop.chosen.name != law:
+                loop.request(Swap(Plugin(law, controllers[law])))
                 move(loop, robot, rng)
             for _ in range(8):
-                answer = loop.tick(tick * 2_000_000, plant.q, plant.v)
+                answer = loop.tick(Measurement(tick * 2_000_000, plant.q, plant.v))
                 assert np.isfinite(answer.effort).all() and (np.abs(answer.effort) <= robot.model.effort_limit).all()
                 plant.advance(Drive(answer.effort, rest, rest))
                 tick += 1
-        assert not failures and not starts, (before, after)
+        assert not loop.failures and not loop.starts, (before, after)
     assert np.abs(plant.q - q).max() < 2.0
 
 

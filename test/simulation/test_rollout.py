@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from law_inputs import PROGRAMS
+from recorded_loop import RecordedLoop
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros import InputError, Robot, rollout, rollout_scores
@@ -26,11 +27,13 @@ from robodyn_ros.compile import equal
 from robodyn_ros.control import Controller, JointReference, Law, State, TipReference
 from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.pd import PDParameters
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import law_names, make_controller
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.requests import Follow
 from robodyn_ros.description.model import Limits
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
@@ -57,20 +60,19 @@ def rubbing(robot, friction):
 
 def tick_by_tick(robot, law, trajectory, ticks, period, step, **options):
     """The loop of the nodes in lockstep: the plant's state to the control loop, its effort to the plant."""
-    failures = []
     plant = Plant(robot, step, **options)
     safe = Plugin("damping", make_controller("damping", robot))
-    loop = ControlLoop(robot, Plugin("law", law), safe, 1.0, lambda *what: failures.append(what), failures.append)
+    loop = RecordedLoop(robot, Plugin("law", law), safe, 1.0)
     nanoseconds = round(period * 1e9)
     nothing, rows = np.zeros(robot.n), []
     for k in range(ticks):
         if k == 0:
-            loop.tick(0, plant.q, plant.v)
-            loop.follow(trajectory, on_arrival=False)
-        tick = loop.tick(k * nanoseconds, plant.q, plant.v)
+            loop.tick(Measurement(0, plant.q, plant.v))
+            loop.request(Follow(trajectory, on_arrival=False))
+        tick = loop.tick(Measurement(k * nanoseconds, plant.q, plant.v))
         rows.append((plant.q, plant.v, tick.effort, tick.reference.q))
         plant.advance(Drive(tick.effort, nothing, nothing), round(period / step))
-    assert not failures
+    assert not loop.events
     return plant, [np.array(column) for column in zip(*rows, strict=True)]
 
 

@@ -22,7 +22,7 @@ class TrajectoryClock:
     """Time of trajectories, which passes at a rate of 0 to 1 while one is under way.
 
     Attributes:
-        scaling: The rate that is wanted; any thread may replace it.
+        scaling: The rate that is wanted.
         rate: The present rate.
     """
 

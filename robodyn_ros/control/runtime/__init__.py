@@ -8,5 +8,5 @@
 
 """The controller while it runs: the control loop, the supervisor, and what they know about time and delay.
 
-Open first: ``control_loop.py``, ``supervisor.py``, ``calming.py``.
+Open first: ``modes.py``, ``control_loop.py``, ``supervisor.py``.
 """

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.state import State
+from robodyn_ros.control.runtime.modes import Reason
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
@@ -172,25 +173,26 @@ class Calming:
         self._robot, self._detector = robot, SwingDetector(robot)
         self.restart()
 
-    def restart(self) -> None:
-        """Trust the safe controller again."""
-        self.level = 0
-        self._damping = np.zeros(self._robot.n)
+    def restart(self, keep_level: bool = False) -> None:
+        """Forget the motion so far, and trust the safe controller again unless the level is kept."""
         self._detector.restart()
+        if not keep_level:
+            self.level = 0
+            self._damping = np.zeros(self._robot.n)
 
     @property
     def holds(self) -> bool:
         """Whether the safe controller, as if the robot rested, is part of the efforts."""
         return self.level == 1
 
-    def watch(self, state: State) -> str:
+    def watch(self, state: State) -> Reason | None:
         """Look at a state under the safe controller; go to the next level and say so where the robot swings.
 
         Args:
             state: The measured state.
         """
         if self.level == len(SHARES) or (swing := self._detector.swing(state)) is None:
-            return ""
+            return None
         self.level += 1
         if self.level == 1:
             delay = max(self._robot.timing.delay, (swing.length + 1) // 2)
@@ -198,7 +200,8 @@ class Calming:
         share = SHARES[self.level - 1]
         instead = ("no effort" if not share else f"{'gravity and ' if self.holds else ''}damping"
                    f"{f' times {share:g}' if share < 1.0 else ''} for {swing.period:.3g} s a period")
-        return f"joint '{self._robot.joint_names[swing.joint]}' swings at {swing.speed:.3g} under it: {instead} instead"
+        name = self._robot.joint_names[swing.joint]
+        return Reason("swing", f"joint '{name}' swings at {swing.speed:.3g} under it: {instead} instead", (name,))
 
     def effort(self, v: Array) -> Array:
         """The damping of the present level, shape (n,) [N m or N]; v: joint velocities, shape (n,) [rad/s or m/s]."""

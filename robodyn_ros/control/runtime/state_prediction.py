@@ -60,14 +60,13 @@ def prediction_step(robot: Robot) -> Callable[..., Array]:
 
 
 class StatePredictor:
-    """Predicts by rigid-body dynamics with viscous friction; all but `delay` belongs to the thread of the control loop.
+    """Predicts by rigid-body dynamics with viscous friction; belongs to the thread of the control loop.
 
     Args:
         robot: The robot.
 
     Attributes:
-        delay: Time from the measurement to the effect of the command that answers it [s]; 0: no prediction. Any thread
-            may replace it.
+        delay: Time from the measurement to the effect of the command that answers it [s]; 0: no prediction.
     """
 
     def __init__(self, robot: Robot) -> None:

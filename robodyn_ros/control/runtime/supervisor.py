@@ -31,6 +31,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
 from robodyn_ros.compile import minimum
 from robodyn_ros.control.contract.state import State
+from robodyn_ros.control.runtime.modes import Reason
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.robot import Robot
@@ -117,7 +118,7 @@ class LimitedEffort(NamedTuple):
 
 
 class Supervisor:
-    """Watches one robot; all but `settings` belongs to the thread of the control loop.
+    """Watches one robot; it belongs to the thread of the control loop.
 
     Args:
         robot: The robot.
@@ -140,7 +141,7 @@ class Supervisor:
 
     @property
     def settings(self) -> SupervisorSettings:
-        """The bounds; any thread may replace them."""
+        """The bounds."""
         return self._settings
 
     @settings.setter
@@ -159,8 +160,8 @@ class Supervisor:
         """Whether `runaway` and `violation` are worth a look at a state with these velocities, shape (n,)."""
         return bool(v.dot(v) > self._inconspicuous)
 
-    def runaway(self, v: Array, v_reference: Array | None) -> str:
-        """Say which joint ran away; empty if none did.
+    def runaway(self, v: Array, v_reference: Array | None) -> Reason | None:
+        """Say which joint ran away; None if none did.
 
         Args:
             v: Joint velocities, shape (n,) [rad/s or m/s].
@@ -169,13 +170,14 @@ class Supervisor:
         """
         factor = self.settings.runaway_factor
         if not factor:
-            return ""
+            return None
         limit = self._velocity_limit if v_reference is None else np.maximum(self._velocity_limit, np.abs(v_reference))
         excess = np.abs(v) - factor * limit
         joint = int(excess.argmax())
         if excess[joint] <= 0.0:
-            return ""
-        return f"joint '{self._joint_names[joint]}' ran away: {abs(v[joint]):.3g}, limit {limit[joint]:.3g}"
+            return None
+        name = self._joint_names[joint]
+        return Reason("runaway", f"joint '{name}' ran away: {abs(v[joint]):.3g}, limit {limit[joint]:.3g}", (name,))
 
     def discontinuity(self, last: State, period: float, q: Array, v: Array, longest_gap: float) -> str:
         """Say why no motion leads from the last state to this one; empty if one does.
@@ -198,24 +200,24 @@ class Supervisor:
                 return f"joint '{name}' jumped by {change[joint]:.4g} within {period:.4g} s, which no motion explains"
         return ""
 
-    def violation(self, q: Array, v: Array) -> str:
-        """Say which bound a state passes on its way outward; empty if it keeps to all. The way back is free.
+    def violation(self, q: Array, v: Array) -> Reason | None:
+        """Say which bound a state passes on its way outward; None if it keeps to all. The way back is free.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
             v: Joint velocities, shape (n,) [rad/s or m/s].
         """
         settings = self.settings
-        if settings.position_margin and (text := self._beyond_margin(q, v, settings.position_margin)):
-            return text
+        if settings.position_margin and (reason := self._beyond_margin(q, v, settings.position_margin)):
+            return reason
         if settings.tip_speed or settings.workspace:
             velocity = (self._dynamics.jacobian(q) @ v)[:3]
             speed = float(np.sqrt(velocity.dot(velocity)))
             if settings.tip_speed and speed > settings.tip_speed:
-                return f"the tip link moves at {speed:.3g} m/s, limit {settings.tip_speed:.3g} m/s"
+                return Reason("tip speed", f"the tip link moves at {speed:.3g} m/s, limit {settings.tip_speed:.3g} m/s")
             if settings.workspace:
                 return self._beyond_box(q, velocity, settings.workspace)
-        return ""
+        return None
 
     def misplaced(self, q: Array) -> str:
         """Say along which axis the tip link is outside the workspace, moving or not; empty if it is inside.
@@ -232,23 +234,24 @@ class Supervisor:
                     f"{box[axis]:.4g} to {box[axis + 3]:.4g} m; a motion further out stops the robot")
         return ""
 
-    def _beyond_margin(self, q: Array, v: Array, margin: float) -> str:
+    def _beyond_margin(self, q: Array, v: Array, margin: float) -> Reason | None:
         below = (q < self._position_lower + margin) & (v < -OUTWARD_SPEED)
         above = (q > self._position_upper - margin) & (v > OUTWARD_SPEED)
         for joint in np.flatnonzero(below | above)[:1]:
             limit = self._position_lower[joint] if below[joint] else self._position_upper[joint]
-            return (f"joint '{self._joint_names[joint]}' moves towards its limit, {limit:.4g}, at {q[joint]:.4g}, "
-                    f"within the margin of {margin:.3g}")
-        return ""
+            name = self._joint_names[joint]
+            return Reason("position margin", f"joint '{name}' moves towards its limit, {limit:.4g}, at {q[joint]:.4g}, "
+                          f"within the margin of {margin:.3g}", (name,))
+        return None
 
-    def _beyond_box(self, q: Array, velocity: Array, box: tuple[float, ...]) -> str:
+    def _beyond_box(self, q: Array, velocity: Array, box: tuple[float, ...]) -> Reason | None:
         position = self._dynamics.forward_kinematics(q)[:3, 3]
         below = (position < box[:3]) & (velocity < -OUTWARD_SPEED)
         above = (position > box[3:]) & (velocity > OUTWARD_SPEED)
         for axis in np.flatnonzero(below | above)[:1]:
-            return (f"the tip link leaves the workspace: {'xyz'[axis]} = {position[axis]:.4g} m, allowed "
-                    f"{box[axis]:.4g} to {box[axis + 3]:.4g} m")
-        return ""
+            return Reason("workspace", f"the tip link leaves the workspace: {'xyz'[axis]} = {position[axis]:.4g} m, "
+                          f"allowed {box[axis]:.4g} to {box[axis + 3]:.4g} m")
+        return None
 
     def limited(self, asked: Array, values: list[float], state: State, gently: bool) -> LimitedEffort | None:
         """Return efforts for the drives; None: the controller's, as they are.

@@ -38,7 +38,7 @@ from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import message_class
 from robodyn_ros.toolbox.recording.open_loop_plan import OpenLoopPlan
 from robodyn_ros.toolbox.recording.recorded_ticks import RepeatedMessage, SetParameter, SetState
-from robodyn_ros.toolbox.recording.replay_plan import ReferenceMotion, ReplayPlan, Request, Swap
+from robodyn_ros.toolbox.recording.replay_plan import PlannedSwap, ReferenceMotion, ReplayPlan, Request
 
 ANSWER, START = 30.0, 120.0
 """Longest waits for an answer, and for the nodes to start [s]."""
@@ -227,7 +227,7 @@ class ClosedLoopReplay(Replay):
 
     def _make(self, request: Request) -> None:
         match request:
-            case Swap():
+            case PlannedSwap():
                 self._set_parameter("controller", "controller", request.controller)
                 self._open_inputs(request.controller)
             case RepeatedMessage(is_input=True):

@@ -59,7 +59,8 @@ class RobotStatus:
         tip_error: Distance from the desired to the measured position of the tip link [m]; None without a desired one.
         law: The active controller; empty without a controller node.
         uncompiled_reason: Why it runs as Python code; empty if it is compiled.
-        intervention: What the supervisor did, or why the robot is stopped; empty: nothing.
+        mode: What the controller does and why, such as "stopped: on request"; empty while it runs.
+        intervention: What the supervisor did, and events that last; empty: nothing.
         speed_scaling: Speed of motions relative to the one asked for.
         publishers: Nodes by topic, of joint states and commands.
         warnings: Messages of nodes whose status is not OK, by node.
@@ -75,6 +76,7 @@ class RobotStatus:
     tip_error: float | None
     law: str
     uncompiled_reason: str
+    mode: str
     intervention: str
     speed_scaling: float
     publishers: Mapping[str, tuple[str, ...]]
@@ -150,6 +152,7 @@ class StatusReader:
             pose_base_tip=None if np.isnan(q).any() else forward_kinematics(self.model, q),
             law=self._silent_law() if controller is None else controller.controller,
             uncompiled_reason="" if controller is None else controller.uncompiled_reason,
+            mode="" if controller is None or not controller.reason else f"{controller.mode}: {controller.reason}",
             intervention="" if controller is None else controller.intervention,
             speed_scaling=math.nan if controller is None else controller.speed_scaling_factor,
             publishers={topic: self._publishers(topic) for topic in (topic_names.JOINT_STATES, *COMMANDS)},
@@ -232,7 +235,7 @@ def _law(status: RobotStatus) -> str:
     return "".join((f"controller {status.law}",
                     f", uncompiled: {status.uncompiled_reason}" if status.uncompiled_reason else "",
                     f", speed {100.0 * status.speed_scaling:g} %" if status.speed_scaling >= 0.0 else "",
-                    f"; {status.intervention}" if status.intervention else ""))
+                    *(f"; {text}" for text in (status.mode, status.intervention) if text)))
 
 
 def _clock(seconds: float) -> str:

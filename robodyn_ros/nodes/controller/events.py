@@ -64,15 +64,16 @@ class Events:
 
     Args:
         diagnostics: Logs, counts and publishes them.
-        end_goal: Ends the active goal, if any, with a reason.
 
     Attributes:
         lasting: The events that last, by name, for ``~/controller_state``; replaced, never changed.
+        end_goal: Ends the active goal, if any, with a reason; set once, by who has the goals.
     """
 
-    def __init__(self, diagnostics: Diagnostics, end_goal: Callable[[str], None]) -> None:
+    def __init__(self, diagnostics: Diagnostics) -> None:
         self.lasting: dict[str, str] = {}
-        self._diagnostics, self._end_goal, self._lock = diagnostics, end_goal, Lock()
+        self.end_goal: Callable[[str], None] = lambda reason: None
+        self._diagnostics, self._lock = diagnostics, Lock()
 
     def tell(self, event: Event) -> None:
         """Tell an event."""
@@ -84,7 +85,7 @@ class Events:
         else:
             self._diagnostics.problem(event.kind, event.text, event.error)
         if event.ends_goal:
-            self._end_goal(event.text)
+            self.end_goal(event.text)
 
     def end(self, name: str, text: str) -> None:
         """Tell that an event is over that lasted; do nothing if there was none.

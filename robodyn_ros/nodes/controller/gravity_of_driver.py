@@ -90,7 +90,7 @@ class GravityOfDriver:
     def look_for_friction(self, loop: ControlLoop) -> Callable[[], None]:
         """Return a check for the diagnostics: whether the law and the driver both compensate friction."""
         def look() -> None:
-            name, law = loop.active.name, getattr(loop.active.controller.parameters, "friction", 0.0)
+            name, law = loop.chosen.name, getattr(loop.chosen.controller.parameters, "friction", 0.0)
             if self._friction_of and np.any(law):
                 self._node.diagnostics.raise_condition(
                     "friction", f"friction counts twice: controller '{name}' and the driver '{self._friction_of}' both "

@@ -32,9 +32,10 @@ from robodyn_ros.control.references.trajectory_limits import (
     excessive_speeds,
     within_speed_limits,
 )
-from robodyn_ros.control.runtime.control_loop import Beginning, ControlLoop, Tick
+from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.followed_reference import TrajectoryStart
+from robodyn_ros.control.runtime.requests import Follow, HoldStill
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import (
     ACCELERATION,
     POSITION,
@@ -45,7 +46,9 @@ from robodyn_ros.nodes.common.messages import (
     read_stamp,
 )
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.controller.events import Events
 from robodyn_ros.nodes.controller.goal import Outcome, Result
+from robodyn_ros.nodes.controller.loop_thread import LoopThread
 from robodyn_ros.robot import Robot
 
 _FREED_AT_ONCE = 64
@@ -82,18 +85,19 @@ class JointTrajectories:
         node: The node that subscribes.
         robot: The robot.
         joints: Its joints.
-        loop: The control loop that follows the trajectories.
-        path: The control path that the loop runs on.
+        thread: The control loop, which follows the trajectories, on its thread.
+        events: Those that end goals end the active one.
 
     Attributes:
         goal: The active goal, or None; for the control path's thread only.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, loop: ControlLoop,
-                 path: ControlPath) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, thread: LoopThread,
+                 events: Events) -> None:
         node.parameters.declare(PARAMETERS)
         self.goal: WatchedGoal | None = None
-        self._node, self._robot, self._joints, self._loop, self._path = node, robot, joints, loop, path
+        self._node, self._robot, self._joints, self._thread = node, robot, joints, thread
+        events.end_goal = self.interrupt
         node.listen(JointTrajectoryMessage, topic_names.own(topic_names.JOINT_TRAJECTORY), self._on_trajectory,
                     accepts=self._is_short_enough)
 
@@ -112,22 +116,23 @@ class JointTrajectories:
         check_count(len(message.points))
         self.check_names(message)
         stamp = read_stamp(message.header.stamp) or None
-        begin = self._path.call(lambda: self._loop.beginning(stamp, joints=message.joint_names))
+        begin = self._thread.call(
+            lambda: self._thread.loop.trajectory_start(stamp, joints=message.joint_names))
         trajectory = plan(message, self._joints, self._robot.model, begin, self._ends_at_rest())
         trajectory = self._within_limits(message, trajectory, begin)
 
         def put_in_force() -> None:
-            followed = self._loop.follow(trajectory, on_arrival=stamp is None)
+            followed = self._thread.request_here(Follow(trajectory, on_arrival=stamp is None))
             self.interrupt("preempted by a new trajectory")
             if goal is not None:
                 goal.begin(followed)
                 self.goal = goal
 
-        self._path.call(put_in_force)
+        self._thread.call(put_in_force)
         self._node.log.info("motions", f"following a trajectory: {len(message.points)} points, "
                             f"{trajectory.end_time - begin.start_time:.6g} s")
 
-    def _within_limits(self, message: JointTrajectoryMessage, trajectory: JointTrajectory, begin: Beginning
+    def _within_limits(self, message: JointTrajectoryMessage, trajectory: JointTrajectory, begin: TrajectoryStart
                        ) -> JointTrajectory:
         """Apply the parameter ``trajectory_limits`` to a trajectory that may be too fast."""
         model, texts = self._robot.model, excessive_speeds(self._robot.model, trajectory)
@@ -153,15 +158,15 @@ class JointTrajectories:
             if self.goal is goal:
                 self._end(Outcome(Result.SUCCESSFUL, "canceled: holding the current state", canceled=True))
 
-        self._path.call(end)
+        self._thread.call(end)
 
     def stop(self) -> None:
         """Drop the motion that is followed and hold the current state."""
         def end() -> None:
-            self._loop.drop_trajectories()
+            self._thread.request_here(HoldStill())
             self.interrupt("preempted by an empty trajectory: holding the current state")
 
-        self._path.call(end)
+        self._thread.call(end)
         self._node.log.info("motions", "empty trajectory: holding the current state")
 
     def _is_short_enough(self, data: bytes) -> bool:
@@ -227,7 +232,7 @@ class JointTrajectories:
         goal: Any
         goal, self.goal = self.goal, None
         if outcome.canceled or outcome.code != Result.SUCCESSFUL:
-            self._loop.drop_trajectories()
+            self._thread.request_here(HoldStill())
         goal.finish(outcome)
 
 
@@ -261,7 +266,7 @@ def release_points(message: JointTrajectoryMessage) -> None:
         del message.points[-_FREED_AT_ONCE:]
 
 
-def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: Beginning,
+def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: TrajectoryStart,
          ends_at_rest: bool = True) -> JointTrajectory:
     """Return the motion that a trajectory message describes; continuous joints begin the short way.
 

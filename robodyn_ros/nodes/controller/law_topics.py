@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -21,13 +21,17 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError, PluginError, RecordingError, suggest
 from robodyn_ros.control.contract.law_inputs import MOST_NUMBERS, Input, state_form
-from robodyn_ros.control.contract.state import MOTOR_SIDE
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.plugins.plugin import Plugin
+from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
+from robodyn_ros.control.runtime.loop_events import ModeChanged
+from robodyn_ros.control.runtime.modes import Mode
+from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_states import JointStateReader, NamedState
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.nodes.controller.events import WAITING, Event, Events
+from robodyn_ros.nodes.controller.loop_thread import LoopThread
 from robodyn_ros.nodes.recorder.definitions import message_class
 
 MOST_MISSED = 10
@@ -38,25 +42,35 @@ These are counted, as a time would pass at once where the computer held up both 
 
 
 class LawTopics:
-    """Subscribes to what controllers declare, and gives it to the control loop.
+    """Subscribes to what controllers declare, and keeps the newest values for the control loop.
 
     Args:
         node: The node that subscribes.
         joints: The robot's joints.
-        events: Tells of controllers that wait.
-        loop: Returns the control loop that gets the values.
+        events: Reports controllers that wait.
+
+    Attributes:
+        inputs: The newest value of each input, another object for each message.
+        motor_side: `MOTOR_SIDE` of the newest usable message; empty: none.
     """
 
-    def __init__(self, node: RobodynNode, joints: JointOrder, events: Events,
-                 loop: Callable[[], ControlLoop]) -> None:
-        self._node, self._events, self._loop = node, events, loop
+    def __init__(self, node: RobodynNode, joints: JointOrder, events: Events) -> None:
+        self.inputs: dict[Input, Array] = {}
+        self.motor_side: tuple[Array, ...] = ()
+        self._node, self._events = node, events
+        self._thread: LoopThread | None = None
         self._names, self._reader = joints, JointStateReader(joints, node.diagnostics, topic_names.MOTOR_STATES)
         self._subscriptions: dict[Input, Any] = {}
         self._motors: LatestMessage[Any] | None = None
         self._unused_motors: LatestMessage[Any] | None = None  # until the control path has surely left it
-        self._nothing = (np.full(len(joints), np.nan),) * len(MOTOR_SIDE)
+        self._nothing = np.full(len(joints), np.nan)
         self._arrived, self._missed = -1, 0  # stamp of the joint state that the motors' last usable one came with [ns]
         node.diagnostics.checks.append(self._close_unused)
+
+    def attach(self, thread: LoopThread) -> None:
+        """Serve the control loop on its thread."""
+        self._thread = thread
+        thread.listeners.append(self._on_event)
 
     # On the executor's thread.
 
@@ -84,31 +98,32 @@ class LawTopics:
 
     def values(self) -> dict[str, object]:
         """Values for the diagnostics: the inputs of the active controller and their ages."""
-        loop = self._loop()
-        form = state_form(type(loop.active.controller), len(self._names))
+        assert self._thread is not None
+        loop = self._thread.loop
+        form = state_form(type(loop.chosen.controller), len(self._names))
         last, found = loop.last, {f"input {name}": "none" for name in form.inputs}
-        if last is not None and type(last.state.inputs) is type(loop.active.controller).Inputs and form.inputs:
+        if last is not None and type(last.state.inputs) is type(loop.chosen.controller).Inputs and form.inputs:
             found |= {f"input {name}": f"{reading.age:.3g} s old" for name, reading in
                       last.state.inputs._asdict().items() if np.isfinite(reading.age)}
-        return {**found, **({"waits for": loop.waiting} if loop.waiting else {})}
+        waits = loop.reason(Mode.HOLDING)
+        return {**found, **({"waits for": waits.text.partition("waits: ")[2]} if waits is not None else {})}
 
     def _close_unused(self) -> None:
         """End the subscriptions that no controller in use has declared."""
-        loop = self._loop()
-        forms = [state_form(type(plugin.controller), len(self._names)) for plugin in loop.plugins()]
+        assert self._thread is not None
+        forms = [state_form(type(plugin.controller), len(self._names)) for plugin in self._thread.loop.plugins()]
         used = {declared for form in forms for declared in form.inputs.values()}
         for declared in set(self._subscriptions) - used:
             self._node.destroy_subscription(self._subscriptions.pop(declared))
-            loop.inputs.pop(declared, None)
+            self.inputs = {other: value for other, value in self.inputs.items() if other is not declared}
         if self._unused_motors is not None:
             self._unused_motors.destroy(self._node)
             self._unused_motors = None
         if self._motors is not None and not any(form.senses for form in forms):
             self._unused_motors, self._motors = self._motors, None
-            loop.motor_side = self._nothing
+            self.motor_side = ()
 
     def _on_message(self, declared: Input, where: str, message: Any) -> None:
-        loop = self._loop()
         try:
             numbers = np.array(list(_numbers(field_of(message, declared, where))), dtype=np.float64)
             if len(numbers) != declared.size:
@@ -117,35 +132,37 @@ class LawTopics:
         except (InputError, PluginError) as error:
             self._node.diagnostics.problem(f"rejected {declared.topic}", str(error))
             return
-        loop.inputs[declared] = value, loop.stamp
+        self.inputs = {**self.inputs, declared: value}
 
     # On the thread of the control path.
 
-    def on_wait(self, lacking: str) -> None:
-        """Report that the active controller waits for something; nothing: that this is over."""
-        loop = self._loop()
-        if lacking:
-            text = f"controller '{loop.active.name}' waits: {lacking}; '{loop.safe.name}' holds the robot"
+    def _on_event(self, event: LoopEvent) -> None:
+        """Report that the chosen controller waits for something, or no longer."""
+        if not isinstance(event, ModeChanged) or event.mode is not Mode.HOLDING:
+            return
+        assert self._thread is not None
+        loop = self._thread.loop
+        if event.reason is not None:
+            text = f"{event.reason.text}; '{loop.fallback.name}' holds the robot"
             self._events.tell(Event("waits for inputs", text, WAITING))
         else:
-            self._events.end(WAITING, f"controller '{loop.active.name}' waits no longer")
+            self._events.end(WAITING, f"controller '{loop.chosen.name}' waits no longer")
 
     def update(self, stamp: int) -> None:
         """Take the newest state of the motors' side, if a controller reads it; before each tick, of a stamp [ns]."""
         motors = self._motors
         if motors is None:
             return
-        loop = self._loop()
         state = self._read(data) if (data := motors.take_serialized()) is not None else None
         if state is not None:
-            none = self._nothing[0]
-            loop.motor_side = (state.q, none if state.v is None else state.v,
+            none = self._nothing
+            self.motor_side = (state.q, none if state.v is None else state.v,
                                none if state.effort is None else state.effort)
             self._arrived, self._missed = stamp, 0
             return
         self._missed += 1  # also while messages come that cannot be used
         if self._missed > MOST_MISSED or stamp < self._arrived:
-            loop.motor_side = self._nothing
+            self.motor_side = ()
 
     def _read(self, data: bytes) -> NamedState | None:
         """Read a message; None, which is reported, where it is not of all joints or cannot be used."""

@@ -30,8 +30,9 @@ from robodyn_ros.control.contract.compiled_law import PackedParameters
 from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
@@ -82,13 +83,12 @@ class LoopTimingWatch:
         loop: The control loop.
         plugins: The declared controllers.
         begin_with: Puts controllers for a robot of another timing in force, before the first tick.
-        delay_compensation: Returns the delay that is compensated [s].
     """
 
     def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, plugins: ControllerPlugins,
-                 begin_with: Callable[[Robot], None], delay_compensation: Callable[[], float]) -> None:
+                 begin_with: Callable[[Robot], None]) -> None:
         self._node, self._robot, self._loop, self._plugins = node, robot, loop, plugins
-        self._begin_with, self._compensated = begin_with, delay_compensation
+        self._begin_with = begin_with
         self._undeclared = not node.parameters["update_rate"]
         self._announced: LoopTiming | None = None
         self._measured: LoopTiming | None = None  # where it differs for some seconds
@@ -163,7 +163,7 @@ class LoopTimingWatch:
         return self._announced or self._robot.timing
 
     def _in_force(self) -> dict[str, Plugin]:
-        return {"active": self._loop.active, "safe": self._loop.safe}
+        return {"active": self._loop.chosen, "safe": self._loop.fallback}
 
     def _measure(self) -> None:
         """Compare the timing of the last ticks with the expected one; report a difference that lasts, once."""
@@ -205,7 +205,7 @@ class LoopTimingWatch:
             age = to_seconds(float(np.quantile(ages, 0.25)))
             if not self._is_old(age):
                 period = min(max(self._expected.period, lower), upper)
-                delay = max(0, round((age - self._compensated()) / period))
+                delay = max(0, round((age - self._loop.delay) / period))
         return (lower, upper), delay
 
     def _is_old(self, age: float) -> bool:

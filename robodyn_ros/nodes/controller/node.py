@@ -26,10 +26,24 @@ from robodyn_ros.base import topic_names
 from robodyn_ros.base.common_fields import FILTER, LAW_IGNORES, filtered_name, ignored_parts
 from robodyn_ros.base.errors import PluginError, RobodynError, shown
 from robodyn_ros.base.fields import Field
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.plugin_threads import LOOK_PERIOD, ThreadWatch, end, plugin_location
 from robodyn_ros.control.plugins.registry import controller_changed, controller_names
 from robodyn_ros.control.runtime.age_monitor import AgeMonitor
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.control_loop import ControlLoop
+from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
+from robodyn_ros.control.runtime.loop_events import LawEnded, LawFailed, NewStart
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.modes import Mode, Reason
+from robodyn_ros.control.runtime.requests import (
+    BeginWith,
+    Configure,
+    Drop,
+    NewSettings,
+    Resume,
+    Suspend,
+    Swap,
+)
 from robodyn_ros.control.runtime.state_prediction import DELAY_COMPENSATION
 from robodyn_ros.control.runtime.supervisor import PARAMETERS as SUPERVISOR_PARAMETERS
 from robodyn_ros.control.runtime.velocity_estimate import VelocityEstimate
@@ -54,6 +68,7 @@ from robodyn_ros.nodes.controller.hardware_announcement import HardwareAnnouncem
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.law_topics import LawTopics
+from robodyn_ros.nodes.controller.loop_thread import LoopThread
 from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
 from robodyn_ros.nodes.controller.new_starts import NewStarts
@@ -131,8 +146,8 @@ class ControllerNode(RobodynNode):
         self._robot = self._robot.ignoring(*ignored_parts(self.parameters["law_ignores"]))
         self._joints = JointOrder(self._robot.joint_names)
         self._timeout: float = self.parameters["state_timeout"]
-        self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))
-        self._law_topics = LawTopics(self, self._joints, self._events, lambda: self._loop)
+        self._events = Events(self.diagnostics)
+        self._law_topics = LawTopics(self, self._joints, self._events)
         self._plugins = ControllerPlugins(self.parameters, self._robot, self.stop_requested.is_set,
                                           self._law_topics.open)
         for name in controller_names():
@@ -143,12 +158,10 @@ class ControllerNode(RobodynNode):
                 self._log_traceback(error)
         active, safe = map(self._make, (self._chosen({}), self.parameters["safe_controller"]))
         self._reflecting = False
-        self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start,
-                                 lambda reason: self._supervision.on_stopped(reason), self._on_end,
-                                 self._law_topics.on_wait)
-        self._set_delay(self.parameters["delay_compensation"])
+        self._loop = ControlLoop(self._robot, active, safe, self._timeout)
         self._ages, self._probe = AgeMonitor(), HoldUpProbe()
-        self._stalls = Stalls(self.diagnostics, self._probe, lambda: self._loop.active.name, self._loop.drop)
+        self._stalls = Stalls(self.diagnostics, self._probe, lambda: self._loop.chosen.name,
+                              lambda text: self._thread.request_here(Drop(Reason("too slow", text))))
         self._stalls.max_overruns = self.parameters["max_overruns"]
         self._saturated, self._silent = 0, True
         self._answered, self._others = b"", 0  # publisher of the last state, and its messages that were none
@@ -171,18 +184,21 @@ class ControllerNode(RobodynNode):
             self, self.diagnostics, JointState, topic_names.JOINT_STATES, self._cycle, serialized=True, every=True))
         for handle in (new_starts.handle, *self._output.handles):
             self._path.use(handle)
-        self._timing = LoopTimingWatch(self, self._robot, self._loop, self._plugins, self._begin_with,
-                                       lambda: self._loop.predictor.delay)
+        self._thread = LoopThread(self._loop, self._path)
+        self._thread.listeners.append(self._on_event)
+        self._law_topics.attach(self._thread)
+        self._thread.request_here(self._delayed(self.parameters["delay_compensation"]))
+        self._timing = LoopTimingWatch(self, self._robot, self._loop, self._plugins, self._begin_with)
         self._announcement.handlers.append(self._timing.on_announcement)
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
         self._watched: tuple[object, ThreadWatch] | None = None  # a call, and its thread since a look
         self.add_thread(self._watch)
         self._ownership = ControllerOwnership(self, self._events, self._joints.names, self._timeout)
         self._states_in.accepts = self._ownership.accepts
-        self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
-        self._supervision = Supervision(self, self._loop, self._path, self._events)
-        self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
-        self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._path, self._timeout)
+        self._trajectories = JointTrajectories(self, self._robot, self._joints, self._thread, self._events)
+        self._supervision = Supervision(self, self._thread, self._events)
+        self._tip_motions = TipMotions(self, self._robot, self._thread, self._trajectories.stop)
+        self._wrench_sensor = WrenchSensor(self, self._robot, self._thread, self._timeout)
         self._wrench_sensor.configure(self.parameters.__getitem__)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._trajectories)
         self._displays = DisplayTopics(self, self._robot, self._loop, self.parameters["display_rate"],
@@ -210,8 +226,8 @@ class ControllerNode(RobodynNode):
     def _begin_with(self, robot: Robot) -> None:
         """Make all defaults and both controllers anew, for a robot of another timing, before the first tick."""
         self._plugins.derive_defaults(robot)
-        active, safe = map(self._make, (self._loop.active.name, self._loop.safe.name))
-        self._path.call(lambda: self._loop.begin_with(robot, active, safe))
+        chosen, fallback = map(self._make, (self._loop.chosen.name, self._loop.fallback.name))
+        self._thread.request(BeginWith(robot, chosen, fallback))
 
     # On the control path's thread.
 
@@ -295,18 +311,20 @@ class ControllerNode(RobodynNode):
         """
         stamp, q, v, why = measured
         self._stalls.begin(now, stamp, info.get("publication_sequence_number") or 0)
-        if self._loop.suspended or self._ownership.refused:
+        if self._ownership.refused or self._loop.mode is Mode.SUSPENDED:
             if self._suspend():
                 return
             why = "the hardware followed another controller until now"
-        self._law_topics.update(stamp)
-        tick = self._loop.tick(stamp, q, v, why)
+        topics = self._law_topics
+        topics.update(stamp)
+        tick = self._thread.tick(Measurement(stamp, q, v, why, self._wrench_sensor.wrench_tip, topics.motor_side,
+                                             topics.inputs))
         self._stalls.end(time.monotonic())
         self._output.publish(stamp, tick)
         answered = time.time_ns()
         self._ages.note(stamp, info.get("source_timestamp") or 0, received, answered)
         self._timing.note(stamp, tick.state.period, info.get("publication_sequence_number") or 0, answered - stamp)
-        if tick.intervention:
+        if tick.intervention or tick.reason is not None:
             self._saturated += tick.saturated
             self._supervision.note(tick)
         self._states.publish(stamp, tick)
@@ -315,26 +333,30 @@ class ControllerNode(RobodynNode):
 
     def _suspend(self) -> bool:
         """Command nothing while the hardware refuses commands; return whether it still does."""
-        why = self._ownership.refused
-        if why and not self._loop.suspended:
-            self._trajectories.abort(why)
-        self._loop.suspended = why
+        if why := self._ownership.refused:
+            if self._loop.mode is not Mode.SUSPENDED:
+                self._trajectories.abort(why)
+            self._thread.request_here(Suspend(Reason("refused", why)))
+        else:
+            self._thread.request_here(Resume())
         self._stalls.end(time.monotonic())
         return bool(why)
 
-    def _on_failure(self, name: str, error: PluginError) -> None:
-        successor = name if self._loop.stopped else self._loop.active.name
-        self._events.tell(dropped(name, successor, self._stalls.with_cause(str(error)), self._loop.stamp))
-        self._log_traceback(error)
-        if name != successor and self.executor is not None:
-            self.executor.create_task(self._reflect_active)
+    def _on_event(self, event: LoopEvent) -> None:
+        if isinstance(event, LawFailed):
+            reason = self._stalls.with_cause(str(event.error))
+            self._events.tell(dropped(event.name, event.successor, reason, event.stamp))
+            self._log_traceback(event.error)
+            if event.name != event.successor and self.executor is not None:
+                self.executor.create_task(self._reflect_chosen)
+        elif isinstance(event, NewStart):
+            lost = ", the active trajectory is dropped" if event.dropped_motion else ""
+            self._events.tell(Event("new starts", f"new start from the current state{lost}: "
+                                    f"{self._stalls.of_start(event.text)}"))
+        elif isinstance(event, LawEnded):
+            self._end(event.plugin)
 
-    def _on_start(self, reason: str) -> None:
-        reason = self._stalls.of_start(reason)
-        lost = ", the active trajectory is dropped" if self._loop.moving() else ""
-        self._events.tell(Event("new starts", f"new start from the current state{lost}: {reason}"))
-
-    def _on_end(self, plugin: Plugin) -> threading.Event:
+    def _end(self, plugin: Plugin) -> threading.Event:
         """Let a controller that is no longer needed close what it opened; return what is set when it has."""
         return end(plugin.name, plugin.controller.deactivate, lambda text: self.diagnostics.problem(BROKEN, text))
 
@@ -351,25 +373,26 @@ class ControllerNode(RobodynNode):
         if self._watched[1].look() < timeout:
             return
         place = plugin_location(thread)
-        if (replace := self._loop.take_over(call)) is not None:
+        if (request := self._loop.take_over(call)) is not None:
             reason = f"it did not return within {timeout:g} s{place}"
-            self._path.replace(lambda: replace(reason), PluginError(f"controller '{call[0].name}': {reason}"))
+            self._path.replace(lambda: self._thread.request_here(request._replace(text=reason)),
+                               PluginError(f"controller '{call[0].name}': {reason}"))
 
     # On the executor's thread.
 
-    def _reflect_active(self) -> None:
+    def _reflect_chosen(self) -> None:
         """Set the parameter ``controller`` to the name of the controller that took over."""
         self._reflecting = True
-        self.set_parameters([RosParameter("controller", value=self._loop.active.name)])
+        self.set_parameters([RosParameter("controller", value=self._loop.chosen.name)])
         self._reflecting = False
 
     def _on_change(self, changes: Mapping[str, Any]) -> None:
-        in_force = (self._loop.active.name, self.parameters["safe_controller"])
+        in_force = (self._loop.chosen.name, self.parameters["safe_controller"])
         gains = self._plugins.changed(changes, in_force)
         is_chosen = not self._reflecting and changes.keys() & {"controller", FILTER.name}
-        name = self._chosen(changes) if is_chosen else self._loop.active.name
+        name = self._chosen(changes) if is_chosen else self._loop.chosen.name
         successor = None
-        if name != self._loop.active.name or self._was_edited(changes):
+        if name != self._loop.chosen.name or self._was_edited(changes):
             try:
                 successor = self._plugins.swap_in(name, gains, self._loop.last)
             except PluginError as error:
@@ -381,24 +404,24 @@ class ControllerNode(RobodynNode):
 
         def put_in_force() -> None:
             for changed, parameters in gains.items():
-                self._loop.configure(changed, parameters)
+                self._thread.request_here(Configure(changed, parameters))
             if successor is not None:
                 self._events.end(FALLBACK, f"'{name}' replaces the controller that was dropped")
-                self._loop.swap(successor)
+                self._thread.request_here(Swap(successor))
                 self._stalls.forget()
                 if not self._loop.moving():
                     self._trajectories.interrupt(f"controller '{name}' was put in force and holds the current state")
 
-        self._path.call(put_in_force)
+        self._thread.call(put_in_force)
         self._plugins.store(gains)
-        if successor is not None and self._loop.active is successor:
+        if successor is not None and self._loop.chosen is successor:
             self.log.info("swaps", f"controller '{name}' is in force")
         self._log_uncompiled()
         self._stalls.max_overruns = changes.get("max_overruns", self._stalls.max_overruns)
         if PUBLISHER.name in changes:
             self._ownership.follow(changes[PUBLISHER.name])
         if "delay_compensation" in changes:
-            self._set_delay(changes["delay_compensation"])
+            self._thread.request(self._delayed(changes["delay_compensation"]))
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
         self._wrench_sensor.configure(lambda name: changes.get(name, self.parameters[name]))
@@ -408,11 +431,11 @@ class ControllerNode(RobodynNode):
         controller, chosen = (changes.get(name, self.parameters[name]) for name in ("controller", FILTER.name))
         return filtered_name(controller, chosen)
 
-    def _set_delay(self, delay: float) -> None:
-        """Predict states over a delay from now on [s]; compiles here, not on the control path."""
+    def _delayed(self, delay: float) -> NewSettings:
+        """The request to predict states over a delay [s]; compiles here, not on the control path."""
         if delay:
-            self._loop.predictor.prepare()
-        self._loop.predictor.delay = delay
+            self._loop.prepare_prediction()
+        return NewSettings(delay=delay)
 
     def _was_edited(self, changes: Mapping[str, Any]) -> bool:
         """Whether ``controller`` is set to a plugin whose file has changed."""
@@ -432,7 +455,7 @@ class ControllerNode(RobodynNode):
 
     def _values(self) -> dict[str, object]:
         uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
-        return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
+        return {"controller": self._loop.chosen.name, "uncompiled": uncompiled or "no",
                 "gravity compensated by": "driver" if self._gravity.by_driver else "commands",
                 "velocities": "from positions" if self._states_in.estimated else "measured",
                 "saturated commands": self._saturated, **self._law_topics.values(), **self._supervision.values(),
@@ -451,7 +474,7 @@ class ControllerNode(RobodynNode):
         self._probe.stop()
         self._action.close()
         deadline = time.monotonic() + DEACTIVATION_SECONDS
-        for closed in [self._on_end(plugin) for plugin in self._loop.plugins()]:
+        for closed in [self._end(plugin) for plugin in self._loop.plugins()]:
             closed.wait(max(0.0, deadline - time.monotonic()))
 
 

@@ -26,10 +26,11 @@ from robodyn_ros.control.contract.controller import Controller, Law
 from robodyn_ros.control.contract.parameters import FlatParameter
 from robodyn_ros.control.contract.parameters import Parameters as PluginParameters
 from robodyn_ros.control.plugins.dry_run import dry_run
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.plugins.plugin_threads import end, run_bounded
 from robodyn_ros.control.plugins.registry import construct, controller_names, load_controller, prefix
-from robodyn_ros.control.runtime.control_loop import Plugin, Tick
+from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot

@@ -22,8 +22,9 @@ from robodyn_ros.base import topic_names
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.plugins.dry_run import uncompiled
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
-from robodyn_ros.control.runtime.control_loop import Plugin, Tick
+from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import (
     quaternion_by_largest_element,
@@ -92,14 +93,16 @@ class ControllerStatePublisher:
 
     def _message(self, stamp: int, tick: Tick) -> ControllerState:
         plugin, state, reference = tick.plugin, tick.state, tick.reference
-        # The tick itself says that the robot is stopped, or that the controller waits.
+        # The mode says that the robot is stopped, or that the controller waits.
         lasting = [f"{name}: {text}" for name, text in self._events.lasting.items() if name not in (STOPPED, WAITING)]
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=uncompiled(plugin.controller),
-            joint_names=self._joint_names, output=to_field(tick.effort),
+            joint_names=self._joint_names, output=to_field(tick.effort), mode=tick.mode.value,
             intervention="; ".join(filter(None, (tick.intervention, *lasting))), speed_scaling_factor=tick.speed
         )
         set_stamp(message.header.stamp, stamp)
+        if tick.reason is not None:
+            message.reason_kind, message.reason, message.reason_joints = tick.reason
         if plugin.memory_names and isinstance(plugin.controller, Law):
             message.memory_names, message.memory = plugin.memory_names, to_field(plugin.controller.memory_numbers)
         if self._voltage is not None:

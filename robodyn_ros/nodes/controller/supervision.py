@@ -11,18 +11,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from std_srvs.srv import Trigger
 
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import RobodynError
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Tick
+from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
+from robodyn_ros.control.runtime.loop_events import ModeChanged
+from robodyn_ros.control.runtime.modes import Mode
+from robodyn_ros.control.runtime.requests import NewSettings, Release, Request, Stop
 from robodyn_ros.control.runtime.supervisor import PARAMETERS, SupervisorSettings
-from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.events import STOPPED, Event, Events
+from robodyn_ros.nodes.controller.loop_thread import LoopThread
 
 
 class Supervision:
@@ -30,54 +34,47 @@ class Supervision:
 
     Args:
         node: The controller node.
-        loop: Its control loop.
-        path: The control path that the loop runs on.
-        events: Tells of stops.
+        thread: The control loop on its thread.
+        events: Reports stops.
     """
 
-    def __init__(self, node: RobodynNode, loop: ControlLoop, path: ControlPath, events: Events) -> None:
-        self._node, self._loop, self._path, self._events = node, loop, path, events
+    def __init__(self, node: RobodynNode, thread: LoopThread, events: Events) -> None:
+        self._node, self._thread, self._loop, self._events = node, thread, thread.loop, events
         self._counts: Counter[str] = Counter()
-        self._apply({parameter.name: node.parameters[parameter.name] for parameter in PARAMETERS})
+        thread.request_here(_settings({parameter.name: node.parameters[parameter.name] for parameter in PARAMETERS}))
+        thread.listeners.append(self._on_event)
         node.create_service(Trigger, topic_names.own(topic_names.STOP), self._on_stop)
         node.create_service(Trigger, topic_names.own(topic_names.RELEASE), self._on_release)
         node.parameters.on_change(self._on_change)
         node.diagnostics.checks.append(self._look_at_workspace)
 
-    def on_stopped(self, reason: str) -> None:
-        """Report that the robot was stopped; on the thread of the control path."""
-        text = f"the robot is stopped: {reason}; ~/release lets it go on"
-        self._events.tell(Event("stops", text, STOPPED, error=True))
-
     def note(self, tick: Tick) -> None:
-        """Count what the supervisor did at a tick; on the thread of the control path."""
-        self._counts[tick.intervention.partition(":")[0]] += 1
+        """Count what the supervisor did at a tick, and the mode; on the thread of the control path."""
+        if tick.intervention:
+            self._counts[tick.intervention] += 1
+        if tick.reason is not None:
+            self._counts[tick.mode.value] += 1
 
     def values(self) -> dict[str, object]:
         """Values for the diagnostics."""
         counts = {f"supervised commands: {kind}": count for kind, count in self._counts.copy().items()}
-        return {"stopped": self._loop.stopped or "no", "speed scaling": round(self._loop.clock.rate, 3), **counts}
+        return {"stopped": self._loop.stopped() or "no", "speed scaling": round(self._loop.speed, 3), **counts}
 
     def _look_at_workspace(self) -> None:
-        last = self._loop.last
-        if last is not None and (text := self._loop.supervisor.misplaced(last.state.q)):
+        if text := self._loop.misplaced():
             self._node.diagnostics.raise_condition("workspace", text)
         else:
             self._node.diagnostics.clear_condition("workspace", "the tip link is inside the workspace")
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._answer(response, lambda: self._loop.stop("on request"), "stopped until ~/release")
+        return self._answer(response, Stop(), "stopped until ~/release")
 
     def _on_release(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def release() -> None:
-            self._loop.release()
-            self._events.end(STOPPED, "the robot is released")
+        return self._answer(response, Release(), "released: the controller begins at the current state")
 
-        return self._answer(response, release, "released: the controller begins at the current state")
-
-    def _answer(self, response: Trigger.Response, action: Callable[[], None], done: str) -> Trigger.Response:
+    def _answer(self, response: Trigger.Response, request: Request, done: str) -> Trigger.Response:
         try:
-            self._path.call(action)
+            self._thread.request(request)
             response.success, response.message = True, done
         except RobodynError as error:
             response.success, response.message = False, str(error)
@@ -86,16 +83,27 @@ class Supervision:
     def _on_change(self, changes: Mapping[str, Any]) -> None:
         if any(parameter.name in changes for parameter in PARAMETERS):
             present = {parameter.name: self._node.parameters[parameter.name] for parameter in PARAMETERS}
-            self._apply({**present, **changes})
+            self._thread.request(_settings({**present, **changes}))
 
-    def _apply(self, values: Mapping[str, Any]) -> None:
-        box = values["supervisor.workspace"]
-        self._loop.supervisor.settings = SupervisorSettings(
-            runaway_factor=values["runaway_factor"],
-            effort_rate=values["supervisor.effort_rate"],
-            position_margin=values["supervisor.position_margin"],
-            tip_speed=values["supervisor.tip_speed"],
-            workspace=tuple(box) if any(box) else (),
-            soft_start=values["supervisor.soft_start"],
-        )
-        self._loop.clock.scaling = values["speed_scaling"]
+    def _on_event(self, event: LoopEvent) -> None:
+        """Report that the robot was stopped or released; on the thread of the control path."""
+        if not isinstance(event, ModeChanged) or event.mode not in (Mode.STOPPED, Mode.DAMPING):
+            return
+        if stopped := self._loop.stopped():
+            text = f"the robot is stopped: {stopped}; ~/release lets it go on"
+            self._events.tell(Event("stops", text, STOPPED, error=True))
+        else:
+            self._events.end(STOPPED, "the robot is released")
+
+
+def _settings(values: Mapping[str, Any]) -> NewSettings:
+    """The settings of the loop, from values by parameter."""
+    box = values["supervisor.workspace"]
+    return NewSettings(SupervisorSettings(
+        runaway_factor=values["runaway_factor"],
+        effort_rate=values["supervisor.effort_rate"],
+        position_margin=values["supervisor.position_margin"],
+        tip_speed=values["supervisor.tip_speed"],
+        workspace=tuple(box) if any(box) else (),
+        soft_start=values["supervisor.soft_start"],
+    ), speed_scaling=values["speed_scaling"])

@@ -28,12 +28,12 @@ from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory, least_duration
-from robodyn_ros.control.runtime.control_loop import ControlLoop
+from robodyn_ros.control.runtime.requests import Exert, Follow
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import LENGTH, read_duration, read_stamp
 from robodyn_ros.nodes.common.poses import read_vector, read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.controller.loop_thread import LoopThread
 from robodyn_ros.robot import Robot
 
 ANGLE = Range(-1e4, 1e4, "rad")
@@ -53,15 +53,13 @@ class TipMotions:
     Args:
         node: The node that subscribes.
         robot: The robot.
-        loop: The control loop that follows the motions.
-        path: The control path that the loop runs on.
+        thread: The control loop, which follows the motions, on its thread.
         stop: Function that drops the motion and holds the current state.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath,
-                 stop: Callable[[], None]) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, thread: LoopThread, stop: Callable[[], None]) -> None:
         node.parameters.declare(PARAMETERS)
-        self._node, self._loop, self._path, self._stop = node, loop, path, stop
+        self._node, self._thread, self._stop = node, thread, stop
         self._base_link = robot.model.base_link
         for message_type, name, accept in (
             (PoseStamped, topic_names.own(topic_names.POSE), self._on_pose),
@@ -102,12 +100,12 @@ class TipMotions:
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         wrench = read_wrench(message.wrench, "wrench")
-        self._path.call(lambda: self._loop.exert(wrench))
+        self._thread.request(Exert(wrench))
 
     def _follow(self, header: Header, motions: list[Callable[[TipReference, float], TipTrajectory]]) -> None:
         """Follow motions one after the other; each function gets the reference and the time at which it starts."""
         stamp = read_stamp(header.stamp) or None
-        begin = self._path.call(lambda: self._loop.beginning(stamp, TipReference))
+        begin = self._thread.call(lambda: self._thread.loop.trajectory_start(stamp, TipReference))
         at_once = stamp is None or begin.origin < begin.start_time  # a late motion begins on arrival
         planned: list[TipTrajectory] = []
         start, time = begin.reference, begin.start_time
@@ -120,11 +118,11 @@ class TipMotions:
             start = planned[-1].sample(time)
 
         def put_in_force() -> None:
-            first = self._loop.follow(planned[0], on_arrival=at_once)
+            first = self._thread.request_here(Follow(planned[0], at_once))
             for later in planned[1:]:
-                self._loop.follow(later.delayed(first.end_time - planned[0].end_time), on_arrival=False)
+                self._thread.request_here(Follow(later.delayed(first.end_time - planned[0].end_time), False))
 
-        self._path.call(put_in_force)
+        self._thread.call(put_in_force)
         self._node.log.info("motions", f"following a motion of the tip link: {len(planned)} segments, "
                             f"{time - begin.start_time:.6g} s")
 

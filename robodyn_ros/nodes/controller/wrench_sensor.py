@@ -25,13 +25,12 @@ from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
 from robodyn_ros.control.contract.controller import UNMEASURED
-from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.public_conventions import swap_parts
 from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
-from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.controller.loop_thread import LoopThread
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.force_torque_sensor import tool_weight
 
@@ -51,19 +50,21 @@ class WrenchSensor:
     Args:
         node: The node that subscribes.
         robot: The robot.
-        loop: The control loop that gets the wrenches.
-        path: The control path, whose thread takes the measurements.
+        thread: The control loop on its thread, which takes the measurements.
         timeout: Age at which a measurement expires [s].
 
+    Attributes:
+        wrench_tip: The last measurement, see `State.wrench_tip`.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath, timeout: float) -> None:
-        self._node, self._robot, self._loop, self._timeout = node, robot, loop, timeout
+    def __init__(self, node: RobodynNode, robot: Robot, thread: LoopThread, timeout: float) -> None:
+        self.wrench_tip = UNMEASURED
+        self._node, self._robot, self._loop, self._timeout = node, robot, thread.loop, timeout
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._last_arrival = -np.inf
         self._tool = 0.0, np.zeros(3)
         for topic in (TOPIC, topic_names.FORCE_TORQUE):
-            path.listen(WrenchStamped, topic, self._on_wrench, qos_profile_sensor_data)
+            thread.path.listen(WrenchStamped, topic, self._on_wrench, qos_profile_sensor_data)
         node.create_steady_timer(timeout, self._look_for_silence)
 
     def configure(self, value: Callable[[str], Any]) -> None:
@@ -72,7 +73,7 @@ class WrenchSensor:
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:
-            self._loop.wrench_tip = self._at_tip(message)
+            self.wrench_tip = self._at_tip(message)
             self._last_arrival = time.monotonic()
         except InputError as error:
             self._node.diagnostics.problem(f"rejected {TOPIC}", f"{TOPIC}: {error}")
@@ -93,4 +94,4 @@ class WrenchSensor:
 
     def _look_for_silence(self) -> None:
         if time.monotonic() - self._last_arrival > self._timeout:
-            self._loop.wrench_tip = UNMEASURED
+            self.wrench_tip = UNMEASURED

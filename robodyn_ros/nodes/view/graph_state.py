@@ -24,7 +24,7 @@ from robodyn_interfaces.msg import ActuatorStates, ControllerState
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import to_seconds
-from robodyn_ros.control.runtime.control_loop import STOPPED
+from robodyn_ros.control.runtime.modes import Mode
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read_stamp
 from robodyn_ros.nodes.common.polled_states import NewestStates
@@ -45,9 +45,12 @@ every period.
 SPEED_WINDOW = 1.0
 """Time span over which the real-time factor is measured [s]."""
 
+STOPPED_MODES = (Mode.STOPPED.value, Mode.DAMPING.value)
+"""Modes of ``~/controller_state`` in which the robot is stopped until it is released."""
+
 
 @dataclass
-class Follow:
+class ShownReference:
     """Reference of the controller at its last tick; arrays of shape (n,), None for values that do not exist.
 
     Attributes:
@@ -99,7 +102,7 @@ class GraphState:
             ("measured", topic_names.FORCE_TORQUE))]
         self.stamp = 0
         self.q, self.effort = np.zeros(model.n), np.full(model.n, math.nan)
-        self.follow = Follow()
+        self.follow = ShownReference()
         self.current: Array | None = None
         self.voltage: Array | None = None
         self.wrenches: dict[str, tuple[str, Array]] = {}
@@ -222,7 +225,7 @@ class GraphState:
                 self._stamps.popleft()
         return moved
 
-    def _read_controller(self, message: ControllerState) -> Follow:
+    def _read_controller(self, message: ControllerState) -> ShownReference:
         follow = _without_reference(message)
         try:
             if message.reference.positions:
@@ -244,7 +247,7 @@ class GraphState:
         return array
 
 
-def _without_reference(message: ControllerState) -> Follow:
-    stopped, speed = message.intervention, message.speed_scaling_factor
-    return Follow(message.controller, stopped=stopped.removeprefix(STOPPED) if stopped.startswith(STOPPED) else "",
+def _without_reference(message: ControllerState) -> ShownReference:
+    speed = message.speed_scaling_factor
+    return ShownReference(message.controller, stopped=message.reason if message.mode in STOPPED_MODES else "",
                   speed=speed if 0.0 <= speed <= 1.0 else None)

@@ -41,7 +41,7 @@ REPEATED_TOPICS = (topic_names.POSE, topic_names.CARTESIAN_TRAJECTORY, topic_nam
 
 
 @dataclass(frozen=True)
-class Swap:
+class PlannedSwap:
     """Put a controller in force from the next tick on."""
 
     tick: int
@@ -56,7 +56,7 @@ class ReferenceMotion:
     points: Points
 
 
-Request = SetState | Swap | SetParameter | ReferenceMotion | RepeatedMessage
+Request = SetState | PlannedSwap | SetParameter | ReferenceMotion | RepeatedMessage
 NAMES_OF_CONTROLLERS = ("controller", "safe_controller")
 NAMES_OF_FILES = ("actuators", "driver", "world", "mujoco_scene")
 """Parameters of nodes that name modules to import, and files to open: a recording's word is not enough for that."""
@@ -66,7 +66,7 @@ POLICY_FILE = "policy.file"
 
 NOT_REPEATED = ("robot", "robot_description", "use_sim_time", "start_type_description_service")
 """Parameters of nodes that the replay sets by itself, and of the ROS client library."""
-_ORDER = (SetState, Swap, SetParameter, ReferenceMotion, RepeatedMessage)
+_ORDER = (SetState, PlannedSwap, SetParameter, ReferenceMotion, RepeatedMessage)
 
 
 def in_order(requests: list[Request]) -> tuple[Request, ...]:
@@ -123,7 +123,7 @@ class ReplayPlan(RecordedTicks):
         Raises:
             PluginError: One cannot be imported.
         """
-        names = {first, *(request.controller for request in self.requests if isinstance(request, Swap))}
+        names = {first, *(request.controller for request in self.requests if isinstance(request, PlannedSwap))}
         self.inputs = {name: {declared.topic.replace("~/", "controller/"): declared.message
                               for declared in state_form(load_controller(name), 1).inputs.values()} for name in names}
         types = {topic: kind for topics in self.inputs.values() for topic, kind in topics.items()}
@@ -131,11 +131,11 @@ class ReplayPlan(RecordedTicks):
                     if message.type == types[message.topic]]
         self.requests = in_order([*self.requests, *repeated])
 
-    def _swaps(self) -> Iterator[Swap]:
+    def _swaps(self) -> Iterator[PlannedSwap]:
         names = [self._control.controller[row] for row in self._rows]
         for i in range(1, len(names)):
             if names[i] != names[i - 1] and self._repeats_swaps:
-                yield Swap(int(self._row_ticks[i]) - 1, names[i])
+                yield PlannedSwap(int(self._row_ticks[i]) - 1, names[i])
 
     def _motions(self) -> Iterator[ReferenceMotion]:
         """Divide the samples where laws follow joints so that references jump only between two motions."""
@@ -206,7 +206,7 @@ def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, 
 
     names = [values[name] for values in parameters.values() for name in NAMES_OF_CONTROLLERS if name in values]
     for request in requests:
-        names += [request.controller] if isinstance(request, Swap) else []
+        names += [request.controller] if isinstance(request, PlannedSwap) else []
         names += [request.value] if isinstance(request, SetParameter) and request.name in NAMES_OF_CONTROLLERS else []
     for name in names:
         module, colon, _ = str(name).partition(":")

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from recorded_loop import RecordedLoop
 
 from robodyn_ros import ClosedLoop, InputError, PluginError, Robot
 from robodyn_ros.control import Controller, JointReference, Law, Parameters, Reading, State, declare_input, scalar
@@ -22,8 +23,11 @@ from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.plugins.dry_run import dry_run
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import load_controller
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.modes import Mode
+from robodyn_ros.control.runtime.requests import ON_REQUEST, Release, Stop, Swap
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.signals import Signal
 from robodyn_ros.toolbox.export.c_law import law_source
@@ -211,18 +215,17 @@ class Rig:
     """A control loop with a clock and records of what it told."""
 
     def __init__(self, controller, safe=None):
-        self.waits, self.failures, self.stamp = [], [], SECOND
-        self.loop = ControlLoop(ROBOT, Plugin("mine", controller), Plugin("damping", safe or Damping(ROBOT)), 0.5,
-                                lambda *failure: self.failures.append(failure), lambda reason: None,
-                                on_wait=self.waits.append)
-        self.inputs = state_form(type(controller), N).inputs
+        self.stamp = SECOND
+        self.loop = RecordedLoop(ROBOT, Plugin("mine", controller), Plugin("damping", safe or Damping(ROBOT)), 0.5)
+        self.declared, self.inputs, self.motor_side = state_form(type(controller), N).inputs, {}, ()
 
     def tick(self, seconds=0.002):
         self.stamp += round(seconds * SECOND)
-        return self.loop.tick(self.stamp, np.array([0.1, 0.2]), REST)
+        return self.loop.tick(Measurement(self.stamp, np.array([0.1, 0.2]), REST, motor_side=self.motor_side,
+                                          inputs=self.inputs))
 
     def put(self, name, value):
-        self.loop.inputs[self.inputs[name]] = np.array(value, dtype=np.float64), self.loop.stamp
+        self.inputs[self.declared[name]] = np.array(value, dtype=np.float64)
 
 
 def test_a_law_waits_under_the_safe_controller_until_a_required_input_comes_and_whenever_it_is_too_old():
@@ -230,13 +233,13 @@ def test_a_law_waits_under_the_safe_controller_until_a_required_input_comes_and_
     rig = Rig(listener)
     tick = rig.tick()
     assert tick.plugin.name == "damping" and not listener.states and not listener.begins
-    assert rig.waits == ["input 'gain': nothing on gain for 1 s"]
-    assert tick.intervention == "held: controller 'mine' waits: input 'gain': nothing on gain for 1 s"
+    assert rig.loop.waits == ["controller 'mine' waits: input 'gain': nothing on gain for 1 s"]
+    assert (tick.mode, tick.reason.text) == (Mode.HOLDING, rig.loop.waits[0])
     with pytest.raises(InputError, match="controller 'mine' waits: input 'gain'"):
-        rig.loop.beginning(None)
+        rig.loop.trajectory_start(None)
     rig.put("gain", 3.0)
     tick = rig.tick(0.1)
-    assert tick.plugin.name == "mine" and not tick.intervention and rig.waits[1:] == [""]
+    assert tick.plugin.name == "mine" and tick.mode is Mode.RUNNING and rig.loop.waits[1:] == [""]
     (begin,) = listener.begins
     assert begin.inputs.gain.value == 3.0
     seen = listener.states[-1].inputs
@@ -250,19 +253,19 @@ def test_a_law_waits_under_the_safe_controller_until_a_required_input_comes_and_
     assert np.isinf(listener.states[-1].inputs.target.age)
     for _ in range(5):
         tick = rig.tick(0.4)
-    assert tick.plugin.name == "damping" and len(rig.waits) == 3
+    assert tick.plugin.name == "damping" and len(rig.loop.waits) == 3
     rig.put("gain", 4.0)
     assert rig.tick().plugin.name == "mine" and len(listener.begins) == 2
-    assert not rig.failures
+    assert not rig.loop.failures
 
 
 def test_motors_that_are_not_measured_are_waited_for():
     rig = Rig(Servo(ROBOT))
     rig.put("gain", 1.0)
-    assert "nothing measures 'motor_q' on motor_states" in rig.tick().intervention
-    rig.loop.motor_side = (np.array([0.1, 0.2]), REST, np.full(N, np.nan))
-    assert "nothing measures 'joint_torque'" in rig.tick().intervention
-    rig.loop.motor_side = (np.array([0.5, 0.2]), REST, np.array([1.0, -1.0]))
+    assert "nothing measures 'motor_q' on motor_states" in rig.tick().reason.text
+    rig.motor_side = (np.array([0.1, 0.2]), REST, np.full(N, np.nan))
+    assert "nothing measures 'joint_torque'" in rig.tick().reason.text
+    rig.motor_side = (np.array([0.5, 0.2]), REST, np.array([1.0, -1.0]))
     tick = rig.tick()
     assert tick.plugin.name == "mine"
     np.testing.assert_allclose(tick.effort, 20.0 * ([-0.4, 0.0] + 0.1 * tick.state.motor_q) - [0.01, -0.01])
@@ -272,21 +275,20 @@ def test_a_swap_and_a_stop_end_waiting_or_outlast_it():
     listener = Listener()
     rig = Rig(listener)
     rig.tick()
-    rig.loop.stop("on request")
+    rig.loop.request(Stop())
     rig.put("gain", 1.0)
-    assert rig.tick().intervention == "stopped: on request" and not listener.states
-    rig.loop.release()
+    assert rig.tick().reason == ON_REQUEST and not listener.states
+    rig.loop.request(Release())
     assert rig.tick().plugin.name == "mine" and len(listener.begins) == 1
     for _ in range(3):
         rig.tick(0.4)
-    assert rig.loop.waiting
-    rig.loop.swap(Plugin("pd", PD(ROBOT)))
+    assert rig.loop.mode is Mode.HOLDING
+    rig.loop.request(Swap(Plugin("pd", PD(ROBOT))))
     tick = rig.tick()
-    assert tick.plugin.name == "pd" and not tick.intervention and rig.waits[-1] == ""
-    rig.loop.swap(Plugin("mine", listener))
-    assert rig.tick().plugin.name == "damping" and rig.loop.waiting
-    rig.loop.start(SECOND // 2, REST, REST)  # the simulation begins again: values do not come from the future
-    rig.stamp = SECOND // 2
+    assert tick.plugin.name == "pd" and tick.mode is Mode.RUNNING and rig.loop.waits[-1] == ""
+    rig.loop.request(Swap(Plugin("mine", listener)))
+    assert rig.tick().plugin.name == "damping" and rig.loop.mode is Mode.HOLDING
+    rig.stamp = SECOND // 2  # the simulation begins again: values do not come from the future
     assert rig.tick().plugin.name == "damping"
 
 

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from robodyn_ros.control import JointReference, State
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.goal_tolerances import StateTolerance, Tolerances, TrajectoryGoal, Verdict
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.runtime.control_loop import Plugin, Tick
+from robodyn_ros.control.runtime.control_loop import Tick
 
 NAMES = ("shoulder", "elbow")
 START = JointReference(*np.zeros((3, 2)))

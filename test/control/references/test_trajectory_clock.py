@@ -10,15 +10,18 @@
 
 import numpy as np
 import pytest
+from recorded_loop import RecordedLoop
 
 from robodyn_ros import Robot
 from robodyn_ros.control import TipReference
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.goal_tolerances import StateTolerance, Tolerances, TrajectoryGoal, Verdict
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.trajectory_clock import TrajectoryClock
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.requests import Follow, NewSettings
 from robodyn_ros.description.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
@@ -30,21 +33,20 @@ class Rig:
     """A loop that follows a trajectory of one second, and what its reference was."""
 
     def __init__(self):
-        self.loop = ControlLoop(ROBOT, Plugin("pd", PD(ROBOT)), Plugin("safe", Damping(ROBOT)), 0.5,
-                                lambda *failure: None, lambda reason: None)
+        self.loop = RecordedLoop(ROBOT, Plugin("pd", PD(ROBOT)), Plugin("safe", Damping(ROBOT)), 0.5)
         self.stamp = 0
         self.tick()
-        begin = self.loop.beginning(None)
+        begin = self.loop.trajectory_start(None)
         motion = JointTrajectory(begin.reference, begin.start_time, Points.from_arrays([1.0], [Q + 0.5]))
-        self.motion = self.loop.follow(motion, True)
+        self.motion = self.loop.request(Follow(motion, True)).result
 
     def tick(self):
         self.stamp += PERIOD
-        return self.loop.tick(self.stamp, Q, REST)
+        return self.loop.tick(Measurement(self.stamp, Q, REST))
 
     def run(self, ticks, scaling=None):
         if scaling is not None:
-            self.loop.clock.scaling = scaling
+            self.loop.request(NewSettings(speed_scaling=scaling))
         return [self.tick() for _ in range(ticks)]
 
 

@@ -12,14 +12,18 @@ from collections import deque
 
 import numpy as np
 import pytest
+from recorded_loop import RecordedLoop
 from shipped import QUICK, few
 
 from robodyn_ros import Robot
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.control.contract.state import State
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.control.runtime.calming import LEAST_SPEED, Calming
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.modes import Mode, Reason
+from robodyn_ros.control.runtime.requests import Drop, Release, Stop
 from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
@@ -36,27 +40,26 @@ class Stopped:
 
     def __init__(self, name, safe, rate, delay, gains_for=(0.002, 0), share=1.0):
         self.robot = ROBOTS[name].with_timing(*gains_for)
-        self.stops, self.failures = [], []
         law = make_controller(safe, self.robot)
         if share != 1.0:
             given = {f"gains.{joint}.d": share * d for joint, d in
                      zip(self.robot.joint_names, law.parameters.d.tolist(), strict=True)}
             law.parameters = law.parameters.with_flat_values(self.robot, given)
-        self.loop = ControlLoop(self.robot, Plugin("pd", make_controller("pd", self.robot)), Plugin(safe, law), 0.5,
-                                lambda *failure: self.failures.append(failure), lambda reason: None, self.stops.append)
+        self.loop = RecordedLoop(self.robot, Plugin("pd", make_controller("pd", self.robot)), Plugin(safe, law), 0.5)
         self.plant, start = Plant(self.robot, STEP, default_position(self.robot)), default_position(self.robot)
         speeds = np.minimum(self.robot.model.velocity_limit, 3.0)
         self.plant.set_state(start, np.random.default_rng(1).uniform(-speeds, speeds))
         self.period = round(NANOSECONDS_PER_SECOND / rate)
         self.line, self.stamp, self.energy = deque(maxlen=delay + 1), 0, []
 
-    def run(self, seconds):
+    def run(self, seconds, stops=True):
         """Simulate; return the greatest speeds over the velocity limits in the last second."""
         nothing, speeds = np.zeros(self.robot.n), []
         for _ in range(round(seconds * NANOSECONDS_PER_SECOND / self.period)):
             self.line.append((self.plant.q, self.plant.v))
-            tick = self.loop.tick(self.stamp, *self.line[0])
-            self.loop.stop("on request")
+            tick = self.loop.tick(Measurement(self.stamp, *self.line[0]))
+            if stops:
+                self.loop.request(Stop())
             self.plant.advance(Drive(tick.effort, nothing, nothing), round(self.period / STEP / NANOSECONDS_PER_SECOND))
             self.stamp += self.period
             self.energy.append(self.robot.dynamics().kinetic_energy(self.plant.q, self.plant.v)
@@ -79,7 +82,7 @@ def test_a_stopped_robot_is_damped_by_gains_for_its_period_and_delay(name, safe)
     for rate, delay in CASES:
         stopped = Stopped(name, safe, rate, delay, gains_for=(1.0 / rate, delay))
         assert stopped.run(2.5) < 0.5, (rate, delay)
-        assert stopped.stops == ["on request"] and not stopped.failures, (rate, delay)
+        assert stopped.loop.stops == ["on request"] and not stopped.loop.failures, (rate, delay)
 
 
 @pytest.mark.parametrize("safe", SAFE)
@@ -88,7 +91,7 @@ def test_a_stopped_robot_is_damped_although_its_gains_are_for_another_loop(name,
     for rate, delay in CASES:
         stopped = Stopped(name, safe, rate, delay)
         assert stopped.run(8.0) < 0.5, (rate, delay)
-        assert not stopped.failures
+        assert not stopped.loop.failures
 
 
 @pytest.mark.long
@@ -103,11 +106,11 @@ def test_delays_up_to_10_periods(name, rate, safe, gains_fit):
         speed = stopped.run(16.0)
         if not acts_late(rate, delay):
             assert speed < 0.5, delay
-        elif speed > 0.5 and not stopped.stops[-1].endswith("no effort instead"):
+        elif speed > 0.5 and not stopped.loop.stops[-1].endswith("no effort instead"):
             early, late = np.array_split(stopped.energy, 4)[-2:]
             # Perhaps it is being noticed just now.
             assert late.mean() < early.mean() or stopped.run(8.0) < 0.5 or (
-                stopped.stops[-1].endswith("no effort instead")), delay
+                stopped.loop.stops[-1].endswith("no effort instead")), delay
 
 
 @pytest.mark.parametrize("share", [5.0, 50.0])
@@ -115,30 +118,29 @@ def test_damping_beyond_the_bound_is_replaced(share):
     """Gains that somebody gave; the stop says what was done."""
     stopped = Stopped("arm6", "damping", 500, 1, share=share)
     assert stopped.run(6.0) < 0.1
-    assert "on request; the safe controller 'damping' is unstable: joint '" in stopped.stops[-1]
-    assert "damping for 0.002 s a period" in stopped.stops[-1]
-    assert stopped.loop.last.intervention.startswith("stopped: on request; the safe controller")
+    assert "on request; the safe controller 'damping' is unstable: joint '" in stopped.loop.stops[-1]
+    assert "damping for 0.002 s a period" in stopped.loop.stops[-1]
+    assert stopped.loop.last.mode is Mode.DAMPING and stopped.loop.last.reason.kind == "swing"
 
 
 def test_a_release_trusts_the_safe_controller_again():
     stopped = Stopped("arm6", "damping", 500, 0, share=50.0)
     stopped.run(2.0)
-    assert len(stopped.stops) > 1
-    stopped.loop.release()
-    stopped.stops.clear()
+    assert len(stopped.loop.stops) > 1
+    stopped.loop.request(Release())
+    stopped.loop.stops.clear()
     stopped.run(1.0)
-    assert stopped.stops[0] == "on request" and len(stopped.stops) > 1
+    assert stopped.loop.stops[0] == "on request" and len(stopped.loop.stops) > 1
 
 
 def test_the_safe_controller_after_a_failure_is_watched_too():
     """It stops the robot: no motion can begin on a robot that swings."""
     stopped = Stopped("arm6", "damping", 500, 0, share=50.0)
-    stopped.loop.tick(0, stopped.plant.q, stopped.plant.v)
-    stopped.loop.drop("for the test")
-    stopped.loop.stop = lambda reason: None
+    stopped.loop.tick(Measurement(0, stopped.plant.q, stopped.plant.v))
+    stopped.loop.request(Drop(Reason("too slow", "for the test")))
     stopped.stamp += stopped.period
-    assert stopped.run(3.0) < 0.5
-    assert stopped.loop.stopped.startswith("the safe controller 'damping' is unstable")
+    assert stopped.run(3.0, stops=False) < 0.5
+    assert stopped.loop.stopped().startswith("the safe controller 'damping' is unstable")
 
 
 def states(speeds, period=0.01):

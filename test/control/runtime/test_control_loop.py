@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from recorded_loop import RecordedLoop
 
 from robodyn_ros import InputError, PluginError, Robot
 from robodyn_ros.control import Controller, ForceReference, Law, State, TipReference
@@ -21,10 +22,23 @@ from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.plugin_threads import Abandoned
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.modes import Reason
+from robodyn_ros.control.runtime.requests import (
+    Configure,
+    Drop,
+    Exert,
+    Follow,
+    HoldStill,
+    NewSettings,
+    Release,
+    Stop,
+    Swap,
+)
 from robodyn_ros.control.runtime.supervisor import SupervisorSettings
 from robodyn_ros.description.resources import robot_file
 
@@ -58,24 +72,22 @@ class Rig:
     """A loop with a clock."""
 
     def __init__(self, controller, safe=None, stamp=EPOCH):
-        self.failures, self.starts, self.stamp = [], [], stamp
+        self.stamp = stamp
         self.safe = Plugin("damping", safe or Damping(ROBOT))
-        self.loop = ControlLoop(
-            ROBOT, Plugin("first", controller), self.safe, 0.5,
-            lambda *failure: self.failures.append(failure), self.starts.append,
-        )
+        self.loop = RecordedLoop(
+            ROBOT, Plugin("first", controller), self.safe, 0.5)
 
     def tick(self, q=Q, v=V, periods=1):
         self.stamp += periods * PERIOD
-        return self.loop.tick(self.stamp, np.array(q), np.array(v))
+        return self.loop.tick(Measurement(self.stamp, np.array(q), np.array(v)))
 
     def follow(self, times, positions, stamp=None, ticks_between=0):
-        begin = self.loop.beginning(stamp)
+        begin = self.loop.trajectory_start(stamp)
         points = Points.from_arrays(times, np.repeat(np.array(positions)[:, None], N, axis=1))
         trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
         for _ in range(ticks_between):
             self.tick()
-        self.loop.follow(trajectory, on_arrival=stamp is None)
+        self.loop.request(Follow(trajectory, on_arrival=stamp is None))
 
 
 def test_new_parameters_are_compiled_for_what_each_controller_follows():
@@ -85,13 +97,11 @@ def test_new_parameters_are_compiled_for_what_each_controller_follows():
     rig.tick()
     changed = replace(safe.parameters, gravity=not safe.parameters.gravity)
     rig.loop.prepare("damping", changed)
-    rig.loop.configure("damping", changed)
-    rig.loop.active = rig.safe
-    rig.loop.start(rig.stamp, Q, V)
-    rig.loop.swap(rig.safe)
+    rig.loop.request(Configure("damping", changed))
+    rig.loop.request(Swap(rig.safe))
     rig.tick()
     assert safe.uncompiled_reason == ""
-    assert not rig.failures
+    assert not rig.loop.failures
 
 
 def test_first_setpoint_is_the_current_state():
@@ -111,10 +121,10 @@ def test_a_controller_that_chose_what_it_follows_when_it_was_made_gets_that():
     rig = Rig(PD(ROBOT))
     for controller, kind in ((chosen, TipReference), (nothing, type(None))):
         rig.tick()
-        rig.loop.swap(Plugin("policy", controller))
+        rig.loop.request(Swap(Plugin("policy", controller)))
         rig.tick()
         assert type(controller.updates[-1][1]) is kind
-    assert not rig.failures
+    assert not rig.loop.failures
 
 
 def test_time_counts_from_the_first_state_and_is_exact_late_in_the_epoch():
@@ -151,10 +161,10 @@ def test_swap_while_holding_holds_the_current_state():
     moved = Q + 0.03
     rig.tick(q=moved)
     recorder = Recorder()
-    rig.loop.swap(Plugin("second", recorder))
+    rig.loop.request(Swap(Plugin("second", recorder)))
     tick = rig.tick(q=moved)
     np.testing.assert_array_equal(tick.reference.q, moved)
-    assert rig.loop.active.name == "second" and len(recorder.activations) == 1
+    assert rig.loop.chosen.name == "second" and len(recorder.activations) == 1
 
 
 def test_swap_under_way_leaves_the_reference_smooth():
@@ -164,7 +174,7 @@ def test_swap_under_way_leaves_the_reference_smooth():
     references = []
     for k in range(500):
         if k == 200:
-            rig.loop.swap(Plugin("computed_torque", ComputedTorque(ROBOT)))
+            rig.loop.request(Swap(Plugin("computed_torque", ComputedTorque(ROBOT))))
         references.append(rig.tick().reference)
     step = PERIOD * 1e-9
     q, v, a = (np.array([reference[part] for reference in references]) for part in range(3))
@@ -180,7 +190,7 @@ def test_command_does_not_jump_at_a_swap_beyond_what_the_new_law_asks_for():
     for _ in range(100):
         reference = rig.tick().reference
     swapped = ComputedTorque(ROBOT)
-    rig.loop.swap(Plugin("computed_torque", swapped))
+    rig.loop.request(Swap(Plugin("computed_torque", swapped)))
     tick = rig.tick()
     np.testing.assert_array_equal(tick.effort, np.clip(swapped.update(tick.state, tick.reference), -60, 60))
     assert np.abs(tick.reference.q - reference.q).max() < 0.01
@@ -191,18 +201,18 @@ def test_swap_to_a_controller_without_reference_drops_the_trajectory():
     rig.tick()
     rig.follow([1.0], [1.0])
     rig.tick()
-    rig.loop.swap(Plugin("damping", Damping(ROBOT)))
+    rig.loop.request(Swap(Plugin("damping", Damping(ROBOT))))
     assert rig.tick().reference is None and not rig.loop.moving()
     with pytest.raises(InputError, match="'damping' follows none"):
-        rig.loop.beginning(None)
-    rig.loop.swap(Plugin("pd", PD(ROBOT)))
+        rig.loop.trajectory_start(None)
+    rig.loop.request(Swap(Plugin("pd", PD(ROBOT))))
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
 
 
 def test_swap_before_the_first_state():
     rig = Rig(PD(ROBOT))
     recorder = Recorder()
-    rig.loop.swap(Plugin("second", recorder))
+    rig.loop.request(Swap(Plugin("second", recorder)))
     rig.tick()
     assert len(recorder.activations) == 1 and len(recorder.updates) == 1
 
@@ -222,7 +232,7 @@ def test_ctrl_c_is_no_fault_of_a_controller(monkeypatch):
     rig = Rig(recorder)
     with pytest.raises(KeyboardInterrupt):
         rig.tick()
-    assert not rig.failures
+    assert not rig.loop.failures
 
 
 class Mute(BaseException):
@@ -245,15 +255,15 @@ def test_a_controller_that_fails_is_replaced_at_the_same_tick(answer, ctrl_c_hel
     recorder.answer = answer
     tick = rig.tick()
     np.testing.assert_allclose(tick.effort, Damping(ROBOT).update(State(0.0, 0.0, Q, V), None))
-    ((name, error),) = rig.failures
+    ((name, error),) = rig.loop.failures
     assert name == "first" and isinstance(error, PluginError) and error.__cause__ is None
     assert (type(answer).__name__ if isinstance(answer, BaseException) else "update: expected") in str(error)
     assert "Traceback" in error.__notes__[0]
-    assert rig.loop.active is rig.safe and not rig.loop.moving()
+    assert rig.loop.chosen is rig.safe and not rig.loop.moving()
     recorder.answer = np.zeros(N)
-    rig.loop.swap(Plugin("first", recorder))
+    rig.loop.request(Swap(Plugin("first", recorder)))
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
-    assert rig.loop.active.name == "first" and len(rig.failures) == 1
+    assert rig.loop.chosen.name == "first" and len(rig.loop.failures) == 1
 
 
 def test_a_controller_that_fails_to_activate_is_replaced():
@@ -261,10 +271,10 @@ def test_a_controller_that_fails_to_activate_is_replaced():
     recorder.fails_to_activate = True
     rig = Rig(recorder)
     rig.tick()
-    assert rig.loop.active is rig.safe and rig.failures[0][0] == "first"
-    rig.loop.swap(Plugin("again", recorder))
+    assert rig.loop.chosen is rig.safe and rig.loop.failures[0][0] == "first"
+    rig.loop.request(Swap(Plugin("again", recorder)))
     rig.tick()
-    assert rig.loop.active is rig.safe and rig.failures[1][0] == "again"
+    assert rig.loop.chosen is rig.safe and rig.loop.failures[1][0] == "again"
 
 
 def test_without_any_sound_controller_the_effort_is_zero():
@@ -273,7 +283,7 @@ def test_without_any_sound_controller_the_effort_is_zero():
     rig = Rig(first, safe)
     for _ in range(2):
         assert not rig.tick().effort.any()
-    assert [name for name, _ in rig.failures] == ["first", "damping", "damping"]
+    assert [name for name, _ in rig.loop.failures] == ["first", "damping", "damping"]
 
 
 class Waits(Recorder):
@@ -302,7 +312,6 @@ class Waits(Recorder):
 def test_a_call_that_does_not_return_is_left_behind(method, late):
     stuck, ends = Waits(method), []
     rig = Rig(stuck)
-    rig.loop._on_end = ends.append
     stuck.answer = late
 
     def tick_until_abandoned():
@@ -316,17 +325,16 @@ def test_a_call_that_does_not_return_is_left_behind(method, late):
     call = rig.loop.call
     assert call is not None and call[0].controller is stuck
     assert rig.loop.take_over(object()) is None, "of another call"
-    replace = rig.loop.take_over(call)
-    replace("it does not return")
+    rig.loop.request(rig.loop.take_over(call)._replace(text="it does not return"))
     assert rig.loop.take_over(call) is None and rig.loop.call is None
-    tick = rig.loop.tick(rig.stamp, Q, V)
-    assert tick.plugin is rig.loop.active is rig.safe and ends == [Plugin("first", stuck)]
-    assert [(name, str(error)) for name, error in rig.failures] == [("first", "it does not return")]
+    tick = rig.loop.tick(Measurement(rig.stamp, Q, V))
+    assert tick.plugin is rig.loop.chosen is rig.safe and rig.loop.ends == [Plugin("first", stuck)]
+    assert [(name, str(error)) for name, error in rig.loop.failures] == [("first", "it does not return")]
     stuck.go_on.set()
     thread.join(60.0)
-    assert ends[1:] == ["thread"] and rig.loop.last is tick and len(rig.failures) == 1
+    assert ends == ["thread"] and rig.loop.last is tick and len(rig.loop.failures) == 1
     other = Recorder()
-    rig.loop.swap(Plugin("other", other))
+    rig.loop.request(Swap(Plugin("other", other)))
     rig.tick()
     assert len(other.updates) == 1
 
@@ -334,19 +342,19 @@ def test_a_call_that_does_not_return_is_left_behind(method, late):
 def test_a_safe_controller_that_does_not_return_is_never_called_again():
     stuck = Waits("update")
     rig = Rig(stuck, stuck)
-    rig.loop.active = rig.safe
+    rig.loop.request(Swap(rig.safe))
     thread = threading.Thread(target=lambda: pytest.raises(Abandoned, rig.tick))
     thread.start()
     assert stuck.waiting.wait(60.0)
-    rig.loop.take_over(rig.loop.call)("it does not return")
+    rig.loop.request(rig.loop.take_over(rig.loop.call)._replace(text="it does not return"))
     for _ in range(2):
         assert not rig.tick().effort.any()
-    assert not stuck.updates and {str(error) for _, error in rig.failures} == {"it does not return"}
+    assert not stuck.updates and {str(error) for _, error in rig.loop.failures} == {"it does not return"}
     stuck.go_on.set()
     thread.join(60.0)
     other = Recorder()
     other.answer = np.ones(N)
-    rig.loop.swap(Plugin("other", other))
+    rig.loop.request(Swap(Plugin("other", other)))
     np.testing.assert_array_equal(rig.tick().effort, np.ones(N))
 
 
@@ -388,13 +396,13 @@ def test_a_controller_cannot_alter_what_it_is_given(write):
     rig = Rig(reaches)
     gains = reaches.parameters.p.copy()
     tick = rig.tick()
-    ((name, error),) = rig.failures
+    ((name, error),) = rig.loop.failures
     assert name == "first" and f"{__file__}, line " in str(error)
     np.testing.assert_array_equal(tick.state.q, Q)
     np.testing.assert_array_equal(tick.state.v, V)
     np.testing.assert_array_equal(reaches.parameters.p, gains)
-    rig.loop.swap(Plugin("second", PD(ROBOT)))
-    assert np.isfinite(rig.tick().effort).all() and len(rig.failures) == 1
+    rig.loop.request(Swap(Plugin("second", PD(ROBOT))))
+    assert np.isfinite(rig.tick().effort).all() and len(rig.loop.failures) == 1
 
 
 class ReachesInLaw(Law):
@@ -420,7 +428,7 @@ def test_a_law_cannot_alter_what_it_is_given(target, monkeypatch):
     monkeypatch.setattr(ReachesInLaw, "target", target)
     rig = Rig(ReachesInLaw(ROBOT))
     tick = rig.tick()
-    ((name, error),) = rig.failures
+    ((name, error),) = rig.loop.failures
     assert name == "first" and "read-only" in str(error) and f"{__file__}, line " in str(error)
     np.testing.assert_array_equal(tick.state.v, V)
 
@@ -465,7 +473,7 @@ def test_a_controller_leaves_the_error_state_of_numpy_alone(law, fails):
         if fails:
             controller.answer = RuntimeError("no")
             rig.tick()
-        rig.loop.swap(Plugin("pd", PD(ROBOT)))
+        rig.loop.request(Swap(Plugin("pd", PD(ROBOT))))
         rig.tick()
         assert np.geterr() == before
     finally:
@@ -481,29 +489,32 @@ def test_efforts_cannot_be_altered_once_they_are_checked():
 
 
 def test_a_controller_that_is_no_longer_needed_is_told_once():
-    rig, ends, controllers = Rig(Recorder()), [], [Plugin(name, Recorder()) for name in ("second", "third", "fourth")]
-    rig.loop._on_end = lambda plugin: ends.append(plugin.name)
+    rig, controllers = Rig(Recorder()), [Plugin(name, Recorder()) for name in ("second", "third", "fourth")]
+
+    def ends():
+        return [plugin.name for plugin in rig.loop.ends]
+
     rig.tick()
-    rig.loop.swap(controllers[0])
-    assert ends == ["first"]
+    rig.loop.request(Swap(controllers[0]))
+    assert ends() == ["first"]
     controllers[0].controller.answer = RuntimeError("lost")
     rig.tick()
-    assert ends == ["first", "second"]
-    rig.loop.swap(controllers[1])
-    rig.loop.stop("asked")
-    rig.loop.swap(controllers[2])
-    assert ends == ["first", "second", "third"]
-    rig.loop.release()
+    assert ends() == ["first", "second"]
+    rig.loop.request(Swap(controllers[1]))
+    rig.loop.request(Stop(Reason("request", "asked")))
+    rig.loop.request(Swap(controllers[2]))
+    assert ends() == ["first", "second", "third"]
+    rig.loop.request(Release())
     rig.tick()
-    assert ends == ["first", "second", "third"] and rig.loop.active.name == "fourth"
+    assert ends() == ["first", "second", "third"] and rig.loop.chosen.name == "fourth"
 
 
 def test_gains_are_replaced_for_controllers_that_have_them():
     rig = Rig(PD(ROBOT))
     rig.tick()
-    rig.loop.configure("first", PDParameters(p=0.0, d=0.0).for_robot(ROBOT))
+    rig.loop.request(Configure("first", PDParameters(p=0.0, d=0.0).for_robot(ROBOT)))
     assert not rig.tick().effort.any()
-    rig.loop.configure("another", PDParameters(p=1.0, d=1.0).for_robot(ROBOT))
+    rig.loop.request(Configure("another", PDParameters(p=1.0, d=1.0).for_robot(ROBOT)))
     assert not rig.tick().effort.any()
 
 
@@ -520,8 +531,8 @@ def test_a_state_that_no_motion_explains_is_a_new_start(stamp, q, words):
     rig = Rig(recorder)
     rig.tick()
     rig.follow([1.0], [1.0])
-    rig.loop.tick(stamp, q, V)
-    (reason,) = rig.starts
+    rig.loop.tick(Measurement(stamp, q, V))
+    (reason,) = rig.loop.starts
     assert words in reason
     assert len(recorder.activations) == 2 and not rig.loop.moving()
     state, reference = recorder.updates[-1]
@@ -534,7 +545,7 @@ def test_fast_motion_is_no_jump():
     v = np.array([50.0, 0.0])
     rig.tick(v=v)
     rig.tick(q=Q + v * PERIOD * 1e-9, v=v)
-    assert not rig.starts
+    assert not rig.loop.starts
 
 
 def test_a_trajectory_in_the_future_waits_and_one_from_the_past_is_joined():
@@ -574,10 +585,10 @@ def test_planning_time_does_not_delay_a_stamped_trajectory():
 def test_trajectories_that_cannot_be_followed_are_refused():
     rig = Rig(PD(ROBOT))
     with pytest.raises(InputError, match="no joint state"):
-        rig.loop.beginning(None)
+        rig.loop.trajectory_start(None)
     rig.tick()
     with pytest.raises(InputError, match="another|joint states' stamps"):
-        rig.loop.beginning(rig.stamp + 7200 * 10**9)
+        rig.loop.trajectory_start(rig.stamp + 7200 * 10**9)
     with pytest.raises(InputError, match="ended"):
         rig.follow([1.0], [1.0], stamp=rig.stamp - 2 * 10**9)
 
@@ -587,7 +598,7 @@ def test_stop_holds_the_current_state():
     rig.tick()
     rig.follow([1.0], [1.0])
     rig.tick()
-    rig.loop.drop_trajectories()
+    rig.loop.request(HoldStill())
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
 
 
@@ -600,7 +611,7 @@ class Pushes(Recorder):
 
 
 def line(rig, goal, duration=1.0):
-    begin = rig.loop.beginning(None, TipReference)
+    begin = rig.loop.trajectory_start(None, TipReference)
     return TipTrajectory.line(begin.reference, begin.start_time, duration, goal)
 
 
@@ -612,24 +623,24 @@ def test_a_controller_gets_the_references_that_it_follows():
         assert type(reference) is controller.follows
         np.testing.assert_allclose(reference.position, pose[:3, 3])
         goal = reference.position + 0.1
-        rig.loop.follow(line(rig, goal), on_arrival=True)
+        rig.loop.request(Follow(line(rig, goal), on_arrival=True))
         assert rig.loop.moving()
         rig.tick(periods=200)
         np.testing.assert_allclose(rig.tick(periods=200).reference.position, goal - 0.1 + 0.1 * 0.94208)  # at 0.8 s
-        assert not rig.failures and not rig.starts
+        assert not rig.loop.failures and not rig.loop.starts
 
 
 def test_a_swap_between_kinds_of_references_holds_the_current_state():
     rig = Rig(PD(ROBOT))
     rig.tick()
     rig.follow([1.0], [1.0])
-    rig.loop.swap(Plugin("poses", FollowsPoses()))
+    rig.loop.request(Swap(Plugin("poses", FollowsPoses())))
     assert not rig.loop.moving()
     np.testing.assert_allclose(rig.tick().reference.position, ROBOT.dynamics().forward_kinematics(Q)[:3, 3])
-    rig.loop.follow(line(rig, np.zeros(3)), on_arrival=True)
-    rig.loop.swap(Plugin("other poses", FollowsPoses()))
+    rig.loop.request(Follow(line(rig, np.zeros(3)), on_arrival=True))
+    rig.loop.request(Swap(Plugin("other poses", FollowsPoses())))
     assert rig.loop.moving()
-    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    rig.loop.request(Swap(Plugin("first", PD(ROBOT))))
     assert not rig.loop.moving()
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
 
@@ -638,35 +649,35 @@ def test_a_trajectory_of_another_kind_is_refused():
     rig = Rig(FollowsPoses())
     rig.tick()
     with pytest.raises(InputError, match="follows a TipReference, not a JointReference"):
-        rig.loop.beginning(None)
+        rig.loop.trajectory_start(None)
     trajectory = line(rig, np.zeros(3))
-    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    rig.loop.request(Swap(Plugin("first", PD(ROBOT))))
     with pytest.raises(InputError, match="follows a JointReference, not a TipReference"):
-        rig.loop.follow(trajectory, on_arrival=True)
+        rig.loop.request(Follow(trajectory, on_arrival=True))
 
 
 def test_a_failing_controller_of_poses_falls_back_to_one_of_joints():
     failing = FollowsPoses()
     rig = Rig(failing, safe=PD(ROBOT))
     rig.tick()
-    rig.loop.follow(line(rig, np.zeros(3)), on_arrival=True)
+    rig.loop.request(Follow(line(rig, np.zeros(3)), on_arrival=True))
     failing.answer = ValueError("odd")
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
-    assert not rig.loop.moving() and rig.loop.active.name == "damping" and len(rig.failures) == 1
+    assert not rig.loop.moving() and rig.loop.chosen.name == "damping" and len(rig.loop.failures) == 1
 
 
 def test_wrenches_go_to_controllers_that_follow_them():
     rig = Rig(Pushes())
     rig.tick()
-    rig.loop.exert(np.arange(6.0))
+    rig.loop.request(Exert(np.arange(6.0)))
     np.testing.assert_array_equal(rig.tick().reference.wrench, np.arange(6.0))
-    rig.loop.drop_trajectories()
+    rig.loop.request(HoldStill())
     assert not rig.tick().reference.wrench.any()
     with pytest.raises(InputError, match="wrench"):
-        rig.loop.exert(np.zeros(3))
-    rig.loop.swap(Plugin("first", PD(ROBOT)))
+        rig.loop.request(Exert(np.zeros(3)))
+    rig.loop.request(Swap(Plugin("first", PD(ROBOT))))
     with pytest.raises(InputError, match="'first' follows none"):
-        rig.loop.exert(np.zeros(6))
+        rig.loop.request(Exert(np.zeros(6)))
 
 
 def test_states_without_commands_are_one_new_start_that_brings_the_robot_to_rest():
@@ -677,11 +688,11 @@ def test_states_without_commands_are_one_new_start_that_brings_the_robot_to_rest
     rig.tick(periods=5)
     for _ in range(4):
         rig.stamp += PERIOD
-        tick = rig.loop.tick(rig.stamp, Q, V, new_start="not followed")
+        tick = rig.loop.tick(Measurement(rig.stamp, Q, V, new_start="not followed"))
         assert tick.state.time == tick.state.period == 0.0
         np.testing.assert_array_equal(tick.reference.q, Q)
         np.testing.assert_array_equal(tick.reference.v, V)
-    assert rig.starts == ["not followed"], "once, although the hardware says it of each state"
+    assert rig.loop.starts == ["not followed"], "once, although the hardware says it of each state"
     assert not rig.loop.moving(), "coming to rest is no trajectory"
     assert rig.tick().state.period == PERIOD * 1e-9
     for _ in range(200):
@@ -689,19 +700,19 @@ def test_states_without_commands_are_one_new_start_that_brings_the_robot_to_rest
     assert not tick.reference.v.any()
     rig.follow([1.0], [1.0])
     assert rig.loop.moving()
-    rig.loop.tick(rig.stamp + PERIOD, Q, V, new_start="again")
-    assert rig.starts == ["not followed", "again"] and not rig.loop.moving()
+    rig.loop.tick(Measurement(rig.stamp + PERIOD, Q, V, new_start="again"))
+    assert rig.loop.starts == ["not followed", "again"] and not rig.loop.moving()
 
 
 def test_coming_to_rest_begins_where_the_plant_follows_however_late_the_answer_was():
     rig = Rig(Recorder())
-    rig.loop.tick(rig.stamp, Q, V, new_start="not followed")
+    rig.loop.tick(Measurement(rig.stamp, Q, V, new_start="not followed"))
     rig.stamp += 40 * PERIOD  # the controller was stopped, and its answer came late
     there = Q + 20 * PERIOD * 1e-9 * V
-    tick = rig.loop.tick(rig.stamp, there, 0.5 * V)
+    tick = rig.loop.tick(Measurement(rig.stamp, there, 0.5 * V))
     np.testing.assert_array_equal(tick.reference.q, there)
     np.testing.assert_array_equal(tick.reference.v, 0.5 * V)
-    assert not rig.starts, "the same new start"
+    assert not rig.loop.starts, "the same new start"
     assert rig.tick().reference.v @ V < 0.5 * V @ V, "the second state that it follows is part of the motion"
 
 
@@ -709,30 +720,30 @@ def test_a_controller_under_which_a_joint_runs_away_is_dropped():
     limit = ROBOT.model.velocity_limit
     rig = Rig(Recorder())
     rig.tick(v=19.0 * limit * [1.0, 0.0])
-    assert not rig.failures
+    assert not rig.loop.failures
     tick = rig.tick(v=[0.0, -21.0 * limit[1]])
-    ((name, error),) = rig.failures
+    ((name, error),) = rig.loop.failures
     assert (name, str(error)) == ("first", f"joint 'joint2' ran away: {21.0 * limit[1]:.3g}, limit {limit[1]:.3g}")
-    assert rig.loop.active is rig.safe and tick.effort[1] > 0.0, "damped"
+    assert rig.loop.chosen is rig.safe and tick.effort[1] > 0.0, "damped"
     rig.tick(v=[0.0, -30.0 * limit[1]])
-    assert len(rig.failures) == 1, "nothing is left to replace the safe one"
+    assert len(rig.loop.failures) == 1, "nothing is left to replace the safe one"
 
 
 def test_without_a_factor_no_speed_is_too_high():
     rig = Rig(Recorder())
-    rig.loop.supervisor.settings = SupervisorSettings(runaway_factor=0.0)
+    rig.loop.request(NewSettings(supervisor=SupervisorSettings(runaway_factor=0.0)))
     rig.tick(v=[1e3, 1e3])
-    assert not rig.failures
+    assert not rig.loop.failures
 
 
 def test_a_controller_is_dropped_on_request_for_the_safe_one_only():
     rig = Rig(Recorder())
     rig.tick()
-    rig.loop.drop("the law takes 50 ms of 2 ms")
-    rig.loop.drop("again")
-    ((name, error),) = rig.failures
+    rig.loop.request(Drop(Reason("too slow", "the law takes 50 ms of 2 ms")))
+    rig.loop.request(Drop(Reason("too slow", "again")))
+    ((name, error),) = rig.loop.failures
     assert (name, str(error)) == ("first", "the law takes 50 ms of 2 ms")
-    assert rig.loop.active is rig.safe
+    assert rig.loop.chosen is rig.safe
 
 
 def wrapped(q):
@@ -747,11 +758,11 @@ def test_a_driver_that_wraps_a_continuous_joint_ends_no_motion():
     rig.follow([1.0], [3.6])
     for k in range(1, 100):
         rig.tick(wrapped([3.1 + 0.002 * k, 0.0]), [1.0, 0.0])
-    assert not rig.starts and rig.loop.moving()
+    assert not rig.loop.starts and rig.loop.moving()
     q = np.array([state.q for state, _ in law.updates])
     np.testing.assert_allclose(np.diff(q[:, 0]), 0.002, atol=1e-12)
     rig.tick(wrapped([5.0, 0.0]), [1.0, 0.0])
-    assert len(rig.starts) == 1 and "jumped by 1.7" in rig.starts[0], "by more than velocities explain"
+    assert len(rig.loop.starts) == 1 and "jumped by 1.7" in rig.loop.starts[0], "by more than velocities explain"
     np.testing.assert_allclose(law.updates[-1][0].q, wrapped([5.0, 0.0]), err_msg="a new start takes it as it comes")
 
 
@@ -763,27 +774,26 @@ def test_the_error_of_a_continuous_joint_is_half_a_turn_at_most():
         rig.tick([position, 0.0], [5.0, 0.0])
     errors = np.array([reference.q[0] - state.q[0] for state, reference in law.updates])
     np.testing.assert_allclose(errors, wrapped(-np.arange(0.0, 5.0, 0.01)), atol=1e-9)
-    assert not rig.starts
+    assert not rig.loop.starts
 
 
 def test_a_law_of_the_tip_has_joints_beside_its_chain_moved_by_name():
     robot = Robot.from_urdf(robot_file("planar_2r"), tip_link="link1")
     first, second = robot.joint_names
-    loop = ControlLoop(robot, Plugin("tip", TaskSpacePD(robot)), Plugin("damping", Damping(robot)), 0.5,
-                       lambda *_: None, lambda *_: None)
-    loop.tick(EPOCH, Q, np.zeros(N))
+    loop = RecordedLoop(robot, Plugin("tip", TaskSpacePD(robot)), Plugin("damping", Damping(robot)), 0.5)
+    loop.tick(Measurement(EPOCH, Q, np.zeros(N)))
     with pytest.raises(InputError, match=f"'tip' follows the tip link 'link1', which joint '{first}' moves: .* "
                                          f"By name it moves {second}$"):
-        loop.beginning(None, joints=[second, first])
-    begin = loop.beginning(None, joints=[second])
+        loop.trajectory_start(None, joints=[second, first])
+    begin = loop.trajectory_start(None, joints=[second])
     points = Points.from_arrays([0.01], [[Q[0], Q[1] + 0.01]])
-    loop.follow(JointTrajectory(begin.reference, begin.start_time, points, begin.origin), on_arrival=True)
+    loop.request(Follow(JointTrajectory(begin.reference, begin.start_time, points, begin.origin), on_arrival=True))
     assert loop.moving() and loop.motion() is not None
-    ticks = [loop.tick(EPOCH + k * PERIOD, Q, np.zeros(N)) for k in range(1, 8)]
+    ticks = [loop.tick(Measurement(EPOCH + k * PERIOD, Q, np.zeros(N))) for k in range(1, 8)]
     wanted = [tick.reference.q[1] for tick in ticks]
     assert wanted == sorted(wanted) and Q[1] < wanted[0] < wanted[-1] == Q[1] + 0.01 and not loop.moving()
     assert ticks[-1].effort[1] > 0.0  # towards its goal, while the state stays
     held = np.array([tick.reference.position for tick in ticks])
     np.testing.assert_array_equal(held, np.tile(held[0], (len(ticks), 1)))
-    loop.drop_trajectories()
-    assert loop.tick(EPOCH + 8 * PERIOD, Q, np.zeros(N)).reference.q[1] == Q[1]
+    loop.request(HoldStill())
+    assert loop.tick(Measurement(EPOCH + 8 * PERIOD, Q, np.zeros(N))).reference.q[1] == Q[1]

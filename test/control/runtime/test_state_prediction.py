@@ -12,12 +12,15 @@ from collections import deque
 
 import numpy as np
 import pytest
+from recorded_loop import RecordedLoop
 
 from robodyn_ros import Robot
 from robodyn_ros.control.contract.state import State
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.damping import Damping
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.plugins.plugin import Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.requests import NewSettings
 from robodyn_ros.control.runtime.state_prediction import StatePredictor
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
@@ -74,15 +77,14 @@ def test_without_a_delay_the_state_is_the_one_measured():
 def is_stable(gain, delay, prediction, robot=ROBOT):
     """Whether computed torque brings the arm home from 0.03 rad, measured late by some periods."""
     law = ComputedTorque(ROBOT, ComputedTorqueParameters(p=gain, d=2.0 * np.sqrt(gain)).for_robot(ROBOT))
-    loop = ControlLoop(ROBOT, Plugin("law", law), Plugin("safe", Damping(ROBOT)), 0.5, lambda *what: None,
-                       lambda why: None)
-    loop.predictor.delay = PERIOD * prediction
+    loop = RecordedLoop(ROBOT, Plugin("law", law), Plugin("safe", Damping(ROBOT)), 0.5)
+    loop.request(NewSettings(delay=PERIOD * prediction))
     plant = Plant(robot, step=0.001, position=START)
     measured = deque([(plant.q, plant.v)] * (delay + 1), maxlen=delay + 1)
-    loop.tick(2_000_000, START + 0.03, NONE)  # it holds this; a jump by less than 0.05 is none
+    loop.tick(Measurement(2_000_000, START + 0.03, NONE))  # it holds this; a jump by less than 0.05 is none
     speeds = []
     for tick in range(400):
-        drive(plant, loop.tick((tick + 2) * 2_000_000, *measured[0]).effort)
+        drive(plant, loop.tick(Measurement((tick + 2) * 2_000_000, *measured[0])).effort)
         measured.append((plant.q, plant.v))
         speeds.append(np.abs(plant.v).max())
     return max(speeds[-100:]) < 0.02

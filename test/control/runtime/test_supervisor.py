@@ -10,13 +10,17 @@
 
 import numpy as np
 import pytest
+from recorded_loop import RecordedLoop
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import Controller
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd_gravity import PDGravity
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.modes import Mode, Reason
+from robodyn_ros.control.runtime.requests import Follow, NewSettings, Release, Stop, Swap
 from robodyn_ros.control.runtime.supervisor import SupervisorSettings, check_workspace
 from robodyn_ros.description.resources import robot_file
 
@@ -41,15 +45,14 @@ class Rig:
     """A loop under a controller, with a clock."""
 
     def __init__(self, controller=None, safe=None, **settings):
-        self.stops, self.failures, self.stamp = [], [], PERIOD
+        self.stamp = PERIOD
         self.law = controller or Asks(ROBOT)
-        self.loop = ControlLoop(ROBOT, Plugin("law", self.law), Plugin("safe", safe or Damping(ROBOT)), 0.5,
-                                lambda *failure: self.failures.append(failure), lambda reason: None, self.stops.append)
-        self.loop.supervisor.settings = SupervisorSettings(**settings)
+        self.loop = RecordedLoop(ROBOT, Plugin("law", self.law), Plugin("safe", safe or Damping(ROBOT)), 0.5)
+        self.loop.request(NewSettings(supervisor=SupervisorSettings(**settings)))
 
     def tick(self, q=Q, v=REST):
         self.stamp += PERIOD
-        return self.loop.tick(self.stamp, np.array(q), np.array(v))
+        return self.loop.tick(Measurement(self.stamp, np.array(q), np.array(v)))
 
     def ask(self, effort, **state):
         self.law.effort = np.array(effort)
@@ -99,41 +102,41 @@ def test_a_bound_stops_the_robot_until_it_is_released(settings, q, v, words):
         state["v"] = [0.0, -np.sign((DYNAMICS.jacobian(np.array(state["q"])) @ [0.0, 1.0])[2])]
     rig = Rig(**settings)
     rig.tick(q=state["q"])
-    assert not rig.stops, "a joint at rest may be anywhere"
+    assert not rig.loop.stops, "a joint at rest may be anywhere"
     tick = rig.ask([9.0, 9.0], **state)
-    (reason,) = rig.stops
-    assert words in reason and tick.intervention == f"stopped: {reason}" and tick.plugin.name == "safe"
+    (reason,) = rig.loop.stops
+    assert words in reason and tick.mode is Mode.STOPPED and tick.reason.text == reason and tick.plugin.name == "safe"
     assert tick.effort @ state["v"] < 0.0, "damped in the same tick"
     assert rig.tick(q=state["q"]).plugin.name == "safe", "latched"
     with pytest.raises(InputError, match=r"stopped \(.*call ~/release"):
-        rig.loop.beginning(None)
-    rig.loop.release()
+        rig.loop.trajectory_start(None)
+    rig.loop.request(Release())
     tick = rig.tick(q=state["q"], v=-0.5 * np.array(state["v"]) if "tip_speed" not in settings else REST)
-    assert tick.plugin.name == "law" and not tick.intervention, "the way back is free"
+    assert tick.plugin.name == "law" and tick.mode is Mode.RUNNING, "the way back is free"
 
 
 def test_a_stop_on_request_brings_the_robot_to_rest_under_a_safe_law_that_holds():
     rig = Rig(safe=PDGravity(ROBOT))
     rig.tick(v=[0.3, 0.0])
-    rig.loop.stop("the button")
+    rig.loop.request(Stop(Reason("request", "the button")))
     tick = rig.tick(q=Q + [0.0006, 0.0], v=[0.3, 0.0])
     np.testing.assert_allclose(tick.reference.v, [0.3, 0.0], rtol=0.05)
     for _ in range(200):
         tick = rig.tick()
     assert not tick.reference.v.any() and tick.reference.q[0] > Q[0]
-    rig.loop.stop("again")
-    assert rig.stops == ["the button"]
+    rig.loop.request(Stop(Reason("request", "again")))
+    assert rig.loop.stops == ["the button"]
 
 
 def test_a_stop_before_the_first_state_and_a_swap_during_a_stop():
     rig = Rig()
-    rig.loop.stop("early")
+    rig.loop.request(Stop(Reason("request", "early")))
     assert rig.tick().plugin.name == "safe"
-    rig.loop.swap(Plugin("other", Asks(ROBOT)))
-    assert rig.tick().plugin.name == "safe" and rig.loop.active.name == "other"
+    rig.loop.request(Swap(Plugin("other", Asks(ROBOT))))
+    assert rig.tick().plugin.name == "safe" and rig.loop.chosen.name == "other"
     rig.stamp += 10**9
     assert rig.tick().plugin.name == "safe", "a new start is no release"
-    rig.loop.release()
+    rig.loop.request(Release())
     assert rig.tick().plugin.name == "other"
 
 
@@ -142,22 +145,23 @@ def test_a_safe_controller_that_fails_in_a_stop_leaves_no_effort():
     safe.effort = np.full(2, np.nan)
     rig = Rig(safe=safe)
     rig.tick()
-    rig.loop.stop("the button")
+    rig.loop.request(Stop(Reason("request", "the button")))
     tick = rig.tick()
-    assert not tick.effort.any() and tick.intervention == "no controller works" and rig.failures
+    assert not tick.effort.any() and tick.intervention == "no controller works" and rig.loop.failures
 
 
 def test_a_motion_ends_with_a_stop_and_does_not_come_back():
     rig = Rig(PDGravity(ROBOT))
     rig.tick()
-    begin = rig.loop.beginning(None)
-    rig.loop.follow(JointTrajectory(begin.reference, begin.start_time, Points.from_arrays([1.0], [Q + 0.5])), True)
+    begin = rig.loop.trajectory_start(None)
+    points = Points.from_arrays([1.0], [Q + 0.5])
+    rig.loop.request(Follow(JointTrajectory(begin.reference, begin.start_time, points), True))
     for _ in range(100):
         moving = rig.tick()
     assert moving.reference.v.any()
-    rig.loop.stop("the button")
+    rig.loop.request(Stop(Reason("request", "the button")))
     rig.tick()
-    rig.loop.release()
+    rig.loop.request(Release())
     assert not rig.loop.moving()
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
 

@@ -71,7 +71,7 @@ def relayed(ros, actuators):
 
 def is_at(goal, name):
     def check(state):
-        return (state.controller == name and not state.intervention
+        return (state.controller == name and state.mode == "running"
                 and np.abs(np.subtract(state.reference.positions, goal)).max() < 1e-9
                 and np.abs(np.subtract(state.feedback.positions, goal)).max() < 5e-3
                 and np.abs(state.feedback.velocities).max() < 0.05)
@@ -81,16 +81,16 @@ def is_at(goal, name):
 def test_each_law_moves_the_arm_to_a_goal_and_gives_it_back(ros, rig):
     for turn, name in enumerate(LAWS):
         rig.set(controller="pd_gravity")
-        rig.next("the law for rigid joints", lambda s: s.controller == "pd_gravity" and not s.intervention)
+        rig.next("the law for rigid joints", lambda s: s.controller == "pd_gravity" and s.mode == "running")
         ros.wait_for(lambda: not ros.node.count_subscribers("/elastic/motor_states"), "the end of the subscription")
         rig.set(controller=name)
-        rig.next("the law with the motors' states", lambda s, name=name: s.controller == name and not s.intervention)
+        rig.next("the law with the motors' states", lambda s, name=name: s.controller == name and s.mode == "running")
         assert ros.node.count_subscribers("/elastic/motor_states") == 1
         goal = [0.5 - 0.3 * turn, -1.0 + 0.4 * turn]
         rig.publisher.publish(trajectory([1.0], [goal]))
         rig.next(f"the goal under {name}", is_at(goal, name))
     rig.set(controller="pd_gravity")
-    held = rig.next("the law for rigid joints", lambda s: s.controller == "pd_gravity" and not s.intervention)
+    held = rig.next("the law for rigid joints", lambda s: s.controller == "pd_gravity" and s.mode == "running")
     np.testing.assert_allclose(held.feedback.positions, goal, atol=0.02)
 
 
@@ -101,7 +101,7 @@ def test_gains_that_would_swing_are_refused_and_the_law_in_force_stays(rig, name
     reason = rig.refuse(controller=name, **gains)
     assert re.search(r"p and d.*: expected .* comes to rest with .* it swings on its springs", reason)
     assert "\n" not in reason
-    rig.next("the law in force", lambda s: s.controller == "pd_gravity" and not s.intervention)
+    rig.next("the law in force", lambda s: s.controller == "pd_gravity" and s.mode == "running")
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -109,7 +109,7 @@ def test_a_law_waits_for_a_driver_without_motor_states_and_when_they_stop(relaye
     rig, relay = relayed
     relay.motors = lambda message: None
     rig.set(controller="pd_gravity")
-    rig.next("the start", lambda s: s.controller == "pd_gravity" and not s.intervention)
+    rig.next("the start", lambda s: s.controller == "pd_gravity" and s.mode == "running")
     rig.set(controller=name)
     for what, motors in (("none", lambda message: None),
                          ("without velocities and efforts", lambda message: JointState(
@@ -124,20 +124,19 @@ def test_a_law_waits_for_a_driver_without_motor_states_and_when_they_stop(relaye
                              velocity=message.velocity, effort=message.effort))):
         before = rig.next(f"the law before motor states {what}").feedback.positions
         relay.motors = motors
-        held = rig.next(f"the safe law with motor states {what}", lambda s: "waits" in s.intervention)
+        held = rig.next(f"the safe law with motor states {what}", lambda s: s.mode == "holding")
         assert held.controller == "damping"
-        assert re.fullmatch(f"held: controller '{name}' waits: nothing measures 'motor_[qv]' on motor_states",
-                            held.intervention)
+        assert re.fullmatch(f"controller '{name}' waits: nothing measures 'motor_[qv]' on motor_states", held.reason)
         np.testing.assert_allclose(held.feedback.positions, before, atol=0.2, err_msg=what)
         relay.motors = lambda message: message
-        rig.next(f"the law after motor states {what}", lambda s: s.controller == name and not s.intervention)
+        rig.next(f"the law after motor states {what}", lambda s: s.controller == name and s.mode == "running")
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_robot_whose_joints_are_rigid_is_refused_in_one_line(ros, rigid, name):
     reason = rigid.refuse(controller=name)
     assert "joint_stiffness: expected elastic joints, received 'planar_2r'" in reason and "\n" not in reason
-    rigid.next("the law in force", lambda s: s.controller == "pd_gravity" and not s.intervention)
+    rigid.next("the law in force", lambda s: s.controller == "pd_gravity" and s.mode == "running")
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,9 @@ def told():
     node = SimpleNamespace(create_publisher=lambda *_: None, get_fully_qualified_name=lambda: "/controller",
                            get_name=lambda: "controller")
     diagnostics = Diagnostics(node, log)
-    return SimpleNamespace(events=Events(diagnostics, ends.append), diagnostics=diagnostics, lines=lines, ends=ends)
+    events = Events(diagnostics)
+    events.end_goal = ends.append
+    return SimpleNamespace(events=events, diagnostics=diagnostics, lines=lines, ends=ends)
 
 
 def test_an_event_that_lasts_is_in_log_diagnostics_states_and_goal_until_its_end(told):

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
-from robodyn_ros.control.runtime.control_loop import Beginning
+from robodyn_ros.control.runtime.followed_reference import TrajectoryStart
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.controller.joint_trajectories import plan, read_points, release_points, serialized_points
@@ -25,7 +25,7 @@ MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 NAMES = list(MODEL.joint_names)
 JOINTS = JointOrder(NAMES)
 HELD = np.array([0.3, -0.2])
-NOW = Beginning(7.0, 7.0, JointReference(HELD, np.zeros(2), np.zeros(2)))
+NOW = TrajectoryStart(7.0, 7.0, JointReference(HELD, np.zeros(2), np.zeros(2)))
 NAN, INF = float("nan"), float("inf")
 
 
@@ -107,7 +107,7 @@ def test_points_are_released():
 
 
 def test_a_normalized_start_of_a_continuous_joint_is_no_jump():
-    turned = Beginning(7.0, 7.0, JointReference(np.array([3.3, -0.2]), np.zeros(2), np.zeros(2)))
+    turned = TrajectoryStart(7.0, 7.0, JointReference(np.array([3.3, -0.2]), np.zeros(2), np.zeros(2)))
     trajectory = plan(message([0.0, 1.5], [[3.3 - 2 * np.pi, -0.2], [-2.5, -0.2]]), JOINTS, MODEL, turned)
     lowest, highest, _ = trajectory.extremes()
     np.testing.assert_allclose([lowest[0], highest[0]], [3.3, 2 * np.pi - 2.5], atol=1e-9)

@@ -53,7 +53,7 @@ def test_a_drawing_that_fails_costs_the_law_nothing_else(ros, rig, law):
         DiagnosticArray, "/diagnostics", 100)
     rig.set(controller=f"{PLUGINS}{law}")
     ros.wait_for(lambda: told(diagnostics, "failed drawings"), "the failure", timeout=2 * DEADLINE)
-    rig.next("a tick of it afterwards", lambda s: s.controller.endswith(law) and not s.intervention)
+    rig.next("a tick of it afterwards", lambda s: s.controller.endswith(law) and s.mode == "running")
     rig.set(controller=f"{PLUGINS}Draws")
     ros.wait_for(lambda: heard and len(heard[-1].markers) > 1, "the next law's drawing")
 

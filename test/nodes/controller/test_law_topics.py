@@ -35,15 +35,15 @@ def counted(diagnostics, key):
 def test_a_law_waits_for_its_inputs_reads_them_and_waits_again_when_they_stop(ros, rig):
     diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
     rig.set(controller=f"{PLUGINS}Servo")
-    held = rig.next("a tick that waits", lambda s: "waits" in s.intervention)
+    held = rig.next("a tick that waits", lambda s: s.mode == "holding")
     assert held.controller == "damping"
-    assert "waits: input 'gain': nothing on gain for 0.5 s" in held.intervention or "motor_q" in held.intervention
+    assert "waits: input 'gain': nothing on gain for 0.5 s" in held.reason or "motor_q" in held.reason
     gain, target = ros.publisher(Float64, "/sees/gain"), ros.publisher(PointStamped, "/sees/camera/target")
     ros.wait_for(lambda: gain.publish(Float64(data=4.0)) or any(
         s.controller.endswith("Servo") and s.output[0] == 3.0 for s in rig.states[-5:]), "the law with its gain")
 
     def consecutive():
-        known = [s for s in rig.states if s.controller.endswith("Servo") and not s.intervention]
+        known = [s for s in rig.states if s.controller.endswith("Servo") and s.mode == "running"]
         return [(a, b) for a, b in zip(known, known[1:], strict=False)
                 if read_stamp(b.header.stamp) - read_stamp(a.header.stamp) == PERIOD]
 
@@ -62,9 +62,9 @@ def test_a_law_waits_for_its_inputs_reads_them_and_waits_again_when_they_stop(ro
     bad.point.y = np.nan
     ros.wait_for(lambda: target.publish(bad) or counted(diagnostics, "rejected camera/target"), "a rejection")
     ros.wait_for(lambda: counted(diagnostics, "input gain"), "ages in the diagnostics")
-    rig.next("a tick that waits again", lambda s: s.controller == "damping" and "input 'gain'" in s.intervention)
+    rig.next("a tick that waits again", lambda s: s.controller == "damping" and "input 'gain'" in s.reason)
     rig.set(controller="pd")
-    rig.next("the next law", lambda s: s.controller == "pd" and not s.intervention)
+    rig.next("the next law", lambda s: s.controller == "pd" and s.mode == "running")
     ros.wait_for(lambda: not gain.get_subscription_count() and not ros.node.count_subscribers("/sees/motor_states"),
                  "the end of the subscriptions")
 

@@ -152,9 +152,9 @@ class Watched:
         self.node, self.began = MagicMock(), []
         self.node.parameters = {"update_rate": 0, "state_delay": -1, **given}
         plugin = SimpleNamespace(name="pd", controller=None)
-        loop = SimpleNamespace(last=None, active=plugin, safe=plugin)
+        loop = SimpleNamespace(last=None, chosen=plugin, fallback=plugin, delay=0.0)
         self.robot = ARM6.with_timing(0.002)
-        self.watch = LoopTimingWatch(self.node, self.robot, loop, MagicMock(), self.began.append, lambda: 0.0)
+        self.watch = LoopTimingWatch(self.node, self.robot, loop, MagicMock(), self.began.append)
         self._numbers = itertools.count(1)
 
     def second(self, period=0.002, age=0.0, missed=0, stamp=None, ticks=100):
@@ -274,6 +274,6 @@ def test_a_stop_calms_an_arm_whose_delay_was_declared_too_short(ros, safe, capsy
         rig.next("a swing", lambda state: np.abs(state.feedback.velocities).max() > CALM)
         assert main(["stop", "--namespace", rig.namespace]) == 0
         capsys.readouterr()
-        rig.next("calm", lambda state: state.intervention and np.abs(state.feedback.velocities).max() < 0.5 * CALM)
+        rig.next("calm", lambda state: state.mode == "damping" and np.abs(state.feedback.velocities).max() < 0.5 * CALM)
         rig.next("calm still", lambda state: True)
         assert np.abs(rig.states[-1].feedback.velocities).max() < CALM

@@ -39,7 +39,7 @@ def test_a_stop_is_latched_until_the_release(rig, capsys):
     rig.publisher.publish(trajectory([4.0], [[1.0, -1.0]]))
     rig.next("motion", lambda state: state.reference.velocities and state.reference.velocities[0] > 0.2)
     assert "until ~/release" in command(capsys, "stop")
-    stopped = rig.next("the stop", lambda state: state.intervention == "stopped: on request")
+    stopped = rig.next("the stop", lambda state: (state.mode, state.reason) == ("stopped", "on request"))
     assert stopped.controller == "damping"
     status, values = rig.status(lambda status, values: values.get("stopped") == "on request")
     assert status.level == DiagnosticStatus.ERROR and "~/release lets it go on" in status.message
@@ -47,7 +47,7 @@ def test_a_stop_is_latched_until_the_release(rig, capsys):
     rig.publisher.publish(trajectory([1.0], [[0.5, 0.5]]))
     rig.nodes["controller"].wait_for_output("the robot is stopped (on request): call ~/release first")
     assert "released" in command(capsys, "release")
-    free = rig.next("the release", lambda state: not state.intervention)
+    free = rig.next("the release", lambda state: state.mode == "running")
     assert free.controller == "computed_torque"
     status, _ = rig.status(lambda status, values: values.get("stopped") == "no")
     assert "stopped" not in status.message
@@ -96,8 +96,9 @@ def test_a_bound_stops_the_robot_and_counts_what_it_did(rig, capsys):
     assert "expected lowest x, y, z below" in rig.refuse(**{"supervisor.workspace": [1.0, 0.0, 0.0, 0.5, 1.0, 1.0]})
     rig.set(**{"supervisor.tip_speed": 0.2})
     rig.publisher.publish(trajectory([1.0], [[1.5, 1.0]]))
-    stopped = rig.next("the stop", lambda state: state.intervention)
-    assert stopped.intervention.startswith("stopped: the tip link moves at") and "limit 0.2 m/s" in stopped.intervention
+    stopped = rig.next("the stop", lambda state: state.mode == "stopped")
+    assert stopped.reason.startswith("the tip link moves at") and "limit 0.2 m/s" in stopped.reason
+    assert (stopped.reason_kind, list(stopped.reason_joints)) == ("tip speed", [])
     rig.set(**{"supervisor.tip_speed": 0.0})
     command(capsys, "release")
     rig.hold_at("computed_torque", [0.0, 0.0])

@@ -43,12 +43,12 @@ def rig(tmp_path_factory):
 def test_a_stop_stays_until_the_release_and_the_page_says_so(rig):
     page, control, ros = rig
     page.use("Stop", True)
-    ros.wait_for(lambda: control[-1].intervention == "stopped: on request", "the stop")
+    ros.wait_for(lambda: control[-1].mode == "stopped", "the stop")
     ros.wait_for(lambda: page.shows("planar_2r is stopped: on request; Release lets it go on"), "the page's word of it")
     ros.wait_for(lambda: page.state("Release", "disabled") is False, "a button that can be clicked")
     assert control[-1].controller == "damping"
     page.use("Release", True)
-    ros.wait_for(lambda: control[-1].controller == "computed_torque" and not control[-1].intervention, "the release")
+    ros.wait_for(lambda: control[-1].controller == "computed_torque" and control[-1].mode == "running", "the release")
     ros.wait_for(lambda: not page.shows("is stopped") and page.state("Release", "disabled"), "the page's word of it")
 
 

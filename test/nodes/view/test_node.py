@@ -367,10 +367,10 @@ def force(message):
 
 def test_stop_is_latched_and_shown_until_release(rig):
     rig.page.get_by_role("button", name="Stop").click()
-    rig.wait_for(lambda: rig.control[-1].intervention == "stopped: on request", "the stop")
+    rig.wait_for(lambda: rig.control[-1].mode == "stopped", "the stop")
     rig.page.get_by_text("arm6 is stopped: on request; Release lets it go on").wait_for()
     rig.page.get_by_role("button", name="Release").click()
-    rig.wait_for(lambda: not rig.control[-1].intervention and rig.control[-1].controller == "computed_torque",
+    rig.wait_for(lambda: rig.control[-1].mode == "running" and rig.control[-1].controller == "computed_torque",
                  "the release")
     rig.page.get_by_text("real time").wait_for()
 

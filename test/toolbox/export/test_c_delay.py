@@ -15,13 +15,16 @@ from ctypes import Structure, byref, c_double, c_int
 import numpy as np
 import pytest
 from c_libraries import c_library
+from recorded_loop import RecordedLoop
 from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.control.contract.state import State
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.control.runtime import calming
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.requests import Stop
 from robodyn_ros.control.runtime.state_prediction import StatePredictor
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
@@ -108,12 +111,11 @@ def test_a_prediction_forgets_the_oldest_of_too_many_commands():
     ("planar_2r", 50, 2, 1.0), ("arm6", 500, 0, 0.0), ("arm6", 500, 1, 50.0), ("scara", 1000, 10, 1.0)], 2))
 def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share):
     """Its safe controller has gains that are too high, or for another loop; the last robot sinks and does not swing."""
-    robot, nothing = Robot.named(shipped), []
+    robot = Robot.named(shipped)
     law = make_controller("damping", robot)
     law.parameters = law.parameters.with_flat_values(robot, {
         f"gains.{joint}.d": (share or 1.0) * d for joint, d in zip(robot.joint_names, law.parameters.d, strict=True)})
-    loop = ControlLoop(robot, Plugin("pd", make_controller("pd", robot)), Plugin("damping", law), 0.5,
-                       lambda *failure: nothing.append(failure), nothing.append)
+    loop = RecordedLoop(robot, Plugin("pd", make_controller("pd", robot)), Plugin("damping", law), 0.5)
     plant, period, in_c = Plant(robot, 0.001, default_position(robot)), 1.0 / rate, InC(robot)
     speeds = np.minimum(robot.model.velocity_limit, 3.0)
     plant.set_state(plant.q, np.random.default_rng(1).uniform(-speeds, speeds))
@@ -121,8 +123,8 @@ def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share)
     for tick in range(4 * rate):
         line.append((plant.q, plant.v))
         q, v = line[0]
-        answer = loop.tick(round(1e9 * tick * period), q, v)
-        if loop.stopped:
+        answer = loop.tick(Measurement(round(1e9 * tick * period), q, v))
+        if loop.stopped():
             in_c.watch(answer.state.period, q, v)
             assert in_c.calming.level == loop._calming.level, f"tick {tick}"
             if in_c.calming.level:
@@ -131,9 +133,9 @@ def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share)
                 wanted = np.clip(in_c.damped(v), -robot.effort_limit, robot.effort_limit)
                 np.testing.assert_allclose(answer.effort, wanted, rtol=precision, atol=1e-9, err_msg=f"tick {tick}")
         levels.add(in_c.calming.level)
-        loop.stop("on request")
+        loop.request(Stop())
         plant.advance(Drive(answer.effort, *np.zeros((2, robot.n))), round(period / 0.001))
-    assert (max(levels) > 0) == (share > 0.0) and not nothing
+    assert (max(levels) > 0) == (share > 0.0) and not loop.failures and not loop.starts
     assert in_c.calming.behind == 7.0, "it wrote beyond its struct"
     in_c.call("calming_restart", byref(in_c.calming))
     assert in_c.calming.level == 0 and not any(in_c.calming.damping[:])

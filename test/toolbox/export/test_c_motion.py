@@ -14,13 +14,17 @@ from ctypes import POINTER, Structure, byref, c_double, c_int
 import numpy as np
 import pytest
 from c_libraries import c_library
+from recorded_loop import RecordedLoop
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control.contract.controller import JointReference
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.trajectory_limits import check_positions
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.modes import Reason
+from robodyn_ros.control.runtime.requests import Follow, NewSettings, Release, Stop
 from robodyn_ros.control.runtime.supervisor import SupervisorSettings
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.toolbox.export.c_motion import motion_source
@@ -240,12 +244,10 @@ def test_a_whole_loop_in_c_makes_the_references_and_efforts_of_python():
     robot, rng = Robot.from_urdf(robot_file("scara")), np.random.default_rng(2)
     in_c, n, period = InC(robot), robot.n, 2_000_000
     law = make_controller("pd_gravity", robot)
-    failures = []
-    loop = ControlLoop(robot, Plugin("pd_gravity", law), Plugin("damping", make_controller("damping", robot)), 0.1,
-                       lambda name, error: failures.append(str(error)), failures.append)
+    loop = RecordedLoop(robot, Plugin("pd_gravity", law), Plugin("damping", make_controller("damping", robot)), 0.1)
     q, v = rng.normal(0.0, 0.2, n), rng.normal(0.0, 0.5, n)
     settings = SupervisorSettings(effort_rate=3.0, soft_start=0.1)
-    loop.supervisor.settings = settings
+    loop.request(NewSettings(supervisor=settings))
     motion = byref(in_c.motion)
     in_c.motion_init(motion, q, np.zeros(n))
     in_c.motion.supervisor.effort_rate, in_c.motion.supervisor.soft_start = 3.0, 0.1
@@ -253,20 +255,21 @@ def test_a_whole_loop_in_c_makes_the_references_and_efforts_of_python():
     found, done, kept = in_c.Point(), set(), []
     for tick in range(1200):
         if tick == 200:
-            for clock in (loop.clock, in_c.motion.clock):
-                clock.scaling = 0.25
+            loop.request(NewSettings(speed_scaling=0.25))
+            in_c.motion.clock.scaling = 0.25
         if tick == 600:
-            loop.clock.scaling = in_c.motion.clock.scaling = 1.0
+            loop.request(NewSettings(speed_scaling=1.0))
+            in_c.motion.clock.scaling = 1.0
         if tick in (170, 400):  # at rest, and in motion
             result, trajectory = followed(in_c, points, loop)
             kept.append((trajectory, in_c.given))  # C has pointers
             assert result == OK
             assert in_c.motion_follow(motion, byref(trajectory)) == OK
         if tick == 60:  # stopped and released at once, in motion
-            loop.stop("by a person")
-            loop.release()
+            loop.request(Stop(Reason("request", "by a person")))
+            loop.request(Release())
             in_c.motion_rest(motion, *loop.last.state[2:4])
-        answer = loop.tick(1 + tick * period, q, v)
+        answer = loop.tick(Measurement(1 + tick * period, q, v))
         step = 0.0 if tick == 0 else 1e-9 * period
         assert in_c.motion_watch(motion, step, q, v) == 0
         in_c.motion_reference(motion, byref(found))
@@ -290,8 +293,8 @@ def test_a_whole_loop_in_c_makes_the_references_and_efforts_of_python():
 
 def followed(in_c, points, loop):
     """Have a trajectory followed by the loop from the last tick on, and prepare it in C."""
-    begin = loop.beginning(None)
-    loop.follow(JointTrajectory(begin.reference, begin.start_time, points, begin.origin), on_arrival=False)
+    begin = loop.trajectory_start(None)
+    loop.request(Follow(JointTrajectory(begin.reference, begin.start_time, points, begin.origin), on_arrival=False))
     return in_c.trajectory(points, begin.reference, begin.start_time, begin.origin)
 
 

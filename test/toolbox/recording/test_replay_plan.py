@@ -24,7 +24,7 @@ from robodyn_ros.control.references.joint_trajectory import JointTrajectory  # n
 from robodyn_ros.description.resources import actuators_file  # noqa: E402
 from robodyn_ros.toolbox.recording import replay_plan  # noqa: E402
 from robodyn_ros.toolbox.recording.recorded_ticks import SetParameter, SetState  # noqa: E402
-from robodyn_ros.toolbox.recording.replay_plan import ReferenceMotion, ReplayPlan, Swap, check_names  # noqa: E402
+from robodyn_ros.toolbox.recording.replay_plan import PlannedSwap, ReferenceMotion, ReplayPlan, check_names  # noqa: E402
 from robodyn_ros.toolbox.recording.run import Run  # noqa: E402
 
 PERIOD = 0.002
@@ -84,13 +84,13 @@ def test_a_swap_in_motion_leaves_the_motion_alone_and_one_at_rest_divides_it(tmp
         return "pd" if time < 0.5 else "computed_torque"
 
     plan = record(tmp_path / "moving", 1.0, swing, controller)
-    assert [type(request) for request in plan.requests] == [SetState, ReferenceMotion, Swap]
-    assert plan.requests[-1] == Swap(249, "computed_torque")
+    assert [type(request) for request in plan.requests] == [SetState, ReferenceMotion, PlannedSwap]
+    assert plan.requests[-1] == PlannedSwap(249, "computed_torque")
     rest = np.zeros(2)
     plan = record(tmp_path / "resting", 1.0, lambda time: (np.full(2, 0.1 if time < 0.5 else 0.3), rest, rest),
                   controller)
     assert [(type(request), request.tick) for request in plan.requests] == [
-        (SetState, -1), (ReferenceMotion, 0), (Swap, 249), (ReferenceMotion, 249)]
+        (SetState, -1), (ReferenceMotion, 0), (PlannedSwap, 249), (ReferenceMotion, 249)]
     last = plan.requests[-1].points
     assert last.times[0] == pytest.approx(PERIOD) and np.all(last.q == 0.3)
 
