@@ -321,7 +321,7 @@ REPLACEMENTS = {
 @pytest.mark.parametrize("at_once", [250, 3])
 @pytest.mark.parametrize("name", REPLACEMENTS)
 def test_all_is_read_before_anything_changes(name, at_once, monkeypatch):
-    monkeypatch.setattr(lowering, "STORES", at_once)
+    monkeypatch.setattr(lowering, "MAX_STORES", at_once)
     swap = REPLACEMENTS[name]
     procedure = compile_procedure(
         {"x": (13,), "y": (13,)}, [Repeat("n", [Compute(swap, ("x", "y"), ("x", "y"))])], ["x", "y"], ["x", "y"]
