@@ -21,7 +21,7 @@ from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel, ske
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.coriolis import common_frame
 from robodyn_ros.dynamics.link_wrenches import add_exerted_wrenches
-from robodyn_ros.dynamics.moments import SpatialInertia, mirrored
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia, mirrored
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, twist_in_parent, wrench_in_parent

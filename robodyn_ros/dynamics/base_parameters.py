@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array, Joint, RobotModel, product
-from robodyn_ros.dynamics.moments import SpatialInertia
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia
 
 
 def regrouped_bodies(model: RobotModel) -> list[SpatialInertia]:

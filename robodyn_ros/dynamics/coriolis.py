@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from robodyn_ros.description.model import Array, RobotModel, skew
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
-from robodyn_ros.dynamics.moments import SpatialInertia, trace_minus
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia, trace_minus
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_parent

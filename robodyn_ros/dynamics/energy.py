@@ -14,7 +14,7 @@ import numpy as np
 
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.moments import SpatialInertia
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.link_motions import link_motions

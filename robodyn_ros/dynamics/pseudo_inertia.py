@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.moments import SpatialInertia, trace_minus
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia, trace_minus
 
 SIZE, PARAMETER_COUNT = 4, 10
 """Rows of the matrix, and the number of parameters."""

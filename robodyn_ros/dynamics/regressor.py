@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.base.checks import as_floats
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, Inertia, RobotModel, skew
-from robodyn_ros.dynamics.moments import SpatialInertia
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians

@@ -27,7 +27,7 @@ import numpy as np
 from robodyn_ros.description.model import Array, Joint, RobotModel, skew
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.link_wrenches import add_exerted_wrenches, joint_efforts
-from robodyn_ros.dynamics.moments import SpatialInertia
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import cross

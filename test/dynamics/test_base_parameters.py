@@ -17,7 +17,7 @@ from random_robots import urdf_robots
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.energy import kinetic_energy
-from robodyn_ros.dynamics.moments import SpatialInertia
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.link_motions import link_motions
 

@@ -13,8 +13,8 @@ from random_robots import urdf_robots
 
 from robodyn_ros.compile import trace
 from robodyn_ros.dynamics import second_moment_newton_euler
-from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia
 from robodyn_ros.kinematics.twists import cross
 from robodyn_ros.textbook import newton_euler
 from robodyn_ros.textbook.link_frame_newton_euler import PointMotion

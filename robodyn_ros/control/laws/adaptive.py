@@ -19,9 +19,9 @@ from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia
 from robodyn_ros.robot import Robot
 
 FRICTION_SHARE = 0.1

@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.moments import trace_minus
 from robodyn_ros.dynamics.pseudo_inertia import MIN_THICKNESS_SHARE
+from robodyn_ros.dynamics.spatial_inertia import trace_minus
 
 ROUNDING = 1e-6
 """Least eigenvalue of S, as a share of the greatest moment, that can be due to the few digits of published values."""

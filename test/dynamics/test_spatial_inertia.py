@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pin_reference import SEEDS, PinReference, random_state
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics.moments import SpatialInertia, mirrored, trace_minus
+from robodyn_ros.dynamics.spatial_inertia import SpatialInertia, mirrored, trace_minus
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose
 from robodyn_ros.textbook.lagrange_traces import pseudo_inertia_matrix
