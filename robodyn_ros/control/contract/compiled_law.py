@@ -145,7 +145,7 @@ def _traced_law(law: PureLaw, packed: PackedParameters) -> Callable[..., tuple[A
             own = dynamics(law.robot.model if model is None else model, formulas)
             with limited_weights(state.q, values):
                 return call_law(law, own, packed.unpack(_read_only(values)), _read_only(state), _read_only(reference),
-                              _read_only(memory), copies.of(law.law))
+                              _read_only(memory), copies.copy_of(law.law))
         except Exception as error:
             raise CompileError(_reason(name, error)) from error
 
