@@ -68,7 +68,7 @@ class Rig:
 def graph():
     with RosProcess("simulate", command=(
             "-m", "robodyn_ros", "simulate", "--robot", ROBOT, "--controller", "computed_torque", "--time-mode",
-            "lockstep", "--speed-limit", "4", "--namespace", SPACE, "--ros-args", "-p", "update_rate:=100")) as graph, \
+            "lockstep", "--speed-limit", "4", "--namespace", SPACE, "--ros-args", "-p", "update_rate:=50")) as graph, \
             RosTest(namespace=SPACE) as ros:
         ros.states = ros.record(JointState, "joint_states")
         ros.wait_for(lambda: graph.check() or ros.states, "joint states", timeout=60.0)

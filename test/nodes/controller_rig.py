@@ -26,10 +26,12 @@ from robodyn_ros.nodes.common.messages import read_stamp
 NAMES = ["joint1", "joint2"]
 START_DEADLINE = 120.0
 """Nodes compile before they answer, on a machine that may be busy; one that ends is noticed at once [s]."""
-UPDATE_RATE = 200
+UPDATE_RATE = 100
 """Of the hardware, unless a test sets another one: as a second of motion costs two processes this many cycles [Hz]."""
-SPEED_LIMIT = 4.0
-"""Likewise: a second of motion takes a quarter, and nodes that only go on do not fill the processors meanwhile."""
+SPEED_LIMIT = 8.0
+"""Likewise: a second of motion takes an eighth, and nodes that only go on fill half of a processor meanwhile."""
+SLOW = {"update_rate": 50, "lockstep_speed_limit": 1.0}
+"""Parameters of hardware for tests that wait for anything but motions: both nodes fill a sixth of a processor."""
 SERVICES = {GetParameters: "get_parameters", SetParametersAtomically: "set_parameters_atomically"}
 
 

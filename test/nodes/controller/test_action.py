@@ -125,7 +125,7 @@ def tolerance(name=NAMES[0], **fields):
 
 @pytest.fixture(scope="module")
 def rig(ros):
-    with ActionRig(ros, "planar_2r", "/action", hardware={"update_rate": 100}) as rig:  # half of the processor time
+    with ActionRig(ros, "planar_2r", "/action") as rig:
         yield rig
 
 

@@ -47,7 +47,7 @@ def actuators(tmp_path_factory):
     """File of a planar arm's springs."""
     file = tmp_path_factory.mktemp("springs") / "springs.yaml"
     file.write_text(yaml.safe_dump({"joints": {name: {"transmission": SPRING} for name in NAMES}}))
-    return {"actuators": str(file)}
+    return {"actuators": str(file), "update_rate": 200}
 
 
 @pytest.fixture(scope="module")
@@ -141,5 +141,5 @@ def test_a_robot_whose_joints_are_rigid_is_refused_in_one_line(ros, rigid, name)
 
 @pytest.fixture(scope="module")
 def rigid(ros):
-    with Rig(ros, "planar_2r", "/rigid", controller={"controller": "pd_gravity"}) as rig:
+    with Rig(ros, "planar_2r", "/rigid", hardware={"update_rate": 200}, controller={"controller": "pd_gravity"}) as rig:
         yield rig

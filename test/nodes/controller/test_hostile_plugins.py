@@ -17,7 +17,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from controller_rig import Rig
+from controller_rig import SLOW, Rig
 from ros_process import DEADLINE, RosProcess
 from shipped import few
 
@@ -37,7 +37,7 @@ def notes(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def rig(ros):
-    with Rig(ros, "planar_2r", "/hostile", controller={"controller": "pd_gravity"}) as rig:
+    with Rig(ros, "planar_2r", "/hostile", hardware=SLOW, controller={"controller": "pd_gravity"}) as rig:
         for name in (NAME, "hostile_plugins:HostileLaw", "pd_gravity"):
             rig.set(controller=name)  # whose parameters there are from then on
         yield rig
@@ -115,7 +115,7 @@ def test_its_end_holds_up_nobody(hostile_rig, where, how):
 
 def test_what_it_opened_is_closed_at_a_swap_and_at_the_end(ros, notes):
     name = "hostile_plugins:Opens"
-    with Rig(ros, "planar_2r", "/opening", controller={"controller": name}) as rig:
+    with Rig(ros, "planar_2r", "/opening", hardware=SLOW, controller={"controller": name}) as rig:
         rig.next("the law", lambda state: state.controller == name)
         opened = ["init", "activate", "activate"]  # one of them in the trial
         assert notes() == opened
@@ -159,7 +159,8 @@ def test_a_signal_ends_a_node_that_waits_for_an_import(monkeypatch, notes):
 @pytest.mark.parametrize(("name", "how"), few([
     ("Hostile", "stubborn"), ("Hostile", "sleep"), ("LeavesAThread", "")], 1))
 def test_a_signal_ends_the_node_in_time(ros, name, how):
-    settings = {"controller": {"controller": f"hostile_plugins:{name}", f"{name}.how": how, f"{name}.where": "update"}}
+    settings = {"controller": {"controller": f"hostile_plugins:{name}", f"{name}.how": how, f"{name}.where": "update"},
+                "hardware": SLOW}
     with Rig(ros, "planar_2r", "/ending", **settings) as rig:
         node = rig.nodes["controller"]
         if how:
@@ -169,7 +170,7 @@ def test_a_signal_ends_the_node_in_time(ros, name, how):
 
 def test_closed_descriptors_end_the_node_as_a_failure(ros):
     """It could neither hear nor say anything any more; who started it can start it again."""
-    settings = {"controller": {"controller": NAME, "Hostile.how": "close", "Hostile.where": "update"}}
+    settings = {"controller": {"controller": NAME, "Hostile.how": "close", "Hostile.where": "update"}, "hardware": SLOW}
     with Rig(ros, "planar_2r", "/closing", **settings) as rig:
         node = rig.nodes["controller"]
         assert node.wait() == EXIT_CLOSED

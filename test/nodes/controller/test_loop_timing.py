@@ -251,7 +251,7 @@ def test_the_margin_is_that_in_the_timing_that_is_measured(ros):
 
 
 def test_gains_beyond_the_bound_are_warned_of(ros):
-    with Rig(ros, "planar_2r", "/beyond", controller={"controller": "damping"}) as rig:
+    with Rig(ros, "planar_2r", "/beyond", hardware={"update_rate": 200}, controller={"controller": "damping"}) as rig:
         rig.set(**{"pd.gains.joint2.d": 500.0})  # not in force
         rig.set(**{"damping.gains.joint2.d": 500.0})
         rig.nodes["controller"].wait_for_output("controller 'damping' oscillates in some postures with a period of 5 "

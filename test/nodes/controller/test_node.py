@@ -287,7 +287,7 @@ def test_arm_of_six_joints(ros):
 
 @pytest.fixture(scope="module")
 def rig(ros):
-    with Rig(ros, "planar_2r", "/planar") as rig:
+    with Rig(ros, "planar_2r", "/planar", hardware={"update_rate": 200, "lockstep_speed_limit": 4.0}) as rig:
         yield rig
         for node, number in zip(rig.nodes.values(), (signal.SIGINT, signal.SIGTERM), strict=True):
             node.stop(number)
