@@ -101,8 +101,8 @@ def delay_stop_signals() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in arrived[:1]:
-            signal.raise_signal(number)
+        for first in arrived[:1]:
+            signal.raise_signal(first)
 
 
 def _end(number: int, _: object) -> None:
