@@ -11,7 +11,8 @@
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
 ``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, a section of a
 YAML file, one of `SETTINGS`, ``filter`` (of any controller), ``observations``, or ``modes`` and ``mode_changes`` of the
-control loop.
+control loop. A table has no rows that the tables of names after ``beside`` have:
+``<!-- parameters: NAME beside OTHER -->``.
 Tables of nodes need ROS 2's message packages.
 """
 
@@ -51,7 +52,8 @@ SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
             "study": "robodyn_ros.commands.study_file:StudySection"}
 """Sections of YAML files."""
 
-_TABLE = re.compile(r"(<!-- parameters: (\w+) -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
+_TABLE = re.compile(
+    r"(<!-- parameters: (\w+)(?: beside ([\w ]+))? -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
 _SYMBOL = re.compile(r"(?<![\w`.$])(?:[A-Za-z]_[A-Za-z](?:\^2)?|Lambda|(?<=, )[A-Z](?=$))(?!\w)")
 """Symbols of formulas in descriptions: K_p, K_p^2, Lambda, and the single letter after the last comma."""
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -64,7 +66,7 @@ def documents() -> list[Path]:
 
 def rendered(text: str) -> str:
     """Return the text of a document with its tables written anew."""
-    return _TABLE.sub(lambda table: f"{table[1]}\n{_table(table[2])}\n{table[3]}", text)
+    return _TABLE.sub(lambda table: f"{table[1]}\n{_table(table[2], (table[3] or '').split())}\n{table[4]}", text)
 
 
 def names(text: str) -> list[str]:
@@ -72,13 +74,22 @@ def names(text: str) -> list[str]:
     return [table[2] for table in _TABLE.finditer(text)]
 
 
-def _table(name: str) -> str:
-    rows = (_observation_rows() if name == "observations" else _mode_rows() if name == "modes" else
+def _table(name: str, beside: Iterable[str]) -> str:
+    known = {_without_controller(row) for other in beside for row in _rows(other)}
+    rows = [row for number, row in enumerate(_rows(name)) if number < 2 or _without_controller(row) not in known]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) if len(rows) > 2 else ""
+
+
+def _without_controller(row: tuple[str, ...]) -> tuple[str, ...]:
+    return row[0].partition(".")[2], *row[1:]
+
+
+def _rows(name: str) -> Iterable[tuple[str, ...]]:
+    return (_observation_rows() if name == "observations" else _mode_rows() if name == "modes" else
             _mode_change_rows() if name == "mode_changes" else _node_rows(name) if name in NODES else
             _settings_rows(name) if name in SETTINGS else
             _controller_rows("<controller>_safety", SafetyParameters) if name == "filter" else
             _controller_rows(name, load_controller(name).Parameters))
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _controller_rows(name: str, kind: type[Parameters]) -> Iterable[tuple[str, ...]]:

@@ -45,3 +45,13 @@ def test_a_table_is_written_anew_and_the_rest_of_the_text_stays():
     assert written.startswith(before) and written.endswith(after) and "stale" not in written
     assert "| `pd.gains.<joint>.p` | N m/rad (N/m) | stiffness of each joint | 0 to 10⁹ | " in written
     assert parameter_tables.rendered(written) == written
+
+
+def test_a_table_beside_another_one_leaves_its_rows_out():
+    def table(marks):
+        return parameter_tables.rendered(f"<!-- parameters: {marks} -->\n<!-- end of parameters -->\n")
+
+    assert "`pd_gravity.gains.<joint>.p`" in table("pd_gravity")
+    beside = table("pd_gravity beside pd")
+    assert "| meaning |" in beside and "`pd_gravity.lead`" in beside and ".gains." not in beside
+    assert "|" not in table("operational_space beside pd_gravity resolved_acceleration")
