@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Node ``view``: a page that shows the running graph in a browser; see docs/view.md.
+"""Node ``view``: a page that shows the running graph in a browser; see docs/driving.md.
 
 It subscribes to topics of the nodes and calls their services and parameters, like any other node. It may run on another
 machine, and together with RViz.
