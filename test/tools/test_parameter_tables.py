@@ -35,7 +35,7 @@ def test_the_names_of_all_nodes_are_those_that_they_declare():
 
 def test_every_law_and_every_node_has_one_table():
     tables = [name for text in TEXTS.values() for name in parameter_tables.names(text)]
-    others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "observations"]
+    others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "observations", "modes", "mode_changes"]
     assert sorted(tables) == sorted([*OURS, *others])
 
 
