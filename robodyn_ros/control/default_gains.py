@@ -46,7 +46,7 @@ SATURATION_ERROR = 0.1
 """Position error at which the stiffness asks for the effort limit of a joint [rad or m]."""
 
 LEAST_DAMPING_RATIO = 0.4
-"""Damping ratio of a joint at its largest inertia, if its smallest inertia forbids more damping."""
+"""Damping ratio of a joint at its largest inertia, if the smallest inertia limits the damping."""
 
 TASK_FREQUENCY = 150.0
 """Natural frequency of the lightest motion of the tip link under task-space springs, at the default timing [rad/s]."""
@@ -56,7 +56,7 @@ MARGIN = 0.4
 
 _STIFFNESS_SHARE = 0.3  # of the stable ratio K / D, 1 / (delay + 1/2) per period, with one more period of delay
 _IMMOBILE = 1e-12
-"""Acceleration of a tip link per force, that of 1e12 kg, below which it is rounding [1/kg or 1/(kg m^2)]."""
+"""Mobility of a tip link, that of 1e12 kg, below which it counts as rounding [1/kg or 1/(kg m^2)]."""
 
 _SAMPLES = 64
 _STILL = 1e-3
@@ -69,15 +69,15 @@ matrix in each sampled posture, shape (S, n, n), and the damping differ there, s
 
 
 def damping_rate(timing: LoopTiming) -> Any:
-    """Greatest eigenvalue of M^-1 D that default gains have [1/s]; of numbers that may be traced.
+    """Greatest eigenvalue of M^-1 D of default gains [1/s]; the timing may be traced.
 
-    It is `MARGIN` of the bound at which a robot that is damped by D, held over a period and delayed, is unstable.
+    It is `MARGIN` times the stability bound of a robot whose damping efforts D v are held over a period and delayed.
     """
     return MARGIN * largest_stable_damping(timing.delay) / timing.period
 
 
 def stiffness_rate(timing: LoopTiming) -> float:
-    """Greatest ratio of stiffness and damping that default gains have [1/s]: delayed stiffness takes from the damping.
+    """Greatest ratio of stiffness to damping of default gains [1/s]; delayed stiffness reduces the damping.
 
     With the damping of `damping_rate` the loop is stable for one more period of delay, and for twice the gains.
     """
@@ -85,10 +85,10 @@ def stiffness_rate(timing: LoopTiming) -> float:
 
 
 def slowed(value: float, order: int, damping: float) -> Callable[[Robot], float]:
-    """Default of a gain of a law that computes accelerations: a value, slower where the timing of the loop demands it.
+    """Default gain of a law that computes accelerations: a value, reduced if the timing of the loop demands it.
 
     Args:
-        value: The gain where nothing demands less.
+        value: The gain for a fast loop.
         order: How often it is "per second": 1 for K_v, 2 for K_p, 3 for K_i; all poles slow down alike.
         damping: K_v of the same law, by which it is stable or not [1/s].
     """
@@ -137,9 +137,9 @@ class TaskGains(NamedTuple):
 def joint_gains(robot: Robot) -> tuple[Array, Array]:
     """Stiffness and damping of independent joints, as high as inertias, effort limits, period and delay allow.
 
-    Wanted is `NATURAL_FREQUENCY` at the largest inertia of a joint, M_ii with the other joints held, or as much
-    stiffness as `SATURATION_ERROR` allows, damped critically. The smallest inertia of a joint, 1 / (M^-1)_ii with the
-    other joints free, limits its damping to `damping_rate`, and its stiffness by `LEAST_DAMPING_RATIO`. The fastest
+    The goal is `NATURAL_FREQUENCY` at the largest inertia of a joint, M_ii with the other joints held, or as much
+    stiffness as `SATURATION_ERROR` allows, with critical damping. The smallest inertia of a joint, 1 / (M^-1)_ii with
+    the other joints free, limits its damping to `damping_rate`, and its stiffness by `LEAST_DAMPING_RATIO`. The fastest
     motion of the coupled joints slows all joints down alike, to the same rate. Last, the stiffness is limited by
     `stiffness_rate`. Both inertias are extremes over random configurations within the limits.
 
@@ -210,9 +210,9 @@ def task_gains(robot: Robot) -> TaskGains:
 
 
 def model_lead(gains: Gains, *, by_mass: bool = False) -> Any:
-    """Declare the parameter by how long a law evaluates its model ahead of the measured positions.
+    """Declare the parameter ``lead``: how far ahead of the measured positions a law evaluates its model.
 
-    It is 0 where the late model lets no motion grow in any posture, under the law's default gains; otherwise tau.
+    The default is 0 if no motion grows in any posture under the law's default gains without it, otherwise tau.
 
     Args:
         gains: The law's default stiffness and damping.
@@ -237,7 +237,7 @@ def _lead(robot: Robot, gains: Gains, by_mass: bool) -> float:
 
 
 def is_well_damped(robot: Robot, p: Array, d: Array, by_mass: bool) -> bool:
-    """Whether damping is left in all postures though lateness takes twice as much from it as it does.
+    """Whether damping remains in all postures even if lateness took twice as much of it.
 
     A quick sufficient test for motions that decay; arguments as for `late_growth`.
     """
@@ -250,12 +250,12 @@ def is_well_damped(robot: Robot, p: Array, d: Array, by_mass: bool) -> bool:
 
 
 def _gain_matrices(through: Array, p: Array, d: Array) -> tuple[Array, Array]:
-    """Return what `Gains` are at the joints, each of shape (n, n) or (S, n, n)."""
+    """Return `Gains` as matrices at the joints, each of shape (n, n) or (S, n, n)."""
     return p if p.ndim == 3 else through * p, through * d[..., None, :]
 
 
 def _least_eigenvalue(matrices: Array) -> float:
-    """Of the symmetric parts of matrices, shape (S, n, n)."""
+    """Least eigenvalue of the symmetric parts of matrices, shape (S, n, n)."""
     return float(np.linalg.eigvalsh(0.5 * (matrices + np.swapaxes(matrices, 1, 2)))[:, 0].min())
 
 
@@ -286,7 +286,7 @@ def late_feedback(postures: Postures, p: Array, d: Array, friction: Array | None
         postures: Of the arm.
         p: Stiffness of the joints, see `Gains`.
         d: Their damping, likewise.
-        friction: Viscous friction that a law compensates which multiplies its gains with the mass matrix, shape (n,);
+        friction: Viscous friction compensated by a law that multiplies its gains with the mass matrix, shape (n,);
             None: the law does neither.
         lead: Time by which the law evaluates its model ahead [s].
     """
@@ -300,7 +300,7 @@ class Postures(NamedTuple):
     """An arm in sampled postures.
 
     Attributes:
-        inertia: Mass matrices as dynamics have them, with `armature`, shape (S, n, n).
+        inertia: Mass matrices with `armature`, shape (S, n, n).
         gravity: Derivatives of the gravity efforts by the positions, symmetric, shape (S, n, n).
     """
 

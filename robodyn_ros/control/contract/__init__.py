@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a control law is: the class, the state, its parameters, inputs, drawings and rates; how it is compiled.
+"""The contract of control laws: class, state, parameters, inputs, drawings and update rates; and how laws are compiled.
 
 Open first: ``controller.py``, ``state.py``, ``parameters.py``.
 """

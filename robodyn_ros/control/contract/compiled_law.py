@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A law as one kernel: measurement, reference, parameters and memory in, efforts and memory out."""
+"""Compiles a law into one kernel, from measurement, reference, parameters and memory to efforts and memory."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ from robodyn_ros.robot import Robot
 _logger = logging.getLogger(__name__)
 
 _TESTED_PURE = ("robodyn_ros.control.laws.",)
-"""Beginnings of modules whose laws a test has found pure: the check takes three times as long as tracing a law."""
+"""Prefixes of modules whose laws a test has found pure. They are not checked again: that takes three times as long as
+tracing."""
 
 
 class PureLaw(Protocol):
-    """The part of a `Law` that is needed to compile it."""
+    """The attributes of a `Law` that compiling it needs."""
 
     robot: Robot
     senses: ClassVar[tuple[str, ...]]
@@ -53,7 +54,7 @@ class PureLaw(Protocol):
 
     @property
     def follows(self) -> type[Reference] | None:
-        """Class of the references; None if the law follows none."""
+        """Class of the references; None: the law follows no reference."""
 
     @property
     def law(self) -> Callable[..., Any]:
@@ -64,7 +65,7 @@ class PureLaw(Protocol):
 
 
 class PackedParameters:
-    """Parameters as a vector of the numbers that may change, and the rest, which a kernel has built in.
+    """Parameters, split into a vector of numbers that may change and the other fields, which are built into a kernel.
 
     Args:
         parameters: Complete for a robot.
@@ -83,7 +84,7 @@ class PackedParameters:
         self.values: Array = to_numbers(form, parameters, "parameters")
 
     def unpack(self, values: Array) -> Parameters:
-        """The parameters with other numbers, floats or traced scalars, shape (p,)."""
+        """Return the parameters with these numbers, floats or traced scalars, shape (p,)."""
         parameters: Parameters = from_numbers(self.fixed, values)
         return parameters
 
@@ -93,9 +94,9 @@ class TraceableLaw(NamedTuple):
 
     Attributes:
         function: Takes the numbers of the parameters, shape (p,), a `State`, the reference and the memory; returns
-            efforts, shape (n,), and memory. With ``model=``, the law's dynamics are those of this model of the robot,
-            whose inertias may be traced.
-        reference: A reference, whose numbers mean nothing; None if the law follows none.
+            efforts, shape (n,), and memory. With ``model=``, the law uses the dynamics of that robot model, and the
+            model's inertias may be traced.
+        reference: A reference with arbitrary numbers; None: the law follows no reference.
         memory: The initial memory at positions and velocities 0.
     """
 
@@ -105,15 +106,15 @@ class TraceableLaw(NamedTuple):
 
 
 def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
-    """Make a law and the dynamics of its robot one function that can be traced.
+    """Combine a law with the dynamics of its robot into one function that can be traced.
 
     Args:
         law: The law, which gives all shapes itself.
         packed: Its parameters; only those that are `fixed` are built in.
 
     Raises:
-        CompileError: The initial memory cannot be used; the law is no pure function, raised, or returned something
-            else than efforts and memory of these shapes.
+        CompileError: The initial memory cannot be used; or the law is not pure, raises, or returns anything other than
+            efforts and memory of these shapes.
     """
     n, name, follows = law.robot.n, type(law).__name__, law.follows
     at_rest = state_form(type(law), n).completed(State(0.0, 0.0, np.zeros(n), np.zeros(n)))
@@ -129,14 +130,14 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
 
     def traced_law(*arguments: Any, **options: Any) -> tuple[Any, Any]:
         with outer.kept():
-            law.initial_memory(at_rest)  # which may compute constants that the law reads
+            law.initial_memory(at_rest)  # this may compute constants that the law reads
             return function(TracedCopies(), InlineDynamics, *arguments, **options)
 
     return TraceableLaw(traced_law, example, first)
 
 
 def _traced_law(law: PureLaw, packed: PackedParameters) -> Callable[..., tuple[Any, Any]]:
-    """A law as `TraceableLaw.function`, given before its arguments what copies the law, and the class of dynamics."""
+    """Return `TraceableLaw.function` with two more leading arguments: copies of the law's variables, dynamics class."""
     name, formulas = type(law).__name__, law.robot.formula_module
 
     def traced_law(copies: TracedCopies, dynamics: type[InlineDynamics], values: Array, state: State, reference: Any,
@@ -153,7 +154,7 @@ def _traced_law(law: PureLaw, packed: PackedParameters) -> Callable[..., tuple[A
 
 
 def _read_only(value: Any) -> Any:
-    """An array or a record with arrays that a law can no more write to than those that it gets in Python."""
+    """Return an array, or a record of arrays, that is read-only like the arguments of a law in Python."""
     if isinstance(value, np.ndarray):
         view = value.view()
         view.flags.writeable = False
@@ -165,11 +166,11 @@ def _read_only(value: Any) -> Any:
 
 
 def _check_pure(law: PureLaw, packed: PackedParameters, example: Any, first: Any, at_rest: State) -> None:
-    """Refuse a law that is no pure function, see `pure_law`; what was found is kept with the law."""
+    """Refuse a law that is not pure, see `pure_law`; the verdict is stored with the law."""
     if type(law).__module__.startswith(_TESTED_PURE):
         return
     verdicts = law.purity_verdicts
-    refused = next(filter(None, verdicts.values()), "")  # running by now as Python code, whose variables are in use
+    refused = next(filter(None, verdicts.values()), "")  # it runs as Python code by now, and its variables are in use
     if not refused and packed.fixed not in verdicts:
         verdicts[packed.fixed] = ""
         function, elsewhere = _traced_law(law, packed), at_rest._replace(q=at_rest.q + 0.1, v=at_rest.v + 0.1)
@@ -178,7 +179,7 @@ def _check_pure(law: PureLaw, packed: PackedParameters, example: Any, first: Any
             return _array_function(law, packed, TraceableLaw(partial(function, copies, dynamics), example, first))
 
         def begin(away: bool) -> None:
-            with suppress(Exception):  # it need not begin anywhere
+            with suppress(Exception):  # a law may refuse to begin here
                 law.initial_memory(elsewhere if away else at_rest)
 
         try:
@@ -217,17 +218,16 @@ def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
 
 
 def law_on_arrays(law: PureLaw, packed: PackedParameters) -> Formula:
-    """Make a law and the dynamics of its robot a function of arrays.
+    """Combine a law with the dynamics of its robot into a function of arrays.
 
     Args:
         law: The law.
         packed: Its parameters; only those that are `fixed` are built in.
 
     Returns:
-        A function, and the shapes of its arguments. It takes time and period in one array, joints and wrench of the
-        state, what the law reads beside them (`StateForm.shapes`), the arrays of the reference, the numbers of the
-        parameters, shape (p,), and those of the memory, shape (m,); it returns efforts and memory in one array, shape
-        (n + m,).
+        A function, and the shapes of its arguments: time and period in one array; joints and wrench of the state;
+        further arrays of the state (`StateForm.shapes`); arrays of the reference; numbers of the parameters, shape
+        (p,); numbers of the memory, shape (m,). The function returns efforts and memory in one array, shape (n + m,).
 
     Raises:
         CompileError: As `traceable`.
@@ -258,10 +258,10 @@ def _array_function(law: PureLaw, packed: PackedParameters, answer: TraceableLaw
 
 
 def initial_memory(law: PureLaw, state: State) -> Any:
-    """The initial memory of a law, its numbers as float64 arrays: a record, or an array of shape (m,); None: no memory.
+    """Return a law's initial memory with float64 arrays: a record, or an array of shape (m,); None: no memory.
 
     Raises:
-        InputError: The law returned something else.
+        InputError: The law's result has another type or shape.
     """
     given, name = law.initial_memory(state), type(law).__name__
     if given is None:
@@ -276,20 +276,20 @@ def initial_memory(law: PureLaw, state: State) -> Any:
 
 
 def memory_numbers(memory: Any) -> Array:
-    """All numbers of a memory, shape (m,)."""
+    """Return all numbers of a memory, shape (m,)."""
     form = form_of(memory, shapes=False)
     return np.zeros(0) if form is None else to_numbers(form, memory, "memory")
 
 
 def memory_from_numbers(like: Any, numbers: Array) -> Any:
-    """The memory with the structure of another one, from its numbers, shape (m,)."""
+    """Return numbers of shape (m,) as a memory with the structure of ``like``."""
     form = form_of(like, shapes=False)
     return None if form is None else from_numbers(form, numbers)
 
 
 def call_law(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, reference: Any, memory: Any,
            function: Callable[..., Any] | None = None) -> tuple[Array, Any]:
-    """Call the function of a law; one that takes no memory gets none.
+    """Call a law's function, with the memory only if it takes one.
 
     Args:
         law: The law.
@@ -304,7 +304,7 @@ def call_law(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, 
         Efforts, shape (n,), and memory, each of numbers or traced scalars.
 
     Raises:
-        InputError: The law returned something else.
+        InputError: The law's result has another type or shape.
     """
     function, given = function or law.law, [dynamics, parameters, state, reference]
     if len(signature(function).parameters) > len(given):
@@ -318,12 +318,11 @@ def call_law(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, 
 
 
 def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Array, Any]:
-    """The result of a law as arrays.
+    """Convert the result of a law to arrays.
 
     Args:
         name: Name of the law's class, for messages.
-        result: Efforts, array-like of shape (n,); of a law with memory a pair of efforts and memory. All of them
-            numbers or traced scalars.
+        result: Efforts, array-like of shape (n,), or a pair of efforts and memory; numbers or traced scalars.
         n: Number of joints.
         memory: Of the tick before; None for a law without memory.
 
@@ -357,7 +356,7 @@ def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Arr
 
 
 def _reason(name: str, error: Exception) -> str:
-    """Why a law cannot be compiled, with the line of the law that raised."""
+    """Return why a law cannot be compiled, with the line of the law that raised."""
     if isinstance(error, InputError):
         return str(error)
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]

@@ -51,21 +51,21 @@ class Controller(ABC):
     """Answers each measured state with the efforts that the joints shall exert.
 
     One instance serves one robot. The caller calls `activate`, then `update` at every tick, from one thread, and at the
-    end `deactivate`; between two ticks it may replace `parameters` by others of the same class. What the methods raise,
-    whatever it is, makes the safe controller take over; one that does not return is left behind.
+    end `deactivate`; between two ticks it may replace `parameters` by others of the same class. If a method raises
+    anything, the safe controller takes over. If a method does not return, its thread is abandoned.
 
     Attributes:
         Parameters: Class of the parameters.
-        follows: Class of the references that `update` expects; None if the controller follows none (and receives
-            None). Where one controller replaces another that follows the same class, a motion under way goes on. An
-            instance may follow another class than its class says.
-        senses: Fields of `State` that `update` reads beside joints and wrench, of `MOTOR_SIDE`. It runs only while
-            these are measured; until then the safe controller holds the robot.
+        follows: Class of the references that `update` expects; None: it receives no reference. When a controller
+            replaces another one that follows the same class, the current motion continues. An instance may override the
+            class attribute.
+        senses: Fields of `MOTOR_SIDE` that `update` reads in addition to joints and wrench. The controller runs only
+            while these are measured; until then the safe controller holds the robot.
         Inputs: Class of further inputs, see `control.law_inputs`; None: none.
-        for_elastic_joints: Whether it is for robots with elastic joints alone, see `Robot.springs`.
+        for_elastic_joints: Whether it needs elastic joints, see `Robot.springs`.
         rates: Update rates of slow parts by name, see `control.update_rate`; checked against the rate of the
             controller. An instance may take them from its parameters.
-        tick_seconds: Processor time of an `update` that runs as Python code, as a dry run measured it [s]; 0: unknown.
+        tick_seconds: Processor time of one `update` as Python code, measured in a dry run [s]; 0: unknown.
         Drawing: Class of what `draw` returns, see `control.law_drawings`; None: nothing is drawn.
         robot: The robot.
         dynamics: Its compiled dynamics.
@@ -81,7 +81,7 @@ class Controller(ABC):
     tick_seconds: float = 0.0
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
-        """Prepare for a robot; slow preparations belong here.
+        """Prepare for a robot; put slow preparations here.
 
         Args:
             robot: The robot.
@@ -114,10 +114,10 @@ class Controller(ABC):
         return f"{type(self).__name__} is a Controller, and only a Law can be compiled"
 
     def activate(self, state: State) -> None:  # noqa: B027  (most controllers have nothing to do here)
-        """Forget the past: the next update is the first one, from this state."""
+        """Reset the controller: the next update is the first one, from this state."""
 
     def deactivate(self) -> None:  # noqa: B027
-        """Close whatever the controller opened: it leaves force by a swap, an edit, a failure, or the end of the node.
+        """Close whatever the controller opened, after a swap, an edit, a failure, or at the end of the node.
 
         Called after the last update, possibly from another thread; `activate` may follow, in a further rollout.
         """
@@ -125,8 +125,8 @@ class Controller(ABC):
     def draw(self, state: State) -> Any:
         """Return what displays show, an instance of `Drawing`.
 
-        Called at the rate of displays while one listens, on another thread than `update`: what `update` computes for it
-        is one attribute that is replaced whole, or the memory of a `Law`.
+        Called at the display rate while a display subscribes, on another thread than `update`. Hence `update` passes
+        data to it by replacing one attribute as a whole, or by the memory of a `Law`.
 
         Args:
             state: The last measured state.
@@ -153,19 +153,19 @@ M = TypeVar("M")
 
 
 class Law(Controller, Generic[P, R, M]):
-    """A controller that is a pure function, and therefore can be compiled together with the robot it controls.
+    """A controller written as a pure function, so that it can be compiled together with its robot.
 
     ``Law[Gains, JointReference, Memory]`` names the classes of its parameters (None if it has none), of its references
     (None if it follows none) and of its memory (None if it has none): the attributes `Parameters` and `follows` are
     taken from there.
 
-    `update` compiles the law at its first call, and again when a parameter changes that is no float. A law that cannot
-    be compiled, or that is no pure function, runs as Python code; `uncompiled_reason` says why.
+    `update` compiles the law at its first call, and again when a parameter changes that is not a float. A law that is
+    not pure or cannot be compiled runs as Python code; `uncompiled_reason` says why.
 
     Attributes:
-        purity_verdicts: Why the law is no pure function, by the parameters that are built in; empty text if it is one.
-        printing: Where its code prints: files and numbers of lines. Compiled code prints nothing, so the first
-            `update` with new parameters runs the Python code, too.
+        purity_verdicts: Why the law is not pure, by the built-in parameters; empty text: it is pure.
+        printing: Files and line numbers of its print statements. Compiled code prints nothing, so the first `update`
+            with new parameters also runs the Python code.
     """
 
     parameters: Any
@@ -187,20 +187,20 @@ class Law(Controller, Generic[P, R, M]):
         super().__init__(robot, parameters)
         self.memory_numbers: Array = np.zeros(0)
         form = state_form(type(self), robot.n)
-        self._state_form = form if form.shapes else None  # of what the law reads beside joints and wrench
+        self._state_form = form if form.shapes else None  # of further arrays that the law reads
         self.purity_verdicts: dict[Any, str] = {}  # by PackedParameters.fixed
         self.printing: set[tuple[str, int]] = set()
         self._first_memory: Any = None
         self._active = False
         self._clock = np.zeros(2)
-        self._kernels: dict[Any, Callable[..., Array] | str] = {}  # by PackedParameters.fixed; a str: why there is none
+        self._kernels: dict[Any, Callable[..., Array] | str] = {}  # by PackedParameters.fixed; a str: the reason
         self._kernel: Callable[..., Array] | None = None
         self._kernel_parameters: AnyParameters | None = None  # the parameters of _kernel and _packed
         self._packed: PackedParameters
 
     @property
     def memory(self) -> M:
-        """The memory that the law returned last; None: it has none."""
+        """The memory that the law returned last; None: a law without memory."""
         memory: M = memory_from_numbers(self._first_memory, self.memory_numbers)
         return memory
 
@@ -227,13 +227,14 @@ class Law(Controller, Generic[P, R, M]):
         arithmetic and does not branch on a value.
 
         Args:
-            *arguments: ``dynamics``, a `Dynamics`: those of the robot. ``parameters``: those in force, an instance
-                of `Parameters`. ``state``, a `State`: as it is measured. ``reference``: an instance of `follows`.
+            *arguments: ``dynamics``, a `Dynamics`: those of the robot. ``parameters``: the current ones, an instance of
+                `Parameters`. ``state``, a `State`: as it is measured. ``reference``: an instance of `follows`.
                 ``memory``, of a law that has one: what it returned at the tick before; at the first, `initial_memory`.
             **named: None.
 
         Returns:
-            The joint efforts, array-like of shape (n,) [N m or N]; of a law with a memory, these and the next memory.
+            The joint efforts, array-like of shape (n,) [N m or N]; a law with memory returns a pair of efforts and next
+            memory.
         """
 
     def initial_memory(self, state: State) -> Any:
@@ -244,11 +245,11 @@ class Law(Controller, Generic[P, R, M]):
         return None
 
     def memory_names(self) -> tuple[str, ...]:
-        """Names of all numbers of the memory where they are worth showing, such as estimates; otherwise empty."""
+        """Names of all numbers of the memory, if displays should show them, as for estimates; empty: not shown."""
         return ()
 
     def check_start(self, state: State) -> None:  # noqa: B027  (most laws can begin anywhere)
-        """Raise `InputError` where the law must not begin; called by `activate`, and for every start of a rollout."""
+        """Raise `InputError` if the law must not start in this state; `activate` and rollouts call it at the start."""
 
     def activate(self, state: State) -> None:
         """Start over with the initial memory.
@@ -261,7 +262,7 @@ class Law(Controller, Generic[P, R, M]):
         self._active = True
 
     def update(self, state: State, reference: Any) -> Array:
-        """Evaluate the law and keep its memory; the first call activates a law that was not activated."""
+        """Evaluate the law and store its memory; activate the law first if nobody has."""
         if self.parameters is not self._kernel_parameters:
             if not self._active:
                 self.activate(state)
@@ -269,7 +270,7 @@ class Law(Controller, Generic[P, R, M]):
             kernel = self._kernels[self._packed.fixed]
             self._kernel = None if isinstance(kernel, str) else kernel
             self._kernel_parameters = self.parameters
-            if self.printing and self._kernel is not None:  # numbers of this tick: compiled code prints nothing
+            if self.printing and self._kernel is not None:  # compiled code prints nothing
                 self.call_as_written(state, reference)
         if self._kernel is None:
             return self._update_uncompiled(state, reference)
@@ -301,15 +302,15 @@ class Law(Controller, Generic[P, R, M]):
         return packed
 
     def answering(self, parameters: AnyParameters, state: State) -> Callable[[State, Any], Array]:
-        """The law as a function of state and reference, with the memory that it begins with; from any thread.
+        """Return the law as a function of state and reference, starting from its initial memory; from any thread.
 
         Args:
             parameters: Complete for the robot.
             state: Where it begins.
 
         Returns:
-            Takes a state and a reference, returns efforts, shape (n,) [N m or N]. The law's own memory stays as it is,
-            and so do the variables of its module. Raises `PluginError` where the law, as Python code, fails.
+            A function of state and reference that returns efforts, shape (n,) [N m or N]. It changes neither the law's
+            own memory nor variables of its module. It raises `PluginError` if the law, as Python code, fails.
         """
         packed, n = self.prepare(parameters), self.robot.n
         memory = initial_memory(self, self._completed(state))
@@ -330,7 +331,7 @@ class Law(Controller, Generic[P, R, M]):
         return answer
 
     def call_as_written(self, state: State, reference: Any) -> tuple[Array, Any]:
-        """Return efforts and next memory, by the law's Python code."""
+        """Run the law's Python code; return efforts and next memory."""
         memory = memory_from_numbers(self._first_memory, read_only(self.memory_numbers))
         inputs = own_inputs(self._completed(state), reference)
         return call_law(self, self.dynamics, self.parameters, *inputs, memory)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a controller wants drawn: paths, arrows and frames in the base frame, which displays show.
+"""Drawings of a controller: paths, arrows and frames in the base frame, for displays.
 
 A controller declares them in a named tuple, its class `Drawing`, and fills it in `draw`:
 
@@ -34,13 +34,13 @@ from robodyn_ros.base.errors import InputError, list_names, shown
 from robodyn_ros.description.model import Array
 
 MOST_ITEMS = 1000
-"""Points, arrows or frames of a drawing."""
+"""Limit of points, arrows or frames in one drawing."""
 
 COORDINATES = Range(-1e4, 1e4, "m")
 
 
 class DrawnShape(Enum):
-    """What a field of a drawing consists of; the value is the shape of one item.
+    """Kind of a drawing's field; the value is the shape of one item.
 
     Attributes:
         PATH: A line through k points, shape (k, 3) [m].
@@ -64,10 +64,10 @@ class Drawn:
 
 def declare_drawing(shape: DrawnShape, description: str = "",
                     color: tuple[float, float, float] = (0.3, 0.0, 0.8)) -> Any:
-    """Declare a field of a drawing, as the default of a field of a named tuple.
+    """Declare a field of a drawing; used as the default of a named tuple's field.
 
     Args:
-        shape: What it consists of.
+        shape: Kind of its items.
         description: What it shows.
         color: Red, green and blue, each from 0 to 1; frames have colors of their own. The default is
             violet, since the path of the tip in the view is orange.
@@ -87,10 +87,10 @@ def declare_drawing(shape: DrawnShape, description: str = "",
 
 
 def drawn_fields(record: Any) -> Mapping[str, Drawn]:
-    """The declarations of a class of drawings by name; none for None.
+    """Return the declarations of a class of drawings by name; empty for None.
 
     Raises:
-        InputError: It is no class of named tuples whose fields are declared.
+        InputError: It is not a named tuple class whose fields are all declared.
     """
     if record is None:
         return {}

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a controller reads beside joints and wrench: the motors' side of its joints, and topics that it declares.
+"""Further inputs of a controller: motor-side measurements, and topics that it declares.
 
 A controller names fields of `State` in `senses`, and topics in a named tuple of readings, its class `Inputs`:
 
@@ -39,7 +39,7 @@ from robodyn_ros.control.contract.state import MOTOR_SIDE, Shapes, State
 from robodyn_ros.description.model import Array, read_only
 
 MOST_NUMBERS = 10_000
-"""Greatest number of numbers in an input."""
+"""Limit of the numbers in one input."""
 
 _TOPIC = re.compile(r"(~/|/)?[A-Za-z_]\w*(/[A-Za-z_]\w*)*")
 _MESSAGE = re.compile(r"[a-z]\w*/msg/[A-Z]\w*")
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
     """An input at one tick.
 
     Attributes:
-        value: The newest value, of the declared shape; NaN if none has come, or the newest is too old.
+        value: The newest value, of the declared shape; NaN if none has arrived or the newest one is too old.
         age: Time since it came, in the time of the joint states [s]; infinite where the value is NaN.
     """
 
@@ -73,12 +73,12 @@ class Input:
 
     @property
     def size(self) -> int:
-        """Number of numbers of the value."""
+        """How many numbers the value has."""
         return math.prod(self.shape)
 
     @property
     def absent(self) -> Reading:
-        """The reading where no value has come, or the newest is too old."""
+        """The reading while no value has arrived, or the newest one is too old."""
         return Reading(_absent(self.shape), math.inf)
 
     def checked(self, value: ArrayLike, where: str) -> Array:
@@ -96,18 +96,18 @@ class Input:
 
 def declare_input(topic: str, message: str, field: str, shape: tuple[int, ...], *, greatest_age: float,
                   required: bool = False, example: ArrayLike = 0.0, description: str = "") -> Any:
-    """Declare an input, as the default of a field of a named tuple, whose type is `Reading`.
+    """Declare an input; used as the default of a named tuple's field of type `Reading`.
 
     Args:
         topic: Name of the topic; relative names are in the robot's namespace.
         message: Type of its messages, such as ``geometry_msgs/msg/PoseStamped``.
-        field: The field of the message, with dots, such as ``pose.position``; empty: all of it. All its numbers, in the
-            order of the message's definition, are the value.
+        field: Dotted path of a field of the message, such as ``pose.position``; empty: the whole message. The value
+            consists of all its numbers, in the order of the message definition.
         shape: Shape of the value; () for a number.
         greatest_age: Age at which a value is too old [s].
-        required: Whether the law runs only while there is a value. Until then, and whenever it becomes too old, the
-            safe controller holds the robot. Otherwise the law gets NaN.
-        example: A value for the trial before the law is put in force: a number, or an array of the shape.
+        required: Whether the law runs only while there is a value. While the value is missing or too old, the safe
+            controller holds the robot. For an optional input the law gets NaN instead.
+        example: A value for the dry run before the law starts: a number, or an array of the shape.
         description: What the input is, with its unit.
 
     Raises:
@@ -136,17 +136,17 @@ def declare_input(topic: str, message: str, field: str, shape: tuple[int, ...], 
 
 
 class HasInputs(Protocol):
-    """The part of the class of a controller that says what it reads."""
+    """The attributes of a controller class that declare its inputs."""
 
     senses: ClassVar[tuple[str, ...]]
     Inputs: ClassVar[Any]
 
 
 class StateForm:
-    """The fields of `State` that a controller reads beside joints and wrench.
+    """The fields of `State` that a controller reads in addition to joints and wrench.
 
     Attributes:
-        senses: Names of fields of the motors' side.
+        senses: Names of motor-side fields.
         inputs: The declared inputs by name.
         shapes: Shape of each array, by its path in `State`, in the order of `arrays`; empty for most controllers.
     """
@@ -160,11 +160,11 @@ class StateForm:
 
     @property
     def required(self) -> dict[str, Input]:
-        """The declared inputs that the law cannot do without."""
+        """The required inputs."""
         return {name: declared for name, declared in self.inputs.items() if declared.required}
 
     def completed(self, state: State) -> State:
-        """Return a state with what it lacks made up: a rigid robot at rest, no values of inputs but required ones."""
+        """Fill missing fields of a state: a rigid robot at rest, and examples of required inputs."""
         if self.senses and len(state.motor_q) != self._n:
             state = state._replace(motor_q=state.q, motor_v=state.v, joint_torque=np.zeros(self._n))
         if self.inputs and state.inputs is None:
@@ -172,7 +172,7 @@ class StateForm:
         return state
 
     def record(self, readings: Mapping[str, Reading]) -> Any:
-        """Return the record of all inputs; those that are not given are absent, or examples where required."""
+        """Return the record of all inputs; missing ones are absent, or their examples if required."""
         return self._record(**{name: readings[name] if name in readings else
                                Reading(declared.example, 0.0) if declared.required else declared.absent
                                for name, declared in self.inputs.items()})
@@ -185,7 +185,7 @@ class StateForm:
             yield from reading
 
     def with_arrays(self, state: State, arrays: Iterator[Any]) -> State:
-        """Return a state with the arrays that `arrays` yielded."""
+        """Return a state with these arrays, in the order of `arrays`."""
         own = {name: next(arrays) for name in self.senses}
         state = state._replace(**own)
         if not self.inputs:
@@ -193,7 +193,7 @@ class StateForm:
         return state._replace(inputs=self._record(*(Reading(next(arrays), next(arrays)) for _ in self.inputs)))
 
     def missing(self, state: State) -> str:
-        """Return which required input a state lacks, and why; empty: none."""
+        """Return which required input is missing from a state, and why; empty: none is missing."""
         for name in self.senses:
             if not np.isfinite(getattr(state, name)).all():
                 return f"nothing measures '{name}' on {MOTOR_STATES}"
@@ -204,7 +204,7 @@ class StateForm:
 
 
 def state_form(kind: type[HasInputs], n: int) -> StateForm:
-    """Return what controllers of a class read beside joints and wrench.
+    """Return the further inputs of a controller class.
 
     Args:
         kind: Class of the controller.

@@ -8,8 +8,7 @@
 
 """Parameters of controllers: declared once, in a dataclass, with unit, range and description.
 
-Everything that shows a parameter (ROS parameters and their descriptors, documentation, error messages) reads it
-from there::
+ROS parameters and their descriptors, documentation and error messages are all made from the declaration::
 
     @dataclass(frozen=True, eq=False)
     class Gains(Parameters):
@@ -55,7 +54,7 @@ Value = float | int | bool | str
 
 @dataclass(frozen=True)
 class FlatParameter(Field):
-    """One parameter as the outside sees it: a flat name, ``gains.<joint>.<field>`` or ``<field>``, with a single value.
+    """A parameter outside of Python: a flat name, ``gains.<joint>.<field>`` or ``<field>``, with a single value.
 
     Its default is the present value.
 
@@ -128,16 +127,15 @@ def scalar(
 
 
 def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False, structural: bool = False) -> Any:
-    """Declare a field that is no parameter itself but follows from the parameters and the robot, such as a gain matrix.
+    """Declare a field computed from the parameters and the robot, such as a gain matrix; it cannot be set.
 
     `Parameters.for_robot` computes it: before the first tick and after each change of a parameter, never within a tick.
 
     Args:
         function: Of the robot and the complete parameters; returns an array of any shape, the same for one robot.
-        structural: Whether the field is no array but something that compiled code has built in, such as a tuple of
-            indices.
-        of_inertias: Whether the field is the law's model of the links' inertias. Rollouts of robots whose law has a
-            wrong model compute such a field for each of them, so the function must be quick.
+        structural: Whether compiled code has the field built in, such as a tuple of indices; otherwise it is an array.
+        of_inertias: Whether the field is the law's model of the links' inertias. Rollouts with a wrong model in the law
+            compute it for each robot, so the function must be fast.
     """
     kept: Callable[[Any], Any] = (lambda value: value) if structural else _read_only_copy
     return dataclasses.field(default=None, repr=False, metadata={
@@ -146,14 +144,14 @@ def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False,
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Base of all parameter classes; on its own, no parameters at all.
+    """Base class of all parameter classes; has no parameters itself.
 
     An instance may hold any numbers, arrays or traced scalars; `for_robot` returns one that is complete and checked.
     """
 
     @classmethod
     def declarations(cls) -> Mapping[str, Field]:
-        """The declarations of all fields but the `derived` ones, by name.
+        """The declarations of all fields by name, except derived ones.
 
         Raises:
             InputError: A field was not declared with `per_joint`, `scalar` or `derived`.
@@ -168,7 +166,7 @@ class Parameters:
         return own
 
     def for_robot(self, robot: Robot) -> Self:
-        """Return these parameters completed for a robot: defaults worked out, single numbers spread over joints.
+        """Return these parameters completed for a robot: defaults evaluated, single numbers repeated for each joint.
 
         Per-joint fields become float64 arrays of shape (n,) that cannot be written to, derived fields are set anew.
 
@@ -180,7 +178,7 @@ class Parameters:
         return dataclasses.replace(complete, **{name: function(robot, complete) for name, function in follow.items()})
 
     def without_derived(self, robot: Robot) -> Self:
-        """As `for_robot`, but derived fields, which may take long to compute, stay as they are."""
+        """Like `for_robot`, but leave derived fields, which may take long to compute, as they are."""
         values: dict[str, Any] = {}
         for name, own in self.declarations().items():
             where, value = f"{type(self).__name__}.{name}", getattr(self, name)
@@ -193,12 +191,12 @@ class Parameters:
 
     @classmethod
     def inertia_fields(cls) -> dict[str, Callable[[Robot, Any], Any]]:
-        """The functions of the `derived` fields that are the law's model of the links' inertias, by name."""
+        """The functions of derived fields that model the links' inertias, by name."""
         return {item.name: item.metadata[_DERIVED] for item in dataclasses.fields(cls)
                 if item.metadata.get(_INERTIA_MARK)}
 
     def with_inertias(self, robot: Robot) -> Self:
-        """Return these complete parameters with a model of other inertias.
+        """Return these complete parameters with the inertia model of another robot.
 
         Args:
             robot: The robot with these inertias.
@@ -207,7 +205,7 @@ class Parameters:
                                             for name, function in self.inertia_fields().items()})
 
     def flat(self, robot: Robot) -> list[FlatParameter]:
-        """Every parameter under its flat name, joint by joint.
+        """Return every parameter by its flat name, joint by joint.
 
         Raises:
             InputError: As in `for_robot`.
@@ -228,7 +226,7 @@ class Parameters:
         return rows
 
     def with_flat_values(self, robot: Robot, values: Mapping[str, Value]) -> Self:
-        """Return these parameters with some flat names set anew.
+        """Return these parameters with new values of some flat names.
 
         Args:
             robot: The robot that the parameters are for.
@@ -258,6 +256,6 @@ def _read_only_copy(value: Any) -> Array:
 
 
 def _for_robot(own: Field, robot: Robot) -> Field:
-    """Return a declaration that knows the type of its values, which may be that of the default for a robot."""
+    """Return the declaration with its value type resolved: a default may depend on the robot."""
     is_open = callable(own.default) and own.kind is None
     return dataclasses.replace(own, default=own.default(robot)) if is_open else own

@@ -22,32 +22,31 @@ Shapes = dict[str, tuple[int, ...]]
 _FLOAT = np.dtype(np.float64)
 
 UNMEASURED: Array = read_only(np.full(6, np.nan))
-"""The wrench on the tip where no sensor measures it."""
+"""Value of the tip wrench if no sensor measures it."""
 
 MOTOR_SIDE = ("motor_q", "motor_v", "joint_torque")
-"""Fields of `State` that only controllers get which name them in `senses`."""
+"""Fields of `State` that a controller gets only if it names them in `senses`."""
 
 NOT_SENSED: Array = read_only(np.zeros(0))
-"""Stands for each of `MOTOR_SIDE` in the states of the other controllers."""
+"""Value of the `MOTOR_SIDE` fields that a controller does not sense."""
 
 
 class State(NamedTuple):
     """Measured state of the robot at one tick.
 
     Attributes:
-        time: Time of the measurement since the start or the last new start, such as a reset [s].
+        time: Time of the measurement, from the start or the last new start, such as a reset [s].
         period: Time since the measurement before; 0 at the first tick and at a new start [s].
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         wrench_tip: (force, torque) that the environment exerts on the tip link, about its origin in base axes, shape
             (6,) [N, N m]; NaN where it is not measured.
         motor_q: Positions of the motors, reflected to the joints: divided by the gear ratios, shape (n,) [rad or m].
-        motor_v: Their velocities likewise, shape (n,) [rad/s or m/s].
-        joint_torque: Efforts that the gears exert on the links, as torque sensors between them measure, shape (n,)
-            [N m or N].
-        inputs: The controller's `Inputs`: a `Reading` of each; None without such.
+        motor_v: Velocities of the motors, likewise reflected, shape (n,) [rad/s or m/s].
+        joint_torque: Efforts of the gears on the links, measured by joint torque sensors, shape (n,) [N m or N].
+        inputs: The controller's `Inputs`, each as a `Reading`; None: it declares none.
 
-    Of `MOTOR_SIDE`, a controller gets those that it names in `senses`; the others have shape (0,).
+    A controller gets the `MOTOR_SIDE` fields that it names in `senses`; the remaining ones have shape (0,).
     """
 
     time: float
@@ -70,7 +69,7 @@ class Reference(Protocol):
 
 
 def example_reference(follows: Any, n: int) -> Any:
-    """A reference of zeros for a robot of n joints, to be traced; None for a law that follows none.
+    """Return a reference of zeros for a robot of n joints, to be traced; None for a law without a reference.
 
     Args:
         follows: Class of the references; None: the law follows none.
@@ -80,7 +79,7 @@ def example_reference(follows: Any, n: int) -> Any:
 
 
 class JointReference(NamedTuple):
-    """Where the joints should be at one tick.
+    """Desired motion of the joints at one tick.
 
     Attributes:
         q: Desired joint positions, shape (n,) [rad or m].
@@ -99,7 +98,7 @@ class JointReference(NamedTuple):
 
 
 def own_inputs(state: State, reference: Any) -> tuple[State, Any]:
-    """Return inputs for code that may try to alter them: copies of all arrays, which cannot be written to.
+    """Return read-only copies of the inputs, for code that may try to alter them.
 
     Args:
         state: The state.

@@ -6,9 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Update rates: a law, or a slow part of it, that does not compute anew at every tick of the controller.
+"""Update rates of a law, or of a slow part of it, below the rate of the controller.
 
-A law declares the rate and keeps what the slow part found in its memory, so that nodes, rollouts, batches and C agree:
+A law declares the rate and keeps the last result of the slow part in its memory, so that nodes, rollouts, batches and C
+agree:
 
     PLAN = UpdateRate(50.0, between=INTERPOLATE)
 
@@ -47,19 +48,19 @@ EVERY_TICK = math.inf
 """The rate of a part that is updated at every tick [Hz]."""
 
 NEVER_UPDATED = 1e9
-"""Time since an update that was not made yet [s]."""
+"""`Sampled.since` before the first update [s]."""
 
 _PERIOD_TOLERANCE = 1.01  # periods of loops are measured
 
 
 class Sampled(NamedTuple):
-    """What a slow part found last; a memory of a law, or a field of it.
+    """Last result of a slow part; the memory of a law, or a field of it.
 
     Attributes:
-        since: Time since the last update [s]; `NEVER_UPDATED` before the first one.
-        value: What it found: an array, or a record of arrays.
-        before: The value in force when it was made, from which the next ones go on; None: values are held.
-        memory: What the slow part keeps for its next update; None: nothing.
+        since: Time since the last update [s]; `NEVER_UPDATED` before the first update.
+        value: The result: an array, or a record of arrays.
+        before: The value at the time of the update, where interpolation starts; None: values are held.
+        memory: Memory of the slow part; None: it has none.
     """
 
     since: Any
@@ -72,14 +73,14 @@ class Sampled(NamedTuple):
 class UpdateRate:
     """Rate of a law or of a slow part of it, and its value between two updates.
 
-    Updates are made at the ticks nearest to the rate, the first one at the first tick; a rate that does not divide that
-    of the controller is kept on average. Machine code evaluates the slow part at every tick, because it has no
-    branches, and keeps the result of an update only.
+    Updates are made at the ticks nearest to the rate, the first one at the first tick. A rate that does not divide the
+    controller's rate is kept on average. Machine code has no branches: it evaluates the slow part at every tick and
+    discards the result between updates.
 
     Attributes:
         frequency: Updates per second [Hz]; `EVERY_TICK`: one at each tick.
-        between: `HOLD`: a value stands until the next one. `INTERPOLATE`: goes in a straight line to the new value,
-            which it reaches an update later.
+        between: `HOLD`: a value is held until the next one. `INTERPOLATE`: the value moves linearly to the new one and
+            reaches it one update later.
 
     Raises:
         InputError: The frequency is not positive, or `between` is another word.
@@ -101,19 +102,19 @@ class UpdateRate:
 
     @property
     def interpolates(self) -> bool:
-        """Whether values differ from tick to tick between two updates."""
+        """Whether values change between two updates."""
         return self.between == INTERPOLATE and self.period > 0.0
 
     def ticks(self, period: float) -> int:
-        """Whole number of control periods [s] that is nearest to the time between two updates, at least 1."""
+        """Time between two updates, rounded to whole control periods of this length [s]; at least 1."""
         return max(round(1.0 / (self.frequency * period)), 1)
 
     def first(self, value: Any, memory: Any = None) -> Sampled:
-        """What a slow part has found before its first update.
+        """Return the state of a slow part before its first update.
 
         Args:
-            value: An array or record of arrays of the shapes of the later ones; its numbers are never in force.
-            memory: What the slow part needs at its first update; None: it keeps nothing.
+            value: An array or record of arrays with the shapes of later values; its numbers are never used.
+            memory: Initial memory of the slow part; None: it has none.
         """
         return Sampled(NEVER_UPDATED, value, value if self.interpolates else None, memory)
 
@@ -121,10 +122,10 @@ class UpdateRate:
         """Update a slow part if it is due.
 
         Args:
-            last: Of the tick before, or of :meth:`first`.
+            last: State at the previous tick, or from :meth:`first`.
             state: The measured state, with its period.
-            function: Returns the new value; where the slow part keeps a memory, value and memory. Plain Python calls it
-                for an update only.
+            function: Returns the new value, or value and memory if the slow part has a memory. Plain Python calls it
+                only for an update.
 
         Raises:
             InputError: The function returned other shapes than those of :meth:`first`.
@@ -146,7 +147,7 @@ class UpdateRate:
             (value, last.value), (before, last.before), (_like(last.memory, memory), last.memory))))
 
     def in_force(self, last: Sampled) -> Any:
-        """The value that counts at this tick, of the form of `Sampled.value`."""
+        """Return the value at this tick, structured like `Sampled.value`."""
         return self._value_after(last, last.since)
 
     def _value_after(self, last: Sampled, since: Any) -> Any:
@@ -161,11 +162,11 @@ def check_rates(name: str, rates: Any, period: float) -> None:
 
     Args:
         name: Of the controller, for messages.
-        rates: Instances of `UpdateRate` by the names of what they belong to.
+        rates: `UpdateRate` instances by name.
         period: Of the controller [s].
 
     Raises:
-        InputError: They are something else, or one is beyond the rate of the controller.
+        InputError: A rate is of another class, or above the rate of the controller.
     """
     if not isinstance(rates, Mapping):
         raise InputError(f"{name}.rates: expected update rates by name, received {shown(rates)}")
@@ -178,7 +179,7 @@ def check_rates(name: str, rates: Any, period: float) -> None:
 
 
 def _like(first: Any, given: Any) -> Any:
-    """A value with the structure of another one; a list becomes an array."""
+    """Return a value in the structure of ``first``; a list becomes an array."""
     form = form_of(first, shapes=False)
     if form is None:
         return given
@@ -190,7 +191,7 @@ def _like(first: Any, given: Any) -> Any:
 
 
 def _by_array(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
-    """A value of the same structure, from the arrays of two others."""
+    """Combine two values of the same structure, array by array."""
     form = form_of(old, shapes=False)
     if form is None:
         return new

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Whether an arm on springs comes to rest under a sampled law in several postures, and the search for such gains."""
+"""Stability of an arm with elastic joints under a sampled law in several postures, and a search for stable gains."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 
 _MIN_POSITIVE = 1e-300
-_ROUNDING = 1e-8  # of log |z| of motions that neither grow nor decay
-_ROUNDS = 30  # of the search
-_MAX_IDLE_ROUNDS = 10  # in rounds without a better result
-_LARGEST_STEP = 0.5  # of a logarithm of a gain, in one round
-_NEAR_GROWTH = 1e-3  # log |z| of motions that a round looks at lie above its negative
-_TARGET_DECAY = 3e-4  # log |z| that a round aims at, negative
-_MAX_MOTIONS = 40  # that a round looks at
+_ROUNDING = 1e-8  # of log |z| for motions that neither grow nor decay
+_ROUNDS = 30  # of the search, at most
+_MAX_IDLE_ROUNDS = 10  # rounds without a better result that end the search
+_LARGEST_STEP = 0.5  # of the logarithm of a gain in one round
+_NEAR_GROWTH = 1e-3  # a round considers motions with log |z| above minus this
+_TARGET_DECAY = 3e-4  # a round aims at log |z| of minus this
+_MAX_MOTIONS = 40  # considered in one round
 _SWEEPS = 100
-_YIELDING = 1e-12  # of a motion that no step can make decay
+_YIELDING = 1e-12  # for motions that no step can make decay
 
 
 class MotorFeedback(NamedTuple):
-    """Efforts of the motors for positions and velocities of motors and links; each matrix has shape (..., n, n).
+    """Feedback from positions and velocities of motors and links to motor efforts; each matrix has shape (..., n, n).
 
     Attributes:
-        motor_q: For the positions of the motors [N m/rad or N/m].
-        link_q: For those of the links.
-        motor_v: For the velocities of the motors [N m s/rad or N s/m].
-        link_v: For those of the links.
+        motor_q: From motor positions [N m/rad or N/m].
+        link_q: From link positions [N m/rad or N/m].
+        motor_v: From motor velocities [N m s/rad or N s/m].
+        link_v: From link velocities [N m s/rad or N s/m].
     """
 
     motor_q: Array
@@ -50,18 +50,18 @@ class MotorFeedback(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ElasticArm:
-    """An arm at rest in postures, sampled with the period of its loop.
+    """Linear model of an arm at rest in several postures, sampled with the period of its loop.
 
         M q'' = T - G q,    B theta'' = u - T,    T = K (theta - q) + D (theta' - q')    [Spong]
 
     with u held over a period, and the slope G of gravity. Motor and link of a rigid joint are one.
 
     Attributes:
-        transition: Of positions of links and of motors of elastic joints, then their velocities, over one period,
-            shape (S, 2 (n + m), 2 (n + m)).
-        response: Their change by efforts u, shape (S, 2 (n + m), n).
-        motor_selection: Motion of all motors in that of links and motors, shape (n, n + m).
-        link_selection: Likewise of all links.
+        transition: Over one period; the state has positions of links and of elastic joints' motors, then velocities.
+            Shape (S, 2 (n + m), 2 (n + m)).
+        response: Response of the state to efforts u, shape (S, 2 (n + m), n).
+        motor_selection: Selects the motion of all motors, shape (n, n + m).
+        link_selection: Selects the motion of all links, shape (n, n + m).
         delay: Of the loop [control periods].
         period: Of the loop [s].
     """
@@ -91,7 +91,7 @@ class ElasticArm:
         motor_selection[elastic] += bends
         inertia = np.zeros((samples, size, size))
         inertia[:, :n, :n], inertia[:, n:, n:] = links, np.diag(joints.motor_inertia[elastic])
-        forces = np.zeros((samples, size, 2 * size + n))  # for positions, velocities and u
+        forces = np.zeros((samples, size, 2 * size + n))  # by positions, velocities and u
         forces[:, :n, :n] = -gravity
         for columns, values in ((slice(0, size), joints.stiffness), (slice(size, 2 * size), joints.damping)):
             forces[:, :, columns] -= bends.T @ (values[elastic, None] * bends)
@@ -103,13 +103,13 @@ class ElasticArm:
         return cls(sampled[:, :, :2 * size], sampled[:, :, 2 * size:], motor_selection, link_selection, delay, period)
 
     def gain(self, feedback: MotorFeedback) -> Array:
-        """Return the efforts of feedback for the positions and velocities of the arm, shape (..., n, 2 (n + m))."""
+        """Return the gain matrix of a feedback for the arm's state, shape (..., n, 2 (n + m))."""
         motors, links = self.motor_selection, self.link_selection
         return np.concatenate([feedback.motor_q @ motors + feedback.link_q @ links,
                                feedback.motor_v @ motors + feedback.link_v @ links], axis=-1)
 
     def loop(self, gain: Array) -> Array:
-        """Return the matrices of one period in the loop, see `delayed_loop`.
+        """Return the closed-loop matrices of one period, see `delayed_loop`.
 
         Args:
             gain: Shape (n, 2 (n + m)) or (S, n, 2 (n + m)).
@@ -117,23 +117,23 @@ class ElasticArm:
         return delayed_loop(self.transition, self.response, gain, self.delay)
 
     def growth(self, feedback: MotorFeedback) -> float:
-        """Return the greatest rate at which a motion grows under feedback in any posture [1/s]."""
+        """Return the greatest growth rate of a motion under feedback, over all postures [1/s]."""
         radius = np.abs(np.linalg.eigvals(self.loop(self.gain(feedback)))).max()
         return float(np.log(max(radius, _MIN_POSITIVE)) / self.period)
 
     def holding_gains(self, law: Callable[[Array], MotorFeedback], gains: Array, least: Array) -> Array | None:
-        """Search for the gains nearest to given ones with which no motion grows in any posture.
+        """Search the stable gains nearest to given ones: no motion grows in any posture.
 
-        From the given gains, each round changes the logarithms of gains as little as lets the motions that grow, or
-        hardly decay, decay to first order: dz = (left eigenvector, part of the efforts) dF (right eigenvector).
+        Each round makes the least change of the gains' logarithms with which, to first order, the motions that grow or
+        hardly decay do decay: dz = (left eigenvector, part of the efforts) dF (right eigenvector).
 
         Args:
-            law: Feedback of gains, which is affine in them; each matrix has shape (n, n) or (S, n, n).
-            gains: Shape (g,); those that are 0 stay 0.
+            law: Feedback for given gains, affine in the gains; each matrix has shape (n, n) or (S, n, n).
+            gains: Shape (g,); gains of 0 stay 0.
             least: Lower bounds of the gains, shape (g,).
 
         Returns:
-            Shape (g,), of four digits each; None: with all that are found, a motion grows by `LEAST_GROWTH` or more.
+            Shape (g,), rounded to four digits; None: no gains were found with growth below `LEAST_GROWTH`.
         """
         _, states, n = self.response.shape
         fixed = self.gain(law(np.zeros(len(gains))))
@@ -164,7 +164,7 @@ class ElasticArm:
 
 
 def least_step(slopes: Array, most: Array, lower: Array) -> Array:
-    """Return the shortest step with slopes @ step <= most and step >= lower [Hildreth], nearly, if there is none."""
+    """Return the shortest step with slopes @ step <= most, step >= lower [Hildreth]; approximate if there is none."""
     rows, bounds = np.vstack([slopes, -np.eye(len(lower))]), np.concatenate([most, -lower])
     squares, factors, step = (rows * rows).sum(axis=1) + _YIELDING, np.zeros(len(rows)), np.zeros(len(lower))
     for _ in range(_SWEEPS):
@@ -177,5 +177,5 @@ def least_step(slopes: Array, most: Array, lower: Array) -> Array:
 
 
 def rounded(values: Array) -> Array:
-    """Return values with four digits, as messages have them."""
+    """Round values to four digits, as in messages."""
     return np.array([float(f"{value:.4g}") for value in values])

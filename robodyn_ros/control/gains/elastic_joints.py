@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What laws of elastic joints know of them, and the check that an arm comes to rest under their gains when sampled."""
+"""Parameters of laws for elastic joints, and the check that an arm comes to rest under their sampled gains."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
 RIGID = 1e9
-"""Stiffness from which on a joint counts as rigid [N m/rad or N/m]."""
+"""A joint of this stiffness or more counts as rigid [N m/rad or N/m]."""
 
 _SHARES = (0.9, 0.75, 0.55, 0.4, 0.25, 0.15, 0.08, 0.04, 0.02, 0.01)
-"""Shares of gains that a message looks at; it goes on between two of them."""
+"""Shares of the gains tried for an error message, which then searches between two of them."""
 
 _USUAL_DAMPING = 0.01  # damping ratio of motors on springs of steel
-_ASSUMED_INERTIA = 0.1  # of motors of which nothing is known [kg m^2 or kg]
+_ASSUMED_INERTIA = 0.1  # of motors without data [kg m^2 or kg]
 
 
 def spring_stiffness(robot: Robot) -> Array:
@@ -54,14 +54,14 @@ def known_damping(robot: Robot) -> Array:
 
 
 def inertia_of_links(robot: Robot) -> Array:
-    """Largest inertia of each link, its motor left out where it is behind a spring; shape (n,) [kg m^2 or kg]."""
+    """Largest inertia at each link, without a motor behind a spring; shape (n,) [kg m^2 or kg]."""
     behind = np.ones(robot.n, dtype=bool) if robot.springs is None else robot.springs.is_elastic
     return largest_inertia(robot) - np.where(behind, robot.model.armature, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ElasticJoints(Parameters):
-    """The joints that a law is for.
+    """Data of the elastic joints that a law controls.
 
     Attributes:
         joint_stiffness: K of the springs between motors and links, shape (n,) [N m/rad or N/m].
@@ -78,21 +78,21 @@ class ElasticJoints(Parameters):
 
     @property
     def is_rigid(self) -> NDArray[np.bool_]:
-        """Which joints have no spring, so that motor and link are one; shape (n,)."""
+        """Which joints have no spring, shape (n,)."""
         return self.joint_stiffness >= RIGID
 
     @property
     def springs(self) -> JointSprings:
-        """The springs, those of rigid joints infinite."""
+        """The springs; the stiffness of rigid joints is infinite."""
         return JointSprings(np.where(self.is_rigid, np.inf, self.joint_stiffness),
                             np.where(self.is_rigid, 0.0, self.motor_inertia),
                             np.where(self.is_rigid, 0.0, self.joint_damping))
 
     gains: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    """Names of the gains, in groups that become weaker together where they are too high."""
+    """Names of the gains, in groups that are reduced together if they are too high."""
 
     def feedback(self, robot: Robot, postures: Postures) -> MotorFeedback:
-        """Return the feedback of the law about postures, affine in the gains.
+        """Return the law's linear feedback in postures, affine in the gains.
 
         Args:
             robot: The robot.
@@ -101,11 +101,11 @@ class ElasticJoints(Parameters):
         raise NotImplementedError
 
     def least_gains(self, robot: Robot) -> Mapping[str, Array]:
-        """Return lower bounds of gains, shape (n,) each; 0 of those that are left out."""
+        """Return lower bounds of gains, shape (n,) each; a missing name means 0."""
         return {}
 
     def fault(self, robot: Robot) -> str:
-        """Return what the robot does under these gains if it does not come to rest, "" if it does."""
+        """Return why the robot does not come to rest under these gains; empty if it does."""
         growth = self.arm(robot).growth(self.feedback(robot, _checked_postures(robot)))
         if growth <= LEAST_GROWTH:
             return ""
@@ -114,12 +114,12 @@ class ElasticJoints(Parameters):
                 "the next")
 
     def arm(self, robot: Robot) -> ElasticArm:
-        """Return the arm on these springs in the loop of the robot's timing."""
+        """Return the sampled arm with these springs and the robot's loop timing."""
         springs = self.springs
         return _arm(robot, *(tuple(values.tolist()) for values in springs))
 
     def without_derived(self, robot: Robot) -> Self:
-        """As in `Parameters`; default gains are the nearest to those that the robot suggests with which it rests."""
+        """As in `Parameters`; default gains become the nearest gains under which the robot comes to rest."""
         complete = super().without_derived(robot)
         defaults = tuple(name for group in self.gains for name in group if callable(getattr(self, name)))
         if not defaults or complete.is_rigid.all():
@@ -132,8 +132,7 @@ class ElasticJoints(Parameters):
         """As in `Parameters`.
 
         Raises:
-            InputError: As there, all joints are rigid, or the arm does not come to rest; the message has gains with
-                which it does.
+            InputError: As there, all joints are rigid, or the arm does not come to rest; the message suggests gains.
         """
         complete = super().for_robot(robot)
         if complete.is_rigid.all():
@@ -147,14 +146,14 @@ class ElasticJoints(Parameters):
         return complete
 
     def check_springs(self, robot: Robot) -> None:
-        """Check what gains cannot change.
+        """Check the springs: faults that no gains can cure.
 
         Raises:
             InputError: No gains of the law hold the arm on these springs, or the parameters contradict each other.
         """
 
     def advice(self, robot: Robot, fault: str) -> str:
-        """Return a message with gains with which the arm comes to rest.
+        """Return an error message that suggests gains under which the arm comes to rest.
 
         Args:
             robot: The robot.
@@ -189,7 +188,7 @@ class ElasticJoints(Parameters):
         return f"{' and '.join(names)}: found no {goal}; shorten the period and the delay, or use stiffer springs{end}"
 
     def weaker(self, robot: Robot, group: Sequence[str]) -> ElasticJoints | None:
-        """Return the greatest share of a group of gains with which the arm comes to rest; None: no share does it."""
+        """Return the greatest share of a group of gains under which the arm comes to rest; None: there is none."""
         least = {name: own.range.minimum for name, own in self.declarations().items()}
 
         def shared(share: float) -> ElasticJoints:
@@ -209,10 +208,10 @@ class ElasticJoints(Parameters):
         return shared(low)
 
     def nearest(self, robot: Robot, names: Sequence[str]) -> ElasticJoints | None:
-        """Return the nearest gains with which the arm comes to rest, see `ElasticArm.holding_gains`.
+        """Return the nearest gains under which the arm comes to rest, see `ElasticArm.holding_gains`.
 
-        The search begins with these gains, then with those that the robot suggests, then with the share of the latter
-        with which motions grow least.
+        The search starts from these gains, then from the default gains, then from the share of the default gains with
+        the least growth.
 
         Args:
             robot: The robot.
@@ -244,7 +243,7 @@ class ElasticJoints(Parameters):
 
 
 def values_text(values: Array) -> str:
-    """Return values of joints as text, one number if they are all the same."""
+    """Return joint values as text: one number if they are equal."""
     texts = [f"{value:.4g}" for value in values]
     return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
 

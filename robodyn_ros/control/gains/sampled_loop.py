@@ -35,16 +35,16 @@ from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.description.model import Array
 
 MOST_DELAY = 12
-"""Greatest delay of the exact check [control periods]; a longer one is that of a loop with longer periods."""
+"""Greatest delay of the exact check [control periods]; a longer delay is checked with longer periods instead."""
 
 LEAST_GROWTH = 0.05
 """Rate from which an oscillation counts as growing [1/s]."""
 
 FACTORS = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
-"""Factors of gains that `stable_factor` looks at."""
+"""Factors of the gains that `stable_factor` tries."""
 
 CHECKED_CONFIGURATIONS = 16
-"""Number of configurations in which programs look at a law."""
+"""Number of configurations in which programs check a law."""
 
 _STEP = 1e-5  # of positions and velocities in finite differences [rad, m, rad/s or m/s]
 
@@ -59,7 +59,7 @@ def largest_stable_damping(delay: Any) -> Any:
 
 
 def stability(name: str, factor: float, timing: LoopTiming) -> str:
-    """Say whether a law is stable, and with what margin; for logs and tables.
+    """Return in words whether a law is stable, and its margin; for logs and tables.
 
     Args:
         name: Name of the law.
@@ -75,10 +75,10 @@ def stability(name: str, factor: float, timing: LoopTiming) -> str:
 
 
 def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopTiming, q: Array) -> float:
-    """By how much a law's gains could all be higher before the robot oscillates, at rest where the law holds it.
+    """Return the factor by which all gains of a law can grow before the robot, held at rest, oscillates.
 
-    The law is linearised, with its memory held, in configurations and put around the robot with its gravity and viscous
-    friction, sampled exactly. Motions that only fall or drift count as stable: neither period nor delay causes them.
+    The law is linearised with its memory held. The robot, with gravity and viscous friction, is linearised and sampled
+    exactly. Motions that fall or drift without oscillating count as stable, since neither period nor delay causes them.
 
     Args:
         law: The law; its memory stays as it is.
@@ -87,8 +87,8 @@ def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopT
         q: Configurations, shape (S, n) [rad or m].
 
     Returns:
-        The greatest factor without a growing oscillation in any configuration, of those looked at, from 0 to 5; below 1
-        the law is unstable.
+        The greatest factor tried, from 0 to 5, without a growing oscillation in any configuration; below 1 the law is
+        unstable.
     """
     period, delay = with_longer_periods(timing, MOST_DELAY)
     batch = law.robot.dynamics().batch
@@ -106,7 +106,7 @@ def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopT
 
 
 def with_longer_periods(timing: LoopTiming, most: int) -> LoopTiming:
-    """Return the timing with at most some periods of delay, of a loop with longer periods, which is not more stable.
+    """Return a timing with longer periods and a limited delay; the loop is at most as stable as the given one.
 
     Args:
         timing: Of the loop.
@@ -126,7 +126,7 @@ def _growth(transition: Array, response: Array, gain: Array, delay: int) -> floa
         delay: [control periods].
 
     Returns:
-        The greatest log |z| over eigenvalues z that are no positive real numbers.
+        The greatest log |z| over the eigenvalues z, without positive real ones.
     """
     z = np.linalg.eigvals(delayed_loop(transition, response, -gain, delay)).ravel()
     z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)]
@@ -134,7 +134,7 @@ def _growth(transition: Array, response: Array, gain: Array, delay: int) -> floa
 
 
 def delayed_loop(transition: Array, response: Array, gain: Array, delay: int) -> Array:
-    """Return the matrices of one period of the state and of the efforts on their way, the last first.
+    """Return the matrices of one period for the state, extended by the delayed efforts, the last first.
 
     Args:
         transition: Of the state over a period, shape (S, m, m).

@@ -29,13 +29,13 @@ FRICTION_SHARE = 0.1
 
 
 def parameter_names(robot: Robot) -> tuple[str, ...]:
-    """Names of the estimates: ``<link>.<parameter>`` as `regressor.PARAMETERS` has them, then ``<joint>.friction``."""
+    """Return names of the estimates: ``<link>.<parameter>`` as in `regressor.PARAMETERS`, ``<joint>.friction``."""
     inertial = [f"{joint.link}.{parameter}" for joint in robot.model.joints for parameter in PARAMETERS]
     return (*inertial, *(f"{joint}.friction" for joint in robot.joint_names))
 
 
 def nominal_parameters(robot: Robot) -> Array:
-    """The description's parameters, in the order of `parameter_names`, shape (10 links + n,)."""
+    """Return the description's parameters, in the order of `parameter_names`, shape (10 links + n,)."""
     return np.concatenate([inertial_parameters(robot.model), robot.model.damping])
 
 
@@ -62,11 +62,11 @@ class AdaptiveParameters(Parameters):
         rate: Lambda, shape (n,) [1/s].
         d: K_D, shape (n,) [N m s/rad or N s/m].
         adaptation: Gamma over the squares of `scale` [1/J].
-        bound: Greatest distance of the estimates from the description's values, over `scale`.
+        bound: Greatest distance of the estimates from the description's values, in units of `scale`.
         lead: See `default_gains.model_lead` [s].
         nominal: The description's parameters, shape (10 links + n,).
         scale: See `parameter_scales`, shape (10 links + n,).
-        rotors: Inertia of the rotors, known, shape (n,), or (n, n) where motors are coupled [kg m^2 or kg].
+        rotors: Known inertia of the rotors, shape (n,), or (n, n) for coupled motors [kg m^2 or kg].
     """
 
     rate: Array = per_joint(
@@ -106,8 +106,8 @@ class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
     [SlotineLi]. Y pi = M(q) a_r + C(q, v) v_r + g(q) + D v_r with C of Christoffel symbols, for the estimates pi of the
     links' inertial parameters and of the joints' viscous friction. With pi~ = pi - pi_true the function
     (s^T M s + pi~^T Gamma^-1 pi~) / 2 falls by s^T (K_D + D) s: s, and with it the error, goes to 0 for any true
-    parameters. The estimates converge to the true ones only if the motion excites all of them. A projection keeps
-    them within a box about the description's values, which lets the function fall still further.
+    parameters. The estimates converge to the true ones only if the motion excites all of them. A projection keeps them
+    within a box about the description's values; this only decreases the function further.
     """
 
     @staticmethod

@@ -47,7 +47,7 @@ class ComputedTorque(Law[ComputedTorqueParameters, JointReference, None]):
     """tau = M(q) a* + h(q, v) + g(q) + D v with a* = a_d + K_v (v_d - v) + K_p (q_d - q).
 
     [Yamamoto] (6.41), (6.42). With an exact model the error obeys (6.46), e'' + K_v e' + K_p e = 0, the same in
-    every configuration. Where efforts come late, M, h and g are those of q + lead v, and D multiplies v + lead a*.
+    every configuration. If efforts act late, M, h and g are evaluated at q + lead v, and D multiplies v + lead a*.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 @dataclass(frozen=True, eq=False)
 class ComputedTorquePIDParameters(ComputedTorqueParameters):
-    """Gains of `ComputedTorquePID`; by default a double pole at -20/s, as of `ComputedTorque`, and one at -5/s.
+    """Gains of `ComputedTorquePID`; by default a double pole at -20/s, as in `ComputedTorque`, and one at -5/s.
 
     Attributes:
         i: K_i, shape (n,) [1/s^3].
@@ -59,7 +59,7 @@ class IntegralMemory(NamedTuple):
     """Memory of `ComputedTorquePID`.
 
     Attributes:
-        acceleration: Of the integral, so that a change of K_i causes no step, shape (n,) [rad/s^2 or m/s^2].
+        acceleration: K_i times the integral, so that a change of K_i causes no step, shape (n,) [rad/s^2 or m/s^2].
     """
 
     acceleration: Array
@@ -72,8 +72,8 @@ class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, Integra
     (6.42) with the integral of (6.28). With an exact model e''' + K_v e'' + K_p e' + K_i e = 0, stable if
     K_i < K_p K_v; with a wrong one, constant disturbances leave no offset.
 
-    Anti-windup by conditional integration: while a joint's effort is beyond its limit, speeding up or braking, its
-    integral does not grow.
+    Anti-windup by conditional integration: while a joint's effort exceeds its limit in either direction, its integral
+    does not grow.
     """
 
     @staticmethod

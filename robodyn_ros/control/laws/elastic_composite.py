@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Composite law of elastic joints: computed torque for the slow motion, damping for the fast one of the springs."""
+"""Composite law for elastic joints: computed torque for the slow motion, damping for the fast motion of the springs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
-_DAMPING_RATIO = 0.5  # of the springs, where the control period allows it
+_DAMPING_RATIO = 0.5  # of the springs, if the control period allows it
 
 
 def spring_damping(robot: Robot) -> Array:
@@ -47,15 +47,14 @@ def spring_damping(robot: Robot) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ElasticCompositeParameters(ElasticJoints):
-    """Gains of `ElasticComposite`, and the joints that it is for.
+    """Gains of `ElasticComposite`, and data of its elastic joints.
 
     Attributes:
         p: K_p, shape (n,) [1/s^2].
         d: K_v, shape (n,) [1/s].
         fast_damping: K_f, shape (n,) [N m s/rad or N s/m].
         friction: D, shape (n,) [N m s/rad or N s/m].
-        added_inertia: Of the motors, as far as the mass matrix of the description has it not; shape (n,) [kg m^2 or
-            kg].
+        added_inertia: Motor inertia missing from the description's mass matrix, shape (n,) [kg m^2 or kg].
     """
 
     p: Array = per_joint(slowed(400.0, 2, 40.0), unit="1/s^2", minimum=0.0,
@@ -70,7 +69,7 @@ class ElasticCompositeParameters(ElasticJoints):
     gains = (("p", "d"), ("fast_damping",))
 
     def beyond_description(self, robot: Robot) -> Array:
-        """Return inertia of the motors that the mass matrix of the description has not, shape (n,)."""
+        """Return the motor inertia missing from the description's mass matrix, shape (n,)."""
         return np.where(self.is_rigid, 0.0, self.motor_inertia - robot.model.armature)
 
     def feedback(self, robot: Robot, postures: Postures) -> MotorFeedback:
@@ -83,10 +82,10 @@ class ElasticCompositeParameters(ElasticJoints):
 class ElasticComposite(Law[ElasticCompositeParameters, JointReference, None]):
     """tau = (M + B) a* + h + g + D v + K_f (v - theta'), with a* = a_d + K_v (v_d - v) + K_p (q_d - q).
 
-    By singular perturbation [Spong], an arm on stiff springs has a slow motion, that of a rigid arm of inertia M + B,
-    and a fast one, of the springs about it. The first terms are computed torque for the slow motion; the last one
-    damps the fast one, and is nothing where the springs rest. It needs gains so low that the two motions do not meet,
-    which is checked. M, h and g are those of the links' positions q; theta are the motors'.
+    By singular perturbation [Spong], an arm with stiff springs has a slow motion, that of a rigid arm of inertia M + B,
+    and a fast motion of the springs about it. The first terms are computed torque for the slow motion. The last term
+    damps the fast one, and vanishes when the springs rest. The gains must be so low that the two motions separate; this
+    is checked. M, h and g are evaluated at the link positions q; theta are the motor positions.
     """
 
     senses = ("motor_v",)

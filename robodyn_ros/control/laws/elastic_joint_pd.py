@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""PD control on the motors' side of elastic joints, also with torque feedback that shapes the motors' inertia."""
+"""PD control on the motor side of elastic joints, optionally with torque feedback that shapes the motor inertia."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
-_RESERVE = 1.05  # of the least gains beyond what gravity needs
+_RESERVE = 1.05  # ratio of the least gains to those that gravity needs
 
 
 def motor_stiffness(robot: Robot) -> Array:
@@ -44,19 +44,19 @@ def motor_damping(robot: Robot) -> Array:
 
 
 def gravity_slope(robot: Robot) -> float:
-    """Greatest slope with which gravity pulls the links out of a position, over random positions [N m/rad or N/m]."""
+    """Return the greatest destabilising slope of gravity over random positions [N m/rad or N/m]."""
     return max(0.0, -float(np.linalg.eigvalsh(sampled_postures(robot).gravity)[:, 0].min()))
 
 
 def stiffness_for_gravity(robot: Robot, springs: Array) -> Array:
-    """Return stiffness of springs and gains in series that outweighs gravity, each about as far as its joint needs.
+    """Return a stiffness of springs and gains in series that outweighs gravity, distributed by what each joint needs.
 
     Args:
         robot: The robot.
         springs: K, shape (n,).
 
     Returns:
-        Shape (n,), below K if K outweighs gravity.
+        Stiffness, shape (n,); below K if K outweighs gravity.
     """
     gravity = sampled_postures(robot).gravity
 
@@ -72,7 +72,7 @@ def stiffness_for_gravity(robot: Robot, springs: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ElasticJointParameters(ElasticJoints):
-    """Gains of `ElasticJointPD`, and the joints that it is for.
+    """Gains of `ElasticJointPD`, and data of its elastic joints.
 
     Attributes:
         p: Effort per position error of the motor, shape (n,) [N m/rad or N/m].
@@ -100,13 +100,13 @@ class ElasticJointParameters(ElasticJoints):
                              velocity - np.diag(self.shaping * self.d), -velocity)
 
     def least_gains(self, robot: Robot) -> Mapping[str, Array]:
-        """As in `ElasticJoints`: stiffness that gravity needs, and little damping."""
+        """As in `ElasticJoints`: the stiffness that gravity needs, and a small damping."""
         spring = stiffness_for_gravity(robot, self.joint_stiffness)
         p = spring * self.joint_stiffness / (self.joint_stiffness - spring)
         return {"p": p, "d": 1e-3 * np.sqrt(p * self.motor_inertia)}
 
     def check_springs(self, robot: Robot) -> None:
-        """As in `ElasticJoints`: springs are stiff enough for gravity, and lighter motors are behind springs."""
+        """As in `ElasticJoints`: springs must outweigh gravity, and only motors behind springs can be made lighter."""
         slope, weakest = gravity_slope(robot), int(self.joint_stiffness.argmin())
         if not _outweighs(self.joint_stiffness, robot):
             raise InputError(f"joint_stiffness of '{robot.joint_names[weakest]}': expected more than {slope:.4g} N "
@@ -131,9 +131,9 @@ class ElasticJointPD(Law[ElasticJointParameters, JointReference, None]):
     """tau = K_P (theta_d - theta) + K_D (v_d - theta') + g(q_d), with theta_d = q_d + K^-1 g(q_d).
 
     The law of [Tomei] on the motors' side of elastic joints: where the links rest at q_d, the motors are at theta_d.
-    Towards a resting q_d it is stable from any state if the springs and gains, in series, outweigh gravity in all
-    postures: diag(K K_P / (K + K_P)) + dg/dq is positive definite, which is checked in sampled ones. A PD law of the
-    links' positions, as rigid robots have it, is not: the spring between motor and link delays its damping.
+    For a constant q_d it is stable from any state if springs and gains in series outweigh gravity in all postures:
+    diag(K K_P / (K + K_P)) + dg/dq is positive definite. This is checked in sampled postures. PD control of the link
+    positions, as for rigid robots, can be unstable: the spring between motor and link delays its damping.
     """
 
     senses = ("motor_q", "motor_v")
@@ -162,7 +162,7 @@ class TorqueFeedbackParameters(ElasticJointParameters):
         return self.lighter
 
     def advice(self, robot: Robot, fault: str) -> str:
-        """As in `ElasticJoints`; if the motors' inertia alone is at fault, with one that is not."""
+        """As in `ElasticJoints`; if only the motor inertia is at fault, it suggests a possible one."""
         if (self.lighter == 1.0).all():
             return super().advice(robot, fault)
         lightest = self.weaker(robot, ("lighter",))
@@ -177,8 +177,8 @@ class TorqueFeedbackParameters(ElasticJointParameters):
 class TorqueFeedback(Law[TorqueFeedbackParameters, JointReference, None]):
     """tau = (B / B_theta) u + (1 - B / B_theta) tau_J, with u of `ElasticJointPD`.
 
-    [Ott]: feedback of the measured torques tau_J in the joints makes motors of inertia B move as those of B_theta would
-    under u. Lighter motors follow the links, and their friction counts for as much less.
+    [Ott]: feedback of the measured joint torques tau_J makes motors of inertia B move under u like motors of inertia
+    B_theta. Lighter motors follow the links, and their friction counts correspondingly less.
     """
 
     senses = ("motor_q", "motor_v", "joint_torque")

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Hybrid position and force control: a wrench along some axes, a motion along the others."""
+"""Hybrid position and force control: a wrench along some axes, a motion along the remaining ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from robodyn_ros.robot import Robot
 
 
 def last_translation(robot: Robot) -> str:
-    """The last of x, y, z along which the robot can move its tip link; its first axis if there is none."""
+    """Return the last of x, y, z along which the robot can move its tip link, or else its first axis."""
     axes = task_axes(robot).split()
     return [axis for axis in axes if axis in AXES[:3] or axis == axes[0]][-1]
 
@@ -79,8 +79,8 @@ class ForceMemory(NamedTuple):
     """Memory of `Force`.
 
     Attributes:
-        posture: At the activation, shape (n,) [rad or m].
-        integral: Of the error of the wrench along each axis of the task, shape (m,) [N, N m].
+        posture: Posture at activation, shape (n,) [rad or m].
+        integral: Integral of the wrench error along each controlled axis, shape (m,) [N, N m].
     """
 
     posture: Array
@@ -90,13 +90,14 @@ class ForceMemory(NamedTuple):
 class Force(Law[ForceParameters, ForceReference, ForceMemory]):
     """tau = J^T (Lambda r''* + S (f_d + K_f (integral of f_d - f)) + eta) + posture.
 
-    The hybrid control of [Khatib], for (e) in the list of [Yamamoto] 6.2: in operational space (`OperationalSpace`) S
-    selects the axes of force. Along them r''* only brakes, r''* = -K_fv r', and the reference's wrench is added: with
-    an exact model the tip exerts it, measured or not. Where the wrench is measured, an integral removes its remaining
-    error. Along the other axes r''* is that of (6.49).
+    The hybrid control of [Khatib], case (e) in the list of [Yamamoto] 6.2, in operational space (`OperationalSpace`). S
+    selects the force axes. Along them r''* only brakes, r''* = -K_fv r', and the reference's wrench is added. With an
+    exact model the tip exerts this wrench even if it is not measured; a measured wrench lets an integral remove the
+    remaining error. Along the other axes r''* is that of (6.49).
 
-    The reference's wrench is what the tip link exerts on the environment: the opposite of `State.wrench_tip`. Without
-    contact the tip moves along the axes of force until it meets something, at a speed f / (Lambda K_fv).
+    The reference's wrench is exerted by the tip link on the environment; it has the opposite sign of
+    `State.wrench_tip`. Without contact the tip moves along the axes of force until it meets something, at a speed f /
+    (Lambda K_fv).
     """
 
     @staticmethod
@@ -117,11 +118,11 @@ class Force(Law[ForceParameters, ForceReference, ForceMemory]):
         effort = operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, posture, reference)
         effort = effort + errors.jacobian.T @ (pushes * (wrench + integral))
         measured = -state.wrench_tip[rows]
-        left = np.where(np.isnan(measured), 0.0, wrench - measured)  # NaN: not measured
+        left = np.where(np.isnan(measured), 0.0, wrench - measured)  # NaN if not measured
         limit = parameters.force_i_clamp
         integral = np.clip(integral + pushes * parameters.force_i * state.period * left, -limit, limit)
         return effort, ForceMemory(posture, integral)
 
     def initial_memory(self, state: State) -> ForceMemory:
-        """The posture to keep is the present one; no integral yet."""
+        """Keep the present posture; the integral is 0."""
         return ForceMemory(state.q.copy(), np.zeros(len(self.parameters.rows)))

@@ -27,10 +27,10 @@ CENTERS = (0.0, 2.0, 8.0)
 
 @dataclass(frozen=True, eq=False)
 class FuzzyParameters(PDGravityParameters):
-    """Rules of `Fuzzy`: of a small, medium or large error, as shares of p and d; p, d and lead as of `PDGravity`.
+    """Rules of `Fuzzy`: shares of p and d for small, medium and large errors; p, d and lead as in `PDGravity`.
 
     Attributes:
-        effort_limit: Unit of the errors, shape (n,) [N m or N].
+        effort_limit: Scale of the errors, shape (n,) [N m or N].
         p_small: Share of K_p at small errors.
         p_medium: Share of K_p at medium errors.
         p_large: Share of K_p at large errors.
@@ -59,9 +59,8 @@ class Fuzzy(Law[FuzzyParameters, JointReference, None]):
     triangles at `CENTERS` that add up to 1, so the gains are interpolated between the rules.
 
     Near its goal, a joint has twice the stiffness and sqrt(2) times the damping of `PD`, hence the same damping ratio.
-    Far from the goal, these gains would brake too late: with its effort limit, a = limit / M, a joint can brake to rest
-    from the speed sqrt(2 a e), but PD lets it move at e K_p / K_v. So at large errors the stiffness is that of `PD`,
-    and the damping stays high.
+    Far from the goal these gains would brake too late: with a = limit / M, a joint can stop from the speed sqrt(2 a e),
+    but PD lets it move at e K_p / K_v. So at large errors the stiffness is that of `PD`, and the damping stays high.
     """
 
     @staticmethod

@@ -46,8 +46,8 @@ class GravityCompensationParameters(Parameters):
 class GravityCompensation(Law[GravityCompensationParameters, None, None]):
     """tau = g(q + lead v) - D v: [Yamamoto] (6.34) without the position feedback.
 
-    The robot stays where it is put and yields to a push. With an exact model, its kinetic energy changes only by
-    -v^T D v and by the work of the push.
+    The robot stays where it is and yields to a push. With an exact model, its kinetic energy changes only by -v^T D v
+    and by the work of the push.
     """
 
     @staticmethod

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Impedance control: the tip gives way to a push as a spring would, with dampers at the joints."""
+"""Impedance control: the tip yields to a push like a spring, with dampers at the joints."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 SOFTNESS = 0.25
-"""Default stiffness over that of `TaskSpacePD`."""
+"""Default stiffness, as a share of that of `TaskSpacePD`."""
 
 MOST_DAMPING = 2.0
-"""Greatest damping over that of `PD`, which keeps 2.5 from the bound of a sampled loop."""
+"""Greatest damping relative to `PD`, whose damping is 1/2.5 of the bound of a sampled loop."""
 
 
 def _soft(part: str) -> Any:
@@ -66,11 +66,11 @@ class ImpedanceParameters(SpringParameters):
         translation: K of translations [N/m].
         rotation: K of rotations [N m/rad].
         damping_ratio: zeta.
-        d: Damping that is always there, shape (n,) [N m s/rad or N s/m].
+        d: Damping independent of the stiffness, shape (n,) [N m s/rad or N s/m].
         singularity: As in `AccelerationParameters`.
         lead: See `default_gains.model_lead` [s].
         thresholds: As in `AccelerationParameters`.
-        most_damping: Greatest damping for the stiffness, shape (n,) [N m s/rad or N s/m].
+        most_damping: Greatest damping added for the stiffness, shape (n,) [N m s/rad or N s/m].
     """
 
     translation: float = scalar(
@@ -100,13 +100,13 @@ class ImpedanceParameters(SpringParameters):
 class Impedance(Law[ImpedanceParameters, TipReference, None]):
     """tau = J^T K (r_d - r) + (D + diag(2 zeta sqrt(M_ii (J^T K J)_ii))) (J^+ r'_d - v) + g(q + lead v).
 
-    Impedance control [Hogan] without shaping the inertia, so that no force is measured: a slow push f moves the tip by
-    K^-1 f. Dampers act at the joints, each with the damping ratio zeta for the stiffness that its joint feels. A damper
-    at the tip would have to be weak enough for the lightest motion of the tip, and would then hardly damp the heaviest.
-    Only springs and dampers act on the robot while the reference rests, so that it is stable against every passive
-    environment. The stiffness is along the axes of the base, one for translations and one for rotations. Near singular
-    positions J^+ is damped, see `laws.singularity`. Joints beside the chain of the tip link, such as those of a
-    gripper, have springs and dampers of their own.
+    Impedance control [Hogan] without inertia shaping, so that no force sensor is needed: a slow push f moves the tip by
+    K^-1 f. Each joint has a damper of damping ratio zeta for the stiffness at the joint. A damper at the tip would have
+    to be weak enough for the lightest tip motion, and would then hardly damp the heaviest. While the reference rests,
+    only springs and dampers act on the robot, so that it is stable against every passive environment. The stiffness is
+    along the axes of the base, one for translations and one for rotations. Near singular positions J^+ is damped, see
+    `laws.singularity`. Joints outside the tip link's chain, such as those of a gripper, have their own springs and
+    dampers.
     """
 
     @staticmethod

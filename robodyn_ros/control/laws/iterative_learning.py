@@ -24,7 +24,7 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 @dataclass(frozen=True, eq=False)
 class IterativeLearningParameters(PDGravityParameters):
-    """Gains of `IterativeLearning`; p, d and lead as of `PDGravity`.
+    """Gains of `IterativeLearning`; p, d and lead as in `PDGravity`.
 
     Attributes:
         duration: Time of the repeated motion, or a little less [s].
@@ -52,7 +52,7 @@ class LearningMemory(NamedTuple):
 
     Attributes:
         clock: Time since the repeat began [s].
-        repeats: 1 during a repeat, else 0.
+        repeats: 1 during a repeat, otherwise 0.
         table: Effort at each knot, shape (knots, n).
         learned: Sum of the present repeat's corrections, weighted by closeness to each knot, shape (knots, n).
         weight: Sum of these weights, shape (knots,).
@@ -68,11 +68,11 @@ class LearningMemory(NamedTuple):
 class IterativeLearning(Law[IterativeLearningParameters, JointReference, LearningMemory]):
     """tau = PDGravity + u_j(t), u_j+1(t) = (1 - f) u_j(t) + l_p K_p e_j(t) + l_d K_v e_j'(t), e = q_d - q.
 
-    A learning law of P and D type [Arimoto] on PD control with gravity compensation. A table of efforts over time adds
-    at repeat j + 1 a share of the feedback of repeat j. A repeat begins when the reference leaves rest. It ends when
-    its duration has passed and the reference rests, so that the same trajectory, sent again, is the next repeat.
-    Between repeats the last entry of the table stays in force. The motion should end where it begins. Forgetting bounds
-    the effects of noise and of gains that are too high; it leaves a small error.
+    A learning law of P and D type [Arimoto] on PD control with gravity compensation. After each repeat, a share of its
+    feedback is added to a table of efforts over time. A repeat begins when the reference leaves rest, and ends when its
+    duration has passed and the reference rests. The same trajectory, sent again, is the next repeat. Between repeats
+    the last entry of the table is held. The motion should end where it begins. Forgetting bounds the effects of noise
+    and of gains that are too high; it leaves a small error.
 
     The table is linear between its knots, which smooths the learned efforts over the time between two knots.
     """

@@ -32,7 +32,7 @@ def soft_damping(robot: Robot) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class JointImpedanceParameters(Parameters):
-    """Stiffness and damping of `JointImpedance`; by default half the natural frequency of `PD`, same damping ratio.
+    """Stiffness and damping of `JointImpedance`; by default half the natural frequency of `PD` and its damping ratio.
 
     Attributes:
         stiffness: K, shape (n,) [N m/rad or N/m].
@@ -53,7 +53,7 @@ class JointImpedance(Law[JointImpedanceParameters, JointReference, None]):
     """tau = M(q) a_d + C(q, v) v_d + g(q) + K (q_d - q) + D (v_d - v).
 
     [PadenPanja]'s PD+. The environment, pushing with efforts tau_e, feels M(q) e'' + (C(q, v) + D) e' + K e = -tau_e,
-    e = q_d - q: springs K and dampers D on the robot's own inertia, which is not shaped, so that no measured force is
+    e = q_d - q: springs K and dampers D on the robot's own inertia. The inertia is not shaped, so no force sensor is
     needed. Since dM/dt - 2 C is skew-symmetric, e'^T M e' / 2 + e^T K e / 2 falls by e'^T D e' along every motion, and
     against any passive environment the robot is stable. C is the matrix of Christoffel symbols, [LynchPark] (9.87).
     """

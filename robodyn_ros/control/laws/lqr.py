@@ -46,7 +46,7 @@ def operating_point(robot: Robot) -> Array:
 
 
 def period_with_delay(robot: Robot) -> float:
-    """The control period, times 2 N + 1 for a delay of N periods: efforts held so long act as late, on average."""
+    """Return the period times 2 N + 1 for a delay of N periods: efforts held so long act as late, on average."""
     return robot.timing.period * (2 * robot.timing.delay + 1)
 
 
@@ -61,7 +61,7 @@ def gain_matrix(robot: Robot, parameters: LQRParameters) -> Array:
         parameters: Complete for the robot.
 
     Raises:
-        InputError: There is no such gain for these weights.
+        InputError: No gain exists for these weights.
     """
     numbers = (parameters.q0, parameters.q_tolerance, parameters.v_tolerance, parameters.effort_tolerance,
                parameters.friction)
@@ -70,8 +70,8 @@ def gain_matrix(robot: Robot, parameters: LQRParameters) -> Array:
 
 @lru_cache(maxsize=8)
 def _gain_matrix(robot: Robot, period: float, numbers: bytes) -> Array:
-    """As `gain_matrix`; cached, since parameters are completed several times while a plugin is set up."""
-    from scipy.linalg import LinAlgError, expm, solve_discrete_are  # other laws shall not wait for SciPy
+    """Compute `gain_matrix`; cached, since parameters are completed several times during the set-up of a plugin."""
+    from scipy.linalg import LinAlgError, expm, solve_discrete_are  # only this law should wait for SciPy
 
     n, dynamics, rest = robot.n, robot.dynamics(), np.zeros(robot.n)
     q, q_tolerance, v_tolerance, effort_tolerance, friction = np.frombuffer(numbers).reshape(5, n)
@@ -132,8 +132,8 @@ class LQR(Law[LQRParameters, JointReference, None]):
     """tau = tau_d + K_q (q_d - q) + K_v (v_d - v), tau_d = M(q_d) a_d + h(q_d, v_d) + g(q_d) + D v_d.
 
     At rest in q_0 the feedback minimises the sum over all ticks of x^T Q x + u^T R u for the linearised, sampled robot,
-    x and u being the differences from state and effort of the reference (see `gain_matrix`). It couples the joints, and
-    is stable near q_0 by construction; the same gain is used elsewhere, without that guarantee. Built from the
+    x and u being the differences from state and effort of the reference (see `gain_matrix`). The gain couples the
+    joints, and is stable near q_0 by construction. It is also used elsewhere, without that guarantee. Built from the
     linearisation of [LynchPark] (9.89) by ``dynamics.linearization``.
     """
 

@@ -6,22 +6,23 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Model predictive control: each tick plans over a horizon, with efforts, positions and velocities within bounds.
+"""Model predictive control: each tick plans over a horizon, within bounds of efforts, positions and velocities.
 
 A plan has constant accelerations u_k in N steps. The first is as long as `MPCParameters.step`, and each further one is
-longer by the same factor. Positions and velocities follow from them exactly. With e = q - r the error, and u - r''
-the acceleration beyond that of the reference, which goes on with its present acceleration, a plan minimises
+longer by the same factor. Positions and velocities follow from them exactly. The reference continues with its present
+acceleration. With the error e = q - r and the excess acceleration u - r'', a plan minimises
 
     integral over the horizon of  e^T Q e + e'^T V e' + (u - r'')^T A (u - r'')   +   (e, e')_N^T P (e, e')_N ,
 
-Q, V and A being Bryson's weights, diagonal: A of the efforts of the joints' own inertias, (M_jj / tolerance)^2. P is
-the least cost of all that follows the horizon without bounds ([RawlingsMayneDiehl] 2.5.4, `final_weight`), so that a
-plan without an active bound is that of an infinite horizon. Bounds hold at the end of each step, and for the efforts
+with diagonal weights Q, V and A by Bryson's rule; A weighs the efforts of the joints' own inertias, (M_jj /
+tolerance)^2. P is the least cost after the horizon without bounds ([RawlingsMayneDiehl] 2.5.4, `final_weight`), so that
+a plan without an active bound equals that of an infinite horizon. Bounds hold at the end of each step, and for the
+efforts
 
     M u + h(q, v) + g(q) + D v ,
 
-M, h and g at the present state: that decides on the efforts of the tick, and the next tick plans anew. (With M, h and g
-along the last plan, plans alternated from tick to tick on arms with light wrists.)
+with M, h and g at the present state, since they determine the efforts of this tick, and the next tick plans anew. (With
+M, h and g along the last plan, plans alternated from tick to tick on arms with light wrists.)
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 _YIELDING = 1e-8
-"""How far bounds of states give way where not all bounds can hold, in squared tolerances; those of efforts less."""
+"""Softness of the bounds of states if not all bounds can hold, in squared tolerances; bounds of efforts give way
+less."""
 
 
 def _default_horizon(robot: Robot) -> int:
@@ -79,16 +81,16 @@ def _velocity_bound(robot: Robot) -> Array:
 
 
 class PlanMatrices(NamedTuple):
-    """Motion of a joint over the steps, by its accelerations in them.
+    """Motion of a joint over the steps, as a linear function of its accelerations.
 
     Attributes:
-        lengths: Of the steps, shape (N,) [s].
+        lengths: Lengths of the steps, shape (N,) [s].
         ends: When they end, shape (N,) [s].
-        q: Positions at the ends by accelerations, shape (N, N) [s^2]; without those of a constant velocity.
-        v: Velocities, shape (N, N) [s].
-        cost_q: Of squared position errors over the horizon: matrix of accelerations, of position and velocity error at
-            its begin, shape (N, N + 2).
-        cost_v: Likewise, of velocity errors.
+        q: Positions at the ends by accelerations, shape (N, N) [s^2]; without the motion at constant velocity.
+        v: Velocities at the ends by accelerations, shape (N, N) [s].
+        cost_q: Cost of squared position errors over the horizon: matrix of the accelerations and of the initial
+            position and velocity errors, shape (N, N + 2).
+        cost_v: Likewise for velocity errors.
     """
 
     lengths: Array
@@ -101,10 +103,10 @@ class PlanMatrices(NamedTuple):
 
 @lru_cache(maxsize=8)
 def plan_matrices(step_lengths: tuple[float, ...]) -> PlanMatrices:
-    """See `PlanMatrices`.
+    """Compute `PlanMatrices`.
 
     Args:
-        step_lengths: Of the N steps [s].
+        step_lengths: Lengths of the N steps [s].
     """
     lengths = np.array(step_lengths)
     starts = np.concatenate([[0.0], np.cumsum(lengths)])
@@ -113,7 +115,7 @@ def plan_matrices(step_lengths: tuple[float, ...]) -> PlanMatrices:
         since = np.clip(t[:, None] - starts[:-1], 0.0, lengths)
         return since * (t[:, None] - starts[:-1] - 0.5 * since), since
 
-    nodes, weights = np.polynomial.legendre.leggauss(3)  # exact, as squares of positions have the fourth order
+    nodes, weights = np.polynomial.legendre.leggauss(3)  # exact, since squared positions are of the fourth order
     t = (starts[:-1, None] + 0.5 * (1.0 + nodes) * lengths[:, None]).reshape(-1)
     weights = (0.5 * lengths[:, None] * weights).reshape(-1)
     q, v = motion(t)
@@ -123,7 +125,7 @@ def plan_matrices(step_lengths: tuple[float, ...]) -> PlanMatrices:
 
 
 def _step_lengths(robot: Robot, complete: Any) -> tuple[float, ...]:
-    """Of a geometric series, by bisection for its ratio."""
+    """Return step lengths in a geometric series; its ratio is found by bisection."""
     powers, share = np.arange(complete.horizon), complete.duration / complete.step
     low, high = 0.0, max(1.0, share)
     for _ in range(100):
@@ -133,12 +135,12 @@ def _step_lengths(robot: Robot, complete: Any) -> tuple[float, ...]:
 
 
 def final_weight(q_weight: Any, v_weight: Any, a_weight: Any) -> tuple[Any, Any, Any]:
-    """P_11, P_12, P_22 of the least integral of q_weight e^2 + v_weight e'^2 + a_weight e''^2 from a state on.
+    """Return P_11, P_12, P_22 of the least infinite integral of q_weight e^2 + v_weight e'^2 + a_weight e''^2.
 
     The solution of the algebraic Riccati equation of a double integrator, in closed form.
 
     Args:
-        q_weight: Of each joint, shape (n,).
+        q_weight: Weight of each joint, shape (n,).
         v_weight: Likewise.
         a_weight: Likewise.
     """
@@ -149,7 +151,7 @@ def final_weight(q_weight: Any, v_weight: Any, a_weight: Any) -> tuple[Any, Any,
 
 @dataclass(frozen=True, eq=False)
 class MPCParameters(SafetyParameters):
-    """Horizon, weights and bounds of `MPC`; its further limits are those of the safety filter.
+    """Horizon, weights and bounds of `MPC`; further limits are those of the safety filter.
 
     Attributes:
         horizon: N, number of steps of the plan.
@@ -157,11 +159,11 @@ class MPCParameters(SafetyParameters):
         duration: Length of the horizon [s].
         q_tolerance: Position error that costs 1, shape (n,) [rad or m].
         v_tolerance: Velocity error that costs 1, shape (n,) [rad/s or m/s].
-        effort_tolerance: Effort beyond that of the reference that costs 1, shape (n,) [N m or N].
+        effort_tolerance: Effort in excess of the reference's that costs 1, shape (n,) [N m or N].
         effort_limit: Bound of the planned efforts, shape (n,) [N m or N].
         velocity_limit: Bound of the velocities, shape (n,) [rad/s or m/s].
         friction: D, viscous friction of the model, shape (n,) [N m s/rad or N s/m].
-        step_lengths: Of the steps [s].
+        step_lengths: Lengths of the steps [s].
         safety_friction: `friction`.
         safety_velocities: As in the safety filter, or `velocity_limit`.
     """
@@ -195,7 +197,7 @@ class MPCParameters(SafetyParameters):
         """As in `Parameters`.
 
         Raises:
-            InputError: As there; a program of so many steps is too large; or the horizon is shorter than the steps.
+            InputError: As there; the program is too large for so many steps; or the horizon is too short for them.
         """
         complete = super().for_robot(robot)
         most = qp.LARGEST[0] // robot.n
@@ -209,12 +211,13 @@ class MPCParameters(SafetyParameters):
 
 
 class PlanMemory(NamedTuple):
-    """What `MPC` keeps of its last plan.
+    """Last plan of `MPC`.
 
     Attributes:
         a: Accelerations in the steps, shape (N, n) [rad/s^2 or m/s^2].
-        multipliers: Of the rows of `PlanProgram` and of its variables, shape (4 N n,): other than 0 where a bound acts.
-        status: Of `robodyn_ros.control.optimisation.qp`, shape (1,).
+        multipliers: Multipliers of the rows of `PlanProgram` and of its variables, shape (4 N n,); nonzero for active
+            bounds.
+        status: Status of the program, see `robodyn_ros.control.optimisation.qp`, shape (1,).
     """
 
     a: Array
@@ -223,18 +226,18 @@ class PlanMemory(NamedTuple):
 
 
 class PlannedPath(NamedTuple):
-    """What `MPC` draws."""
+    """Drawing of `MPC`."""
 
     plan: Array = declare_drawing(DrawnShape.PATH, "Where the tip will be at the steps of the plan")
 
 
 class PlanProgram(NamedTuple):
-    """The program of a plan.
+    """Quadratic program of a plan.
 
     Attributes:
-        h: Of `qp.solve`, like the next ones; its variables are u - r'' over ``scale``.
+        h: As for `qp.solve`, like the next fields; the variables are (u - r'') / ``scale``.
         g: Shape (N n,).
-        matrix: Of velocities and positions at the ends of the steps, and of efforts in them, shape (3 N n, N n).
+        matrix: Rows of velocities and positions at the ends of the steps, and of efforts in them, shape (3 N n, N n).
         lower: Shape (3 N n,).
         upper: Likewise.
         yielding: Likewise.
@@ -252,20 +255,20 @@ class PlanProgram(NamedTuple):
 
 def plan_program(dynamics: Any, parameters: MPCParameters, motion: ExpectedMotion, reference: JointReference
                  ) -> PlanProgram:
-    """The program of the plan.
+    """Return the quadratic program of the plan.
 
     Args:
         dynamics: Of the robot.
         parameters: In force.
-        motion: At the instant when the plan begins.
-        reference: At that instant.
+        motion: Prediction at the start of the plan.
+        reference: Reference at that time.
     """
     q, v, n, steps = motion.state.q, motion.state.v, len(motion.state.q), parameters.horizon
     by, mass = plan_matrices(parameters.step_lengths), dynamics.mass_matrix(q)
     of_q, of_v = parameters.q_tolerance**-2.0, parameters.v_tolerance**-2.0
     of_a = (np.diagonal(mass) / parameters.effort_tolerance) ** 2
     final = final_weight(of_q, of_v, of_a)
-    ends = np.stack([by.q[-1], by.v[-1]])  # of the horizon, by accelerations and by the state where it begins
+    ends = np.stack([by.q[-1], by.v[-1]])  # of the horizon, by accelerations and by the initial state
     ends = np.hstack([ends, [[1.0, by.ends[-1]], [0.0, 1.0]]])
     of_lengths = np.hstack([np.diag(by.lengths), np.zeros((steps, 2))])
     weights = [(of_q, by.cost_q), (of_v, by.cost_v), (of_a, of_lengths), (final[0], np.outer(ends[0, :-2], ends[0])),
@@ -296,11 +299,12 @@ def plan_program(dynamics: Any, parameters: MPCParameters, motion: ExpectedMotio
 
 
 class MPC(Law[MPCParameters, JointReference, FilterMemory]):
-    """A quadratic program of N steps decides on the accelerations of each tick, see `robodyn_ros.control.laws.mpc`.
+    """A quadratic program of N steps determines the accelerations at each tick, see `robodyn_ros.control.laws.mpc`.
 
     It is solved exactly, in a bounded number of iterations. The efforts then pass the safety filter, which keeps the
-    bounds of positions and velocities between the steps and beyond the horizon, knows the delay of the loop, and learns
-    what the model lacks. Without a plan, the robot brakes within the same filter, and ``status`` in the memory says so.
+    bounds of positions and velocities between the steps and beyond the horizon, accounts for the delay of the loop, and
+    estimates the model error. If no plan is found, the robot brakes within the same filter, and ``status`` in the
+    memory says so.
     """
 
     Drawing = PlannedPath

@@ -34,7 +34,7 @@ RANGE = 2.0
 
 
 def gain_shares(weights: Array, error: Array, rate: Array, inertia: Array) -> tuple[Array, Array]:
-    """The network: shares of K_p and K_v between 1 / `RANGE` and `RANGE`.
+    """Evaluate the network: shares of K_p and K_v between 1 / `RANGE` and `RANGE`.
 
     Two layers, y = V tanh(W x + b) + c, and shares = RANGE^tanh(y); zeros give shares of 1.
 
@@ -59,11 +59,11 @@ def gain_shares(weights: Array, error: Array, rate: Array, inertia: Array) -> tu
 
 @dataclass(frozen=True, eq=False)
 class NeuralParameters(PDGravityParameters):
-    """Gains of `Neural`, to be scaled by the network; p, d and lead as of `PDGravity`.
+    """Gains of `Neural`, before the network scales them; p, d and lead as in `PDGravity`.
 
     Attributes:
-        effort_limit: Unit of the errors, shape (n,) [N m or N].
-        largest_inertia: Unit of the inertias, shape (n,) [kg m^2 or kg].
+        effort_limit: Scale of the errors, shape (n,) [N m or N].
+        largest_inertia: Scale of the inertias, shape (n,) [kg m^2 or kg].
     """
 
     effort_limit: Array = per_joint(
@@ -79,8 +79,8 @@ class Neural(Law[NeuralParameters, JointReference, None]):
 
     One network serves every joint of every robot, since its inputs are divided by the joint's own effort limit and
     inertia: `gain_shares`. It was trained on steps of single joints with limited effort, to reach the goal early
-    without overshoot: see ``tools/train_neural.py`` for the cost. It suits goals that jump; on smooth
-    references errors are small, and the gains hardly change.
+    without overshoot; ``tools/train_neural.py`` has the cost. It suits goals that jump. On smooth references the errors
+    are small, and the gains hardly change.
     """
 
     @staticmethod
@@ -89,7 +89,7 @@ class Neural(Law[NeuralParameters, JointReference, None]):
     ) -> Array:
         """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v
-        size = np.sqrt(e * e + _TINY)  # |e|, but never 0, as it is a divisor
+        size = np.sqrt(e * e + _TINY)  # |e|, but never 0, because it is a divisor
         limit = parameters.effort_limit
         inertia = dynamics.mass_matrix(state.q).diagonal() / parameters.largest_inertia
         p, d = gain_shares(np.array(WEIGHTS), parameters.p * size / limit, parameters.d * e_dot * e / (size * limit),

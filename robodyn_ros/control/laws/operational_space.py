@@ -48,8 +48,8 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
     [LynchPark] 9.6, (9.97) to (9.99), for any number of joints [Khatib]. Lambda = (J M^-1 J^T)^-1 and eta are inertia
     and bias at the tip, J^+ = M^-1 J^T Lambda is the dynamically consistent inverse. Through it
     tau_0 = M (K_pp (q_0 - q) - K_pv v) + h + g + D v keeps the posture q_0 without accelerating the tip. Near singular
-    positions Lambda is damped, see `laws.singularity`. Joints beside the chain of the tip link, such as those of a
-    gripper, follow the reference's joint positions; as these are given, M of Lambda is that of the chain alone.
+    positions Lambda is damped, see `laws.singularity`. Joints outside the tip link's chain, such as those of a gripper,
+    follow the reference's joint positions; hence Lambda uses only the chain's M.
     """
 
     @staticmethod
@@ -64,7 +64,7 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
         return operational_space_effort(dynamics, parameters, state, jacobian, wanted, memory.q, reference), memory
 
     def initial_memory(self, state: State) -> Posture:
-        """The posture to keep is the present one."""
+        """Keep the present posture."""
         return Posture(state.q.copy())
 
 
@@ -72,10 +72,10 @@ def operational_space_effort(
     dynamics: Dynamics, parameters: OperationalSpaceParameters, state: State, jacobian: Array, wanted: Array,
     posture: Array, reference: TipReference | ForceReference,
 ) -> Array:
-    """Efforts that accelerate the tip link as given, and keep a posture as far as the tip leaves the joints free.
+    """Return efforts that accelerate the tip link as given, and keep a posture in the remaining freedom.
 
     J^T (Lambda r''* + eta) + (1 - J^T J^+T) tau_0 with tau_0 = M a_0 + b and the terms of `dynamics.task_space` equals
-    J^T Lambda (r''* - J' v - J a_0) + M a_0 + b for every Lambda, which takes the solution of one linear equation.
+    J^T Lambda (r''* - J' v - J a_0) + M a_0 + b for every Lambda. So one linear solution suffices.
 
     Args:
         dynamics: The robot's dynamics.
@@ -84,7 +84,7 @@ def operational_space_effort(
         jacobian: J, shape (m, n).
         wanted: r''*, shape (m,).
         posture: q_0, shape (n,) [rad or m].
-        reference: Of the joints beside the chain.
+        reference: Reference of the joints outside the chain.
 
     Returns:
         Shape (n,) [N m or N].
@@ -99,7 +99,7 @@ def operational_space_effort(
     drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
     wrench = solve_damped(mobility, parameters.thresholds, damping, wanted - drift - jacobian @ a)
     effort, by_wrench = jacobian.T @ wrench, response @ wrench
-    for k in parameters.beside:  # which would be accelerated with the chain
+    for k in parameters.beside:  # they would be accelerated with the chain
         effort[k] = mass_matrix[k, chain] @ by_wrench
     effort = effort + mass_matrix @ a + dynamics.bias(q + parameters.lead * v, v)
     for place, k in enumerate(chain):

@@ -39,9 +39,9 @@ class PDParameters(Parameters):
 class PD(Law[PDParameters, JointReference, None]):
     """tau = K_p (q_d - q) + K_v (v_d - v), independent joints, no model of the robot.
 
-    [Yamamoto] (6.18), misprinted there with q - q_d (see docs/errata.md), as a torque. The book regulates to a
-    resting q_d, so that its -K_v v is K_v (v_d - v) with v_d = 0; on a moving reference the latter does not brake
-    the desired motion. Gravity leaves an offset, (6.27): here e = K_p^-1 g(q).
+    [Yamamoto] (6.18), misprinted there with q - q_d (see docs/errata.md), as a torque. The book regulates to a constant
+    q_d, so that its -K_v v is K_v (v_d - v) with v_d = 0; on a moving reference the latter does not brake the desired
+    motion. Gravity leaves an offset, (6.27): here e = K_p^-1 g(q).
     """
 
     @staticmethod

@@ -21,7 +21,7 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 @dataclass(frozen=True, eq=False)
 class PDGravityParameters(PDParameters):
-    """Gains of `PDGravity`; p and d as of `PD`.
+    """Gains of `PDGravity`; p and d as in `PD`.
 
     Attributes:
         lead: See `default_gains.model_lead` [s].
@@ -34,8 +34,8 @@ class PDGravityParameters(PDParameters):
 class PDGravity(Law[PDGravityParameters, JointReference, None]):
     """tau = K_p (q_d - q) + K_v (v_d - v) + g(q + lead v).
 
-    [Yamamoto] (6.34), as a torque. With an exact model there is no offset, and towards a resting q_d the robot is
-    stable from any state, for any positive gains: ``robodyn_ros.textbook.lyapunov`` has the Lyapunov function.
+    [Yamamoto] (6.34), as a torque. With an exact model there is no offset. For a constant q_d the robot is stable from
+    any state, for any positive gains; ``robodyn_ros.textbook.lyapunov`` has the Lyapunov function.
     """
 
     @staticmethod

@@ -46,7 +46,7 @@ def default_limit(robot: Robot) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PIDParameters(PDParameters):
-    """Gains of `PID`; p and d as of `PD`.
+    """Gains of `PID`; p and d as in `PD`.
 
     Attributes:
         i: K_i, shape (n,) [N m/(rad s) or N/(m s)].
@@ -71,7 +71,7 @@ class PIDMemory(NamedTuple):
     """Memory of `PID`.
 
     Attributes:
-        effort: Of the integral, so that a change of K_i causes no step, shape (n,) [N m or N].
+        effort: K_i times the integral, so that a change of K_i causes no step, shape (n,) [N m or N].
     """
 
     effort: Array
@@ -85,8 +85,8 @@ class PID(Law[PIDParameters, JointReference, PIDMemory]):
     Stable gains leave no offset under gravity, (6.33); `steady_state.closed_loop_poles` computes whether they are
     stable.
 
-    Anti-windup by conditional integration: the integral grows only as far as the whole effort stays within the limit.
-    It shrinks freely, and is never reset.
+    Anti-windup by conditional integration: the integral grows only while the total effort stays within the limit. It
+    may always shrink, and is never reset.
     """
 
     @staticmethod

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A learned law: the network of an ONNX file decides on efforts, or on what the joints' springs do."""
+"""A learned law: the network of an ONNX file computes efforts, or targets or gains of joint springs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PolicyParameters(Parameters):
 
     Attributes:
         file: Path of its YAML.
-        trained: What the files say.
+        trained: The loaded policy.
     """
 
     file: str = scalar(
@@ -49,10 +49,10 @@ class PolicyParameters(Parameters):
 
 
 class Decision(NamedTuple):
-    """What a decision leaves for the next one.
+    """Memory from one decision to the next.
 
     Attributes:
-        history: The observations of earlier decisions, a `History`; None: the network sees the present alone.
+        history: Observations of earlier decisions, a `History`; None: the network gets only the present ones.
         states: Memory of the network, shape (states,).
     """
 
@@ -61,7 +61,7 @@ class Decision(NamedTuple):
 
 
 class Policy(Law[PolicyParameters, JointReference, Sampled]):
-    """tau = command(action), action = network(observations), as the files of a policy say; see `TrainedPolicy`.
+    """tau = command(action), action = network(observations), defined by the policy's files; see `TrainedPolicy`.
 
     The network decides at an `UpdateRate`. The memory is the last action, within its clip, shape (m,), with a
     `Decision`.

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Resolved acceleration: the law chooses the acceleration of the tip, and computes those of the joints and efforts."""
+"""Resolved acceleration: from a tip acceleration, the law computes joint accelerations and efforts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
     """tau = M(q) a* + h(q, v) + g(q) + D v, a* = J^+ (r''* - J' v) + (1 - J^+ J) a_posture.
 
     [Yamamoto] (6.48) with r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r), (6.49). Away from singular positions J^+ is
-    the book's J^-1, for more joints than axes the pseudo-inverse. There the error obeys (6.46) along every axis (an
-    error of rotation as far as it is small). Near singular positions J^+ is damped, see `laws.singularity`, so that
-    efforts stay bounded at the cost of accuracy. Joints that the axes leave free return to the posture at the
-    activation, with a_posture = K_pp (q_0 - q) - K_pv v. Joints beside the chain of the tip link follow the reference's
-    joint positions.
+    the book's J^-1, or the pseudo-inverse for more joints than axes. There the error obeys (6.46) along every axis (for
+    rotations, if the error is small). Near singular positions J^+ is damped, see `laws.singularity`, so that efforts
+    stay bounded at the cost of accuracy. Joints that the axes leave free return to the posture at activation, with
+    a_posture = K_pp (q_0 - q) - K_pv v. Joints outside the tip link's chain follow the reference's joint positions.
     """
 
     @staticmethod
@@ -53,5 +52,5 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
         return effort + parameters.friction * (v + parameters.lead * a), memory
 
     def initial_memory(self, state: State) -> Posture:
-        """The posture to keep is the present one."""
+        """Keep the present posture."""
         return Posture(state.q.copy())

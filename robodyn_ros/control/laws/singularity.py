@@ -8,9 +8,9 @@
 
 """Inverses that stay bounded at singular positions, vary smoothly around them and are exact away from them.
 
-A law in the task space solves A x = b. A is J J^T or J M^-1 J^T, which loses its inverse at a singular position. The
-trace of A^-1 grows without bound there, so that its reciprocal is a distance from singular positions that needs no
-eigenvalues. Each part, translations and rotations, has its own unit and its own threshold.
+A task-space law solves A x = b, where A is J J^T or J M^-1 J^T and singular at a singular position. The trace of A^-1
+grows without bound there; so its reciprocal measures the distance from singular positions without eigenvalues.
+Translations and rotations each have their own unit and threshold.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ DEFAULT_SHARE = 0.5
 """Default of the parameter `singularity` of laws that choose an acceleration."""
 
 _SINGULAR = "axes: the robot cannot move its tip link along axis {} (counted from 0) of those given; leave it out"
-_REGULAR = 1e-3  # share of the thresholds that is added to A, to find its distance where it is singular
-_NULL = 1e-12  # of the greatest eigenvalue, below which another one is zero but for rounding
+_REGULAR = 1e-3  # share of the thresholds added to A, so that the distance of a singular A can be computed
+_NULL = 1e-12  # share of the greatest eigenvalue below which an eigenvalue counts as zero
 
 
 def singularity_damping(matrix: Array, thresholds: Array) -> Any:
-    """Damping mu = max(0, 1 - s)^2 of the distance s = 1 / trace(S A^-1) from singular positions, between 0 and 1.
+    """Return the damping mu = max(0, 1 - s)^2, 0 to 1, for the distance s = 1 / trace(S A^-1) from singular positions.
 
-    The rule of [NakamuraHanafusa] with the distance s in place of the manipulability: like the least eigenvalue, which
-    [MaciejewskiKlein] damp by, s does not depend on the eigenvalues far from zero. It is at most the least eigenvalue
-    of S^-1/2 A S^-1/2. Both mu and its slope are continuous in the posture.
+    The rule of [NakamuraHanafusa] with the distance s instead of the manipulability. Like the least eigenvalue used by
+    [MaciejewskiKlein], s does not depend on eigenvalues far from zero. It is at most the least eigenvalue of S^-1/2 A
+    S^-1/2. mu and its slope are continuous in the posture.
 
     Args:
         matrix: A, symmetric and positive semi-definite, shape (m, m).
-        thresholds: Diagonal of S, positive, of A's units, shape (m,).
+        thresholds: Diagonal of S, positive, in units of A, shape (m,).
     """
     rest, inverse, trace = matrix + _REGULAR * np.diag(thresholds), np.eye(len(matrix)), 0.0
     for threshold in thresholds:  # A = L D L^T, so that trace(S A^-1) sums the squares of L^-1 over D
@@ -55,9 +55,10 @@ def singularity_damping(matrix: Array, thresholds: Array) -> Any:
 
 
 def solve_damped(matrix: Array, thresholds: Array, damping: Any, right: Array) -> Array:
-    """(A + mu S)^-1 b: A^-1 b away from singular positions; there at most 4/3 S^-1/2 times b's size in S^-1/2.
+    """Return (A + mu S)^-1 b; this is A^-1 b away from singular positions, and bounded at them.
 
-    The least eigenvalue of S^-1/2 (A + mu S) S^-1/2 is 3/4 or more, mu being that of `singularity_damping`.
+    With mu of `singularity_damping`, the least eigenvalue of S^-1/2 (A + mu S) S^-1/2 is at least 3/4, so that the norm
+    of S^1/2 x is at most 4/3 of the norm of S^-1/2 b.
 
     Args:
         matrix: A, symmetric and positive semi-definite, shape (m, m).
@@ -69,12 +70,12 @@ def solve_damped(matrix: Array, thresholds: Array, damping: Any, right: Array) -
 
 
 def singularity_thresholds(robot: Robot, rows: list[int], share: float, with_inertia: bool) -> Array:
-    """Diagonal of S for which the damping begins at a share of the median distance from singular positions, shape (m,).
+    """Return the diagonal of S with which damping begins at a share of the median distance, shape (m,).
 
     Args:
         robot: The robot.
         rows: Rows of the Jacobian.
-        share: Of the median distance over random positions.
+        share: Share of the median distance from singular positions, over random positions.
         with_inertia: Whether A is J M^-1 J^T instead of J J^T.
     """
     traces = _median_traces(robot, tuple(rows), with_inertia)
@@ -85,9 +86,9 @@ def singularity_thresholds(robot: Robot, rows: list[int], share: float, with_ine
 
 @lru_cache(maxsize=32)
 def _median_traces(robot: Robot, rows: tuple[int, ...], with_inertia: bool) -> Array:
-    """Medians over random positions of the trace of A^-1 over translations and over rotations, shape (2,).
+    """Return the medians of the trace of A^-1 over random positions, for translations and rotations, shape (2,).
 
-    The pseudo-inverse stands in for A^-1 where the robot can never move along one of the rows.
+    A row along which the robot can never move is handled by the pseudo-inverse.
     """
     chain = np.flatnonzero(robot.model.moves(robot.tip_link))
     jacobians = robot.dynamics().batch.jacobian(sampled_positions(robot))[:, list(rows)][:, :, chain]

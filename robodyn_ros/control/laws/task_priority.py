@@ -6,20 +6,21 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Tasks in levels within limits: a quadratic program, or one for each level, decides on the efforts at every tick.
+"""Tasks in priority levels within limits: one quadratic program per level computes the efforts at every tick.
 
-The tasks are accelerations of the tip link, and below them those of the posture, a_0. With x the efforts of the chain
-beyond those of the posture, tau = M a_0 + h + g + D v + x, the joints accelerate by a_0 + M^-1 x. A program is
+The tasks are accelerations of the tip link, and below them those of the posture, a_0. Let x be the chain's efforts in
+addition to those of the posture, tau = M a_0 + h + g + D v + x. Then the joints accelerate by a_0 + M^-1 x. A program
+is
 
     minimise    1/2 x^T M^-1 x + 1/2 s^T W^-1 s
     subject to  J M^-1 x + s = r''* - J' v - J a_0,  and limits of x and M^-1 x,
 
-s being the slack of the tasks, a soft row each ([Arnström]). Without an active limit its solution is that of the
-operational space, x = J^T (J M^-1 J^T + W)^-1 (r''* - J' v - J a_0), [Khatib]. W = (1 / weight + mu) S has the damping
-mu near singular positions of `laws.singularity`. With a weight of 1e6 the tip goes before the posture, to one part in
-1e6; a higher weight leaves fewer digits to the efforts. With levels the program of one level keeps what those before it
-reached as equations, [Escande]. Each program has n variables, whatever the number of levels; one program of all levels
-would need a weight of 1e12 for the second.
+with the slack s of the tasks, one soft row each ([Arnström]). Without an active limit its solution is that of
+operational space control, x = J^T (J M^-1 J^T + W)^-1 (r''* - J' v - J a_0), [Khatib]. W = (1 / weight + mu) S has the
+damping mu near singular positions of `laws.singularity`. With a weight of 1e6 the tip has priority over the posture to
+one part in 1e6; a higher weight would leave fewer digits for the efforts. With several levels, each program keeps the
+results of the levels before it as equations [Escande]. Each program has n variables, for any number of levels; a single
+program for all levels would need a weight of 1e12 for the second level.
 """
 
 from __future__ import annotations
@@ -56,18 +57,18 @@ from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
 
 NO_FORCE_LIMIT = 1e6
-"""Force of the tip from which on there is no limit [N]."""
+"""A force limit of this or more means no limit [N]."""
 
-_SMALLEST_NORMAL = 1e-3  # of a surface, along the axes
+_SMALLEST_NORMAL = 1e-3  # of a surface's normal along the axes
 
 
 def _translations(parameters: Any) -> list[int]:
-    """LimitRows of the Jacobian for translations, of those that are controlled."""
+    """Return the controlled translation rows of the Jacobian."""
     return [row for row in parameters.rows if row < 3]
 
 
 def _level_thresholds(robot: Robot, complete: Any) -> Array:
-    """For each level the thresholds of its axes and of those before, 0 of the others, shape (levels, m)."""
+    """Return for each level the thresholds of its axes and of earlier levels, 0 for later ones, shape (levels, m)."""
     thresholds = np.zeros((len(complete.levels), len(complete.rows)))
     places = list[int]()
     for level, own in zip(thresholds, complete.levels, strict=True):
@@ -83,7 +84,7 @@ def _force_thresholds(robot: Robot, complete: Any) -> Array:
 
 
 def _surface(robot: Robot, complete: Any) -> tuple[float, ...]:
-    """Normal and distance of the surface; empty: none."""
+    """Return normal and distance of the surface; empty: none."""
     found = half_space(complete.contact_plane, "contact_plane")
     if found and np.linalg.norm(np.array(found)[_translations(complete)]) < _SMALLEST_NORMAL:
         raise InputError(f"contact_plane: expected a normal along the axes '{complete.axes}', received "
@@ -96,8 +97,8 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
     """Tasks, levels and limits of `TaskPriority`; the limits of joints and tip are those of the safety filter.
 
     Attributes:
-        axes: Some of `AXES`, with spaces between, in levels divided by semicolons.
-        weight: Of the tip's tasks over the posture.
+        axes: Some of `AXES`, separated by spaces, in levels separated by semicolons.
+        weight: Weight of the tip's tasks relative to the posture.
         effort_share: Share of the effort limits.
         tip_force: Greatest force of the tip along each controlled translation [N].
         contact_plane: Plane of a surface, in the base frame.
@@ -106,8 +107,8 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
         contact_friction: Coefficient of friction.
         safety_friction: `friction`.
         level_thresholds: As `thresholds`, for each level, shape (levels, m).
-        force_thresholds: As `thresholds`, of the controlled translations.
-        surface: Normal and distance of the surface; empty: none.
+        force_thresholds: As `thresholds`, for the controlled translations.
+        surface: Return normal and distance of the surface; empty: none.
         limits_force: Whether the force of the tip is limited.
         limits_slip: Whether the tip's force stays in the cone of friction.
     """
@@ -159,12 +160,12 @@ class TaskPriorityParameters(OperationalSpaceParameters, SafetyParameters):
 
     @property
     def rows(self) -> list[int]:
-        """LimitRows of the Jacobian that are controlled, those of all levels."""
+        """Controlled rows of the Jacobian, of all levels."""
         return axis_rows(self.axes.replace(";", " "), self.axes)
 
     @property
     def levels(self) -> list[list[int]]:
-        """For each level the places of its axes among `rows`."""
+        """For each level the indices of its axes in `rows`."""
         rows = self.rows
         return [[rows.index(row) for row in axis_rows(level, self.axes)] for level in self.axes.split(";")]
 
@@ -173,13 +174,13 @@ class PriorityMemory(NamedTuple):
     """Memory of `TaskPriority`.
 
     Attributes:
-        q: Posture at the activation, shape (n,) [rad or m].
-        multipliers: Of the programs, level by level: of `limit_row_names`, of the axes, and of the efforts. Other than
-            0 where a limit acts.
+        q: Posture at activation, shape (n,) [rad or m].
+        multipliers: Multipliers of the programs, level by level: limits as in `limit_row_names`, axes, efforts. Nonzero
+            for active limits.
         status: Worst status of the programs, see `robodyn_ros.control.optimisation.qp`, shape (1,).
-        slack: By how much each limit of `limit_row_names` gives way [rad/s^2, m/s^2, 1/s^2, N], and accelerations that
-            the tip should have and does not receive, shape (rows + m,) [m/s^2, rad/s^2].
-        disturbance: As in `safety_filter.FilterMemory`, like the next ones.
+        slack: Violation of each limit in `limit_row_names` [rad/s^2, m/s^2, 1/s^2, N], then missing accelerations of
+            the tip, shape (rows + m,) [m/s^2, rad/s^2].
+        disturbance: As in `safety_filter.FilterMemory`, like the next fields.
         v: Likewise.
         acceleration: Likewise.
         friction: Likewise.
@@ -198,10 +199,10 @@ class PriorityMemory(NamedTuple):
 class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
     """Operational space within limits, see `robodyn_ros.control.laws.task_priority`.
 
-    r''* and a_0 are those of `OperationalSpace`, whose efforts these are where no limit acts. Effort limits always
-    hold. Where limits of the motion contradict them or each other, these are violated as little as possible in least
-    squares, and the tasks count little ([Escande] calls that the first level). Joints beside the chain of the tip link
-    follow the reference's joint positions, with the nearest acceleration within their limits.
+    r''* and a_0 are those of `OperationalSpace`; without active limits the efforts are the same. Effort limits always
+    hold. Motion limits that contradict them or each other are violated as little as possible in least squares, with
+    priority over the tasks (the first level of [Escande]). Joints outside the tip link's chain follow the reference's
+    joint positions, with the nearest acceleration within their limits.
     """
 
     @staticmethod
@@ -226,7 +227,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         effort = mass_matrix @ within_limits(parameters, motion, a) + bias + parameters.friction * v
         posture = law_motion(parameters, motion, effort, memory.friction)
         free = posture.acceleration
-        by_tasks = np.eye(len(q))  # efforts of all joints by x, under which those beside the chain move as before
+        by_tasks = np.eye(len(q))  # efforts of all joints by x that do not move the joints outside the chain
         if len(chain) < len(q):
             by_tasks = mass_matrix[:, chain] @ inverse
         limits = limit_rows(dynamics, parameters, motion, reference, a, free, motion.inverse @ by_tasks, inverse)
@@ -248,7 +249,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
             x, status = found.x, np.maximum(status, found.status)
             multipliers.append(found.multipliers)
             reached = limits.matrix @ x
-            lower, upper = np.minimum(limits.lower, reached), np.maximum(limits.upper, reached)  # of the next levels
+            lower, upper = np.minimum(limits.lower, reached), np.maximum(limits.upper, reached)  # for the next levels
         slack = np.concatenate([limits.lower - lower + upper - limits.upper, missing - by_effort @ x])
         changed = np.clip(effort + by_tasks @ x, -limit, limit)
         expected = free + motion.inverse @ (changed - effort - motion.disturbance)
@@ -274,12 +275,12 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
                 *model_names(joints, own))
 
     def check_start(self, state: State) -> None:
-        """Refuse a start where the tip is beyond a limit of its position."""
+        """Refuse a start with the tip beyond a limit of its position."""
         check_start(self.robot, self.parameters, state)
 
 
 def _dampings(parameters: TaskPriorityParameters, mobility: Array) -> list[Any]:
-    """mu for each level: of its axes and those before together, which may be singular although each is not."""
+    """Return mu for each level, for its and all earlier axes together, which may be singular although each is not."""
     places, dampings = list[int](), list[Any]()
     for number, own in enumerate(parameters.levels):
         places = sorted([*places, *own])
@@ -289,7 +290,7 @@ def _dampings(parameters: TaskPriorityParameters, mobility: Array) -> list[Any]:
 
 
 def _task_rows(parameters: TaskPriorityParameters, number: int, missing: Array, reached: Array) -> tuple[Array, Array]:
-    """Bounds of the rows of the axes in the program of a level: what was reached before it, its own tasks, or none."""
+    """Return bounds of the axis rows in a level's program: results of earlier levels, its own tasks, or none."""
     lower, upper = list[Any](), list[Any]()
     before = [place for level in parameters.levels[:number] for place in level]
     for place in range(len(parameters.rows)):
@@ -301,7 +302,7 @@ def _task_rows(parameters: TaskPriorityParameters, number: int, missing: Array, 
 
 
 def limit_row_names(robot: Robot, parameters: TaskPriorityParameters) -> tuple[str, ...]:
-    """Names of the rows of `limit_rows`."""
+    """Return the names of the rows of `limit_rows`."""
     joints, of_filter = robot.joint_names, limit_names(robot, parameters)
     names = [of_filter[k] for k in parameters.safety_tip_joints]
     names += of_filter[len(joints):]
@@ -311,7 +312,7 @@ def limit_row_names(robot: Robot, parameters: TaskPriorityParameters) -> tuple[s
 
 
 def within_limits(parameters: TaskPriorityParameters, motion: ExpectedMotion, a: Array) -> Array:
-    """Accelerations of which the joints beside the chain have those nearest within their limits, shape (n,)."""
+    """Clip the accelerations of joints outside the chain to their limits, shape (n,)."""
     others = np.setdiff1d(np.arange(len(a)), parameters.safety_tip_joints)
     result = np.array(a)
     if len(others):
@@ -323,7 +324,7 @@ def within_limits(parameters: TaskPriorityParameters, motion: ExpectedMotion, a:
 
 def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, motion: ExpectedMotion, reference: TipReference,
                a: Array, free: Array, response: Array, inverse: Any) -> LimitRows:
-    """Limits of joints and tip as the safety filter has them, and of the force of the tip.
+    """Return the safety filter's limits of joints and tip, and the limits of the tip's force.
 
     Args:
         dynamics: The robot's dynamics.
@@ -332,7 +333,7 @@ def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, motion: Expect
         reference: The reference.
         a: a_0, shape (n,).
         free: Accelerations for x = 0, shape (n,).
-        response: Accelerations by x, shape (n, c).
+        response: Accelerations per effort in x, shape (n, c).
         inverse: M^-1 of the chain, shape (c, c).
     """
     braking = parameters.safety_braking
@@ -346,9 +347,9 @@ def limit_rows(dynamics: Any, parameters: TaskPriorityParameters, motion: Expect
 
 def _force_rows(dynamics: Any, parameters: TaskPriorityParameters, state: State, reference: TipReference, a: Array,
                 inverse: Any) -> Iterator[tuple[Array, Any, Any]]:
-    """LimitRows and bounds of the force f of the tip on what holds it in place: f = Lambda (J a + J' v).
+    """Yield rows and bounds of the force f that the tip exerts on what holds it in place: f = Lambda (J a + J' v).
 
-    The cone of friction is that of a pyramid within it, [DelPrete]: |t f| <= friction / sqrt(2) (-n f).
+    The friction cone is approximated by a pyramid inside it [DelPrete]: |t f| <= friction / sqrt(2) (-n f).
     """
     if not (parameters.limits_force or parameters.surface):
         return

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Controlled axes, errors and parameters that the laws in the task space share."""
+"""Controlled axes, errors and parameters shared by the task-space laws."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from robodyn_ros.kinematics.quaternions import (
 from robodyn_ros.robot import Robot
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
-"""Translation along, rotation about the axes of the base, in the order of the Jacobian's rows."""
+"""Translations along and rotations about the base axes, in the order of the Jacobian's rows."""
 
-_SINGULAR_PULL = 0.3  # share of the pull towards the posture that is left at a singular position
-_INDEPENDENT = 1e-3  # least share that a direction adds to be worth controlling
+_SINGULAR_PULL = 0.3  # share of the pull towards the posture that remains at a singular position
+_INDEPENDENT = 1e-3  # least independent share of a direction that is worth controlling
 _TINY = 1e-300
 
 
 @lru_cache(maxsize=8)
 def task_axes(robot: Robot) -> str:
-    """The axes along and about which a robot can move its tip link independently, as text such as ``"x y z rz"``.
+    """Return the axes along and about which a robot can move its tip link independently, such as ``"x y z rz"``.
 
-    Taken in the order of `AXES`: all six for most arms of six joints and more.
+    They are chosen in the order of `AXES`: all six for most arms of six joints and more.
     """
     jacobians, chosen = _jacobians(robot), list[int]()
     for row in range(6):
@@ -62,11 +62,11 @@ def task_axes(robot: Robot) -> str:
 
 
 def axis_rows(axes: str, given: str | None = None) -> list[int]:
-    """Rows of the Jacobian that axes stand for, in their order there.
+    """Return the rows of the Jacobian for named axes, in the order of the Jacobian.
 
     Args:
-        axes: Names with spaces between.
-        given: The text that they are a part of, for messages; None: `axes`.
+        axes: Names separated by spaces.
+        given: The full text, for messages; None: `axes`.
 
     Raises:
         InputError: No axis is named, or one is unknown or named twice.
@@ -79,7 +79,7 @@ def axis_rows(axes: str, given: str | None = None) -> list[int]:
 
 
 class Posture(NamedTuple):
-    """Memory of laws that keep the posture at their activation.
+    """Memory of laws that keep the posture at activation.
 
     Attributes:
         q: q_0, shape (n,) [rad or m].
@@ -89,16 +89,16 @@ class Posture(NamedTuple):
 
 
 def joints_beside(robot: Robot) -> tuple[int, ...]:
-    """Indices of the joints that do not move the tip link: of a gripper behind it, of wheels, of a head."""
+    """Return the indices of the joints that do not move the tip link: of a gripper, of wheels, of a head."""
     return tuple(np.flatnonzero(~robot.model.moves(robot.tip_link)).tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class TaskSpaceParameters(Parameters):
-    """Which axes are controlled.
+    """Parameters that choose the controlled axes.
 
     Attributes:
-        axes: Some of `AXES`, with spaces between.
+        axes: Some of `AXES`, separated by spaces.
         beside: `joints_beside`, which follow the joint positions of the reference.
     """
 
@@ -111,7 +111,7 @@ class TaskSpaceParameters(Parameters):
         """As in `Parameters`.
 
         Raises:
-            InputError: Likewise, or there are unknown axes, or more than joints.
+            InputError: As there, or axes are unknown or more than the joints.
         """
         complete = super().for_robot(robot)
         if len(complete.rows) > robot.n:
@@ -121,7 +121,7 @@ class TaskSpaceParameters(Parameters):
 
     @property
     def rows(self) -> list[int]:
-        """Rows of the Jacobian that are controlled."""
+        """Controlled rows of the Jacobian."""
         return axis_rows(self.axes)
 
 
@@ -130,8 +130,8 @@ class SpringParameters(TaskSpaceParameters):
     """Parameters of laws that pull the tip link with springs.
 
     Attributes:
-        beside_p: Stiffness of the joints beside the tip link's chain; other elements mean nothing, shape (n,)
-            [N m/rad or N/m].
+        beside_p: Stiffness of the joints outside the tip link's chain, shape (n,) [N m/rad or N/m]; other elements are
+            ignored.
         beside_d: Likewise damping, shape (n,) [N m s/rad or N s/m].
     """
 
@@ -146,10 +146,10 @@ class AccelerationParameters(TaskSpaceParameters):
     Attributes:
         p: K_p [1/s^2].
         d: K_v [1/s].
-        error_limit: Greatest pose error that is answered in full, in translation as in rotation [m or rad].
-        posture_p: Acceleration per error of the posture, where the axes leave the joints free [1/s^2].
+        error_limit: Limit of the pose error, for translation and rotation each [m or rad].
+        posture_p: Acceleration per posture error, as far as the axes leave the joints free [1/s^2].
         posture_d: Likewise per velocity [1/s].
-        singularity: Distance from singular positions, over its median, below which the inverse is damped.
+        singularity: Distance from singular positions, relative to its median, below which the inverse is damped.
         friction: D, shape (n,) [N m s/rad or N s/m].
         lead: See `default_gains.model_lead` [s].
         thresholds: Diagonal of S of `singularity_damping` for J J^T, shape (m,).
@@ -185,12 +185,12 @@ class AccelerationParameters(TaskSpaceParameters):
     def posture_acceleration(
         self, state: State, posture: Array, damping: Any, reference: TipReference | ForceReference
     ) -> Array:
-        """(1 - 0.7 mu) K_pp (q_0 - q) - K_pv v: acceleration of joints that the axes leave free, shape (n,).
+        """Return (1 - 0.7 mu) K_pp (q_0 - q) - K_pv v, the acceleration of joints that the axes leave free, shape (n,).
 
-        Joints beside the chain of the tip link follow the reference: q'' = q''_d + K_v (q'_d - q') + K_p (q_d - q).
+        Joints outside the tip link's chain follow the reference: q'' = q''_d + K_v (q'_d - q') + K_p (q_d - q).
 
-        Near a singular position the damped inverse leaves the joints of every robot free. The full pull towards a
-        distant posture would slide the robot along its singular positions instead of letting it pass them. Without any
+        Near a singular position the damped inverse frees joints of every robot. There the full pull towards a distant
+        posture would slide the robot along its singular positions instead of letting it pass through them. Without any
         pull a stretched arm might bend to the wrong side.
 
         Args:
@@ -211,8 +211,8 @@ class TaskErrors(NamedTuple):
 
     Attributes:
         jacobian: J, shape (m, n).
-        pose: Of the pose, as `pose_error`, shape (m,) [m, rad].
-        twist: Of the twist, twist_d - J v, shape (m,) [m/s, rad/s].
+        pose: Pose error, see `pose_error`, shape (m,) [m, rad].
+        twist: Twist error, twist_d - J v, shape (m,) [m/s, rad/s].
     """
 
     jacobian: Array
@@ -223,22 +223,22 @@ class TaskErrors(NamedTuple):
 def task_errors(
     dynamics: Any, rows: list[int], state: State, reference: TipReference | ForceReference
 ) -> TaskErrors:
-    """Errors along the rows of the Jacobian that are controlled."""
+    """Compute the errors along the controlled rows of the Jacobian."""
     jacobian = dynamics.jacobian(state.q)[rows]
     error = pose_error(dynamics.forward_kinematics(state.q), reference)
     return TaskErrors(jacobian, error[rows], reference.twist[rows] - jacobian @ state.v)
 
 
 def pose_error(pose: Array, reference: TipReference | ForceReference) -> Array:
-    """r_d - r: translation, and rotation by the quaternion error, shape (6,) [m, rad].
+    """Return r_d - r: translation, and rotation as the quaternion error, shape (6,) [m, rad].
 
-    The rotation from R to R_d has the quaternion Q = Q_d Q_R^-1, in base axes; its error is twice Q's vector part,
-    with the sign for the shorter way. That is the rotation vector's for small errors, and 2 at half a turn. It is the
-    slope of 4 (1 - |w|), w being Q's scalar part, which makes it a spring.
+    The rotation from R to R_d has the quaternion Q = Q_d Q_R^-1, in base axes; its error is twice Q's vector part, with
+    the sign of the shorter way. For small errors it equals the rotation vector; at half a turn its length is 2. It is
+    the gradient of 4 (1 - |w|), with Q's scalar part w, and so acts as a spring.
 
     Args:
-        pose: Of the tip link, shape (4, 4).
-        reference: Where it should be.
+        pose: Pose of the tip link, shape (4, 4).
+        reference: Desired pose.
     """
     present = quaternion_by_largest_element(pose[:3, :3])
     missing = quaternion_product(reference.quaternion, quaternion_conjugate(present))
@@ -247,7 +247,7 @@ def pose_error(pose: Array, reference: TipReference | ForceReference) -> Array:
 
 
 def effort_beside(parameters: SpringParameters, state: State, reference: TipReference) -> Array:
-    """K_b (q_d - q) + D_b (q'_d - q') of the joints beside the chain of the tip link, 0 of the others, shape (n,)."""
+    """Return K_b (q_d - q) + D_b (q'_d - q') for joints outside the tip link's chain, 0 for the others, shape (n,)."""
     effort = np.zeros(len(state.q))
     for k in parameters.beside:
         effort[k] = parameters.beside_p[k] * (reference.q[k] - state.q[k]) + parameters.beside_d[k] * reference.v[k]
@@ -258,10 +258,10 @@ def effort_beside(parameters: SpringParameters, state: State, reference: TipRefe
 def tip_acceleration(
     parameters: AccelerationParameters, errors: TaskErrors, reference: TipReference | ForceReference
 ) -> Array:
-    """r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r), [Yamamoto] (6.49), along the controlled axes, shape (m,).
+    """Return r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r), [Yamamoto] (6.49), along the controlled axes, shape (m,).
 
-    A pose error beyond its limit is shortened to the limit and keeps its direction. Far from its goal the tip therefore
-    moves at a bounded speed, K_p / K_v times the limit, and a goal out of reach does not pull without bound.
+    A pose error beyond its limit is shortened to the limit in its direction. Hence the tip moves far from its goal at a
+    bounded speed, K_p / K_v times the limit, and a goal out of reach does not pull without bound.
     """
     rows = parameters.rows
     error = shortened(errors.pose, rows, parameters.error_limit)
@@ -269,7 +269,7 @@ def tip_acceleration(
 
 
 def shortened(error: Array, rows: list[int], limit: Any) -> Array:
-    """A pose error whose translation and rotation are each no longer than a limit, shape (m,)."""
+    """Limit the lengths of a pose error's translation and rotation, shape (m,)."""
     squares = by_part(rows, 1.0, 0.0), by_part(rows, 0.0, 1.0)
     translation, rotation = (
         np.minimum(1.0, limit / np.sqrt(np.maximum(part @ error**2, _TINY))) for part in squares
@@ -278,7 +278,7 @@ def shortened(error: Array, rows: list[int], limit: Any) -> Array:
 
 
 def by_part(rows: list[int], translation: Any, rotation: Any) -> Array:
-    """A gain for each controlled axis, shape (m,)."""
+    """Return a gain for each controlled axis, shape (m,)."""
     return np.array([translation if row < 3 else rotation for row in rows])
 
 

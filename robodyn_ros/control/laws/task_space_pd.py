@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""PD control in the task space, with compensation of gravity."""
+"""PD control in task space with gravity compensation."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class TaskSpacePDParameters(SpringParameters):
 class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
     """tau = J^T K_p (r_d - r) - K_v v + g(q + lead v).
 
-    [Yamamoto] (6.47). r is the pose of the tip link, its rotation error is that of quaternions
-    (`task_space.pose_error`), J is the geometric Jacobian. Where the axes determine the joints, the function of (6.36)
-    with the energy of the springs at the tip shows that the robot is stable towards a resting r_d. It may also rest at
-    a singular position, where J^T K_p loses the error. As in the book K_v brakes the joints themselves, so that the tip
-    lags behind a moving reference. The law needs no inverse, and of the model only gravity. Joints beside the chain of
-    the tip link, such as those of a gripper, have springs and dampers of their own.
+    [Yamamoto] (6.47). r is the pose of the tip link with the quaternion rotation error (`task_space.pose_error`), and J
+    the geometric Jacobian. If the axes determine the joints, the function of (6.36) with the energy of the springs at
+    the tip shows stability for a constant r_d. The robot may also come to rest at a singular position, where J^T K_p
+    loses the error. As in the book, K_v brakes the joints themselves, so that the tip lags behind a moving reference.
+    The law needs no inverse, and only gravity from the model. Joints outside the tip link's chain, such as those of a
+    gripper, have their own springs and dampers.
     """
 
     @staticmethod

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Neural networks of ONNX files as functions of arrays: traced and compiled with a law, or run by ONNX Runtime.
+"""Neural networks from ONNX files as functions of arrays: traced and compiled with a law, or run by ONNX Runtime.
 
 Open first: ``network.py``, ``policy_file.py``, ``observations.py``.
 """

@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Actions of a learned law: how the numbers of a policy become efforts of the joints, or voltages of the motors.
+"""Actions of a learned law: they convert a policy's output to joint efforts or motor voltages.
 
-A policy's numbers are dimensionless, of size 1 where they use the usual range. `ActionLayout` says what they stand for;
+A policy's numbers are dimensionless and typically between -1 and 1. `ActionLayout` declares their meaning;
 `ActionLayout.command` is the formula, on floats or traced scalars.
 """
 
@@ -31,7 +31,7 @@ from robodyn_ros.robot import Robot
 
 
 class ActionKind(StrEnum):
-    """What the numbers of a policy stand for; tau is the effort, and a the action within its clip."""
+    """Meaning of a policy's numbers; tau is the effort, and a the clipped action."""
 
     EFFORT = "effort"
     """Efforts: tau = s a."""
@@ -50,13 +50,13 @@ class ActionLayout:
     """The output of a policy.
 
     Attributes:
-        kind: What the numbers stand for.
+        kind: Meaning of the numbers.
         scale: s for each joint, shape (n,): efforts [N m or N], positions [rad or m], factors, or voltages [V].
         default: The default pose q_0, shape (n,) [rad or m].
-        p: Stiffness of the laws with targets, shape (n,) [N m/rad or N/m].
-        d: Their damping, shape (n,) [N m s/rad or N s/m].
-        gravity: Whether the gravity of the robot as the law knows it is added to the efforts.
-        clip: Greatest magnitude of the numbers of an action; larger ones count as this. Infinity: any.
+        p: Stiffness for the kinds with targets or gains, shape (n,) [N m/rad or N/m].
+        d: Damping likewise, shape (n,) [N m s/rad or N s/m].
+        gravity: Whether the gravity effort of the law's model is added.
+        clip: Greatest magnitude of an action's numbers; larger ones are clipped. Infinity: no limit.
     """
 
     kind: ActionKind
@@ -76,19 +76,19 @@ class ActionLayout:
         Args:
             robot: The robot.
             kind: One of `ActionKind`.
-            scale: As in the class, one number or one for each joint; None: the effort limits, 0.5 rad or m of
-                `ActionKind.POSITION`, 0.1 rad or m of `ActionKind.POSITION_STEP`, a factor of 2. Voltages have to be
-                given.
+            scale: As in the class, one number or one for each joint. None: the effort limits; 0.5 rad or m for
+                `ActionKind.POSITION`; 0.1 rad or m for `ActionKind.POSITION_STEP`; a factor of 2 for
+                `ActionKind.GAINS`. Voltages have no default.
             default: Likewise; None: zeros.
-            p: Likewise; None: the default stiffness of laws of joints.
-            d: Likewise; None: the default damping of laws of joints.
+            p: Likewise; None: the default joint stiffness.
+            d: Likewise; None: the default joint damping.
             gravity: As in the class.
             clip: As in the class.
             where: Place of the settings, for messages.
 
         Raises:
-            InputError: The kind is unknown, a setting has no effect on it, a number does not fit, or a joint has no
-                effort limit to serve as scale.
+            InputError: The kind is unknown, a setting has no effect for it, a number does not fit, or a joint has no
+                effort limit that could serve as scale.
         """
         if kind not in list(ActionKind):
             raise InputError(f"{where}: {unknown('kind', kind, list(ActionKind))}")
@@ -108,7 +108,7 @@ class ActionLayout:
 
     @property
     def size(self) -> int:
-        """Number of elements of an action m: n, or 2 n of `ActionKind.GAINS`."""
+        """Number of elements of an action m: n, or 2 n for `ActionKind.GAINS`."""
         return len(self.scale) * (2 if self.kind is ActionKind.GAINS else 1)
 
     @property
@@ -117,17 +117,17 @@ class ActionLayout:
         return JointReference if self.kind is ActionKind.GAINS else None
 
     def limited(self, action: NDArray[Any]) -> NDArray[Any]:
-        """Return an action within `clip`, shape (m,), floats or traced scalars."""
+        """Clip an action, shape (m,), floats or traced scalars."""
         return action if self.clip == np.inf else clip(action, -self.clip, self.clip)
 
     def command(self, action: NDArray[Any], dynamics: Any, state: State, reference: Any) -> NDArray[Any]:
-        """Return efforts [N m or N], or voltages [V] of `ActionKind.VOLTAGE`, shape (n,); they are not limited.
+        """Return efforts [N m or N], or voltages [V] for `ActionKind.VOLTAGE`, shape (n,), without limits.
 
         Args:
-            action: Of the policy, shape (m,), see `limited`.
-            dynamics: Of the robot as the law knows it, a `Dynamics`.
+            action: The policy's action, shape (m,), see `limited`.
+            dynamics: The law's model of the robot, a `Dynamics`.
             state: The measured state.
-            reference: An instance of `follows`, or of any other class where that is None.
+            reference: An instance of `follows`; any value if that is None.
         """
         a, q, v = action, state.q, state.v
         if self.kind is ActionKind.GAINS:

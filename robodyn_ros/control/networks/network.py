@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A network as a function of arrays: in NumPy, which is traced and compiled, or by ONNX Runtime."""
+"""A network as a function of arrays: in NumPy, to be traced and compiled, or by ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from robodyn_ros.control.networks.onnx_file import NetworkGraph, NetworkNode
 from robodyn_ros.control.networks.operators import OPERATORS, UnsupportedOperator, apply
 
 OLDEST_OPSET = 13
-"""Versions of the operators from which `operators` has their form."""
+"""Oldest operator set version that `operators` implements."""
 
 MOST_NUMBERS = 32 * 2**20
-"""Numbers of all results of one evaluation together."""
+"""Limit of the numbers in all results of one evaluation."""
 
 Shape = tuple[int, ...]
 
 
 class Network:
-    """A network, with the sizes of its inputs fixed.
+    """A network with fixed input sizes.
 
     Args:
-        graph: The network as it stands in a file.
-        sizes: Number of elements of each input by name; a length that may vary is 1, or the one that gives this number.
-            Where none is given, the declared shape decides.
+        graph: The network as read from a file.
+        sizes: Number of elements of each input by name, which determines a variable length; others are 1. Without a
+            size, the declared shape counts.
 
     Attributes:
         shapes: Shape of each input by name.
         outputs: Number of elements of each output by name.
-        uncompiled_reason: Why it cannot be compiled, with the time that one evaluation takes; empty if it can.
+        uncompiled_reason: Why it cannot be compiled, with the time of one evaluation; empty: it can.
     """
 
     def __init__(self, graph: NetworkGraph, sizes: Mapping[str, int]) -> None:
@@ -52,7 +52,7 @@ class Network:
         self.uncompiled_reason = ""
         zeros = {name: np.zeros(shape) for name, shape in self.shapes.items()}
         try:
-            with np.errstate(all="ignore"):  # zeros are no typical inputs
+            with np.errstate(all="ignore"):  # zeros are not typical inputs
                 self._nodes, self._constants = _folded(graph, zeros)
                 self._run: Callable[[Mapping[str, Any]], dict[str, Any]] = self._in_numpy
                 found = self._run(zeros)
@@ -73,7 +73,7 @@ class Network:
             Numbers of each output by name, shape (size,).
 
         Raises:
-            CompileError: They are traced, and the network cannot be compiled.
+            CompileError: The inputs are traced, and the network cannot be compiled.
         """
         if self.uncompiled_reason and any(map(is_traced, np.concatenate([*inputs.values()]))):
             raise CompileError(self.uncompiled_reason)
@@ -87,7 +87,7 @@ class Network:
         return {name: known[name] for name in self._graph.outputs}
 
     def _seconds(self, inputs: Mapping[str, Any]) -> float:
-        """The shortest time of a few evaluations [s]."""
+        """Return the shortest time of a few evaluations [s]."""
         times = []
         for _ in range(20):
             begin = time.perf_counter()
@@ -97,7 +97,7 @@ class Network:
 
 
 def _fitting(graph: NetworkGraph, name: str, size: int | None) -> Shape:
-    """The shape of an input with a number of elements; lengths that may vary are 1, or the last of them what fits."""
+    """Return the shape of an input of this size; variable lengths are 1, except the last, which fits the size."""
     declared = graph.inputs[name]
     known = math.prod(length for length in declared if length is not None)
     free = declared.count(None)
@@ -112,7 +112,7 @@ def _fitting(graph: NetworkGraph, name: str, size: int | None) -> Shape:
 
 
 def _folded(graph: NetworkGraph, inputs: Mapping[str, Any]) -> tuple[list[NetworkNode], dict[str, Any]]:
-    """The operators that depend on the inputs, and the results of all others beside the weights."""
+    """Return the operators that depend on the inputs, and the weights with the results of all other operators."""
     if graph.opset < OLDEST_OPSET:
         raise UnsupportedOperator(f"version {graph.opset} of the operators, below {OLDEST_OPSET},")
     for node in graph.nodes:
@@ -135,7 +135,7 @@ def _folded(graph: NetworkGraph, inputs: Mapping[str, Any]) -> tuple[list[Networ
 
 
 def _evaluated(graph: NetworkGraph, node: NetworkNode, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The results of one operator by name."""
+    """Return the results of one operator by name."""
     given = [known[name] if name else None for name in node.inputs]
     attributes = node.attributes
     if node.operator == "Split" and "num_outputs" not in attributes and len(given) < 2:
@@ -154,7 +154,7 @@ def _evaluated(graph: NetworkGraph, node: NetworkNode, known: Mapping[str, Any])
 
 
 def _in_onnx_runtime(graph: NetworkGraph, uncompiled: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The network as ONNX Runtime evaluates it, on one thread, in its own precision; for what is not compiled in it."""
+    """Return the network as evaluated by ONNX Runtime on one thread, in its own precision."""
     try:
         require("onnxruntime")
     except RobodynError as error:
@@ -166,7 +166,7 @@ def _in_onnx_runtime(graph: NetworkGraph, uncompiled: str) -> Callable[[Mapping[
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(graph.content, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its errors have no class in common
+    except Exception as error:  # its errors have no common class
         raise InputError(f"{graph.path}: ONNX Runtime cannot run it: {_first_line(error)}") from error
     kinds = {each.name: _NUMPY_TYPES[each.type] for each in session.get_inputs()}
 

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Observations by name: the numbers that a learned law sees, in its environment and as a controller.
+"""Named observations: the inputs of a learned law, in its environment and as a controller.
 
-Each name stands for one formula, on floats or traced scalars, so that a policy sees in the nodes, in rollouts and in C
-exactly what it was trained with.
+Each name has one formula, on floats or traced scalars, so that nodes, rollouts and C give a policy exactly the
+observations of its training.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ JOINTS, ACTIONS = "joints", "actions"
 """Lengths of observations: one number for each joint, or one for each element of the action."""
 
 MOST_HISTORY = 100
-"""Greatest number of ticks that an observation may reach back."""
+"""Limit of the length of a history [ticks]."""
 
 
 class Observed(NamedTuple):
-    """What observations are computed from; each array may be traced.
+    """Inputs of the observation formulas; each array may be traced.
 
     Attributes:
         dynamics: Of the robot as the law knows it, a `Dynamics`.
         state: The measured state.
         reference: An instance of `ObservationLayout.follows`; None if that is None.
-        last_action: The action of the tick before, shape (m,); zeros at the first.
+        last_action: The action of the previous tick, shape (m,); zeros at the first.
         default: The default pose of the policy, shape (n,) [rad or m].
     """
 
@@ -63,8 +63,8 @@ class Observation:
     Attributes:
         size: Number of elements: `JOINTS`, `ACTIONS`, or a number.
         function: Computes it, shape (size,).
-        unit: Its unit; empty without one.
-        description: Its meaning, without the unit and without a full stop.
+        unit: Its unit; empty: none.
+        description: Its meaning, without unit and full stop.
         follows: Class of the references that it needs; None: it needs none.
     """
 
@@ -76,9 +76,10 @@ class Observation:
 
 
 def rotation_columns(rotation: NDArray[Any]) -> NDArray[Any]:
-    """The first two columns of a rotation matrix, one after the other, shape (6,).
+    """Return the first two columns of a rotation matrix, one after the other, shape (6,).
 
-    Continuous over all rotations, as no vector of fewer than five numbers is; [Zhou] section 4.2.
+    This representation is continuous over all rotations, which is impossible with fewer than five numbers; [Zhou]
+    section 4.2.
 
     Args:
         rotation: Shape (3, 3).
@@ -94,7 +95,7 @@ def quaternion_columns(quaternion: NDArray[Any]) -> NDArray[Any]:
 
 
 def _measured_wrench(given: Observed) -> NDArray[Any]:
-    is_number = less_equal(abs(given.state.wrench_tip), np.inf)  # np.isnan takes no plain arrays of traced numbers
+    is_number = less_equal(abs(given.state.wrench_tip), np.inf)  # np.isnan takes no plain arrays of traced values
     wrench: NDArray[Any] = where(is_number, given.state.wrench_tip, 0.0)
     return wrench
 
@@ -141,12 +142,12 @@ OBSERVATIONS: Mapping[str, Observation] = {
 
 @dataclass(frozen=True)
 class ObservationTerm:
-    """An observation as a part of a policy's input: ``clip(scale * observation)``.
+    """An observation in a policy's input: ``clip(scale * observation)``.
 
     Attributes:
         name: Name of one of `OBSERVATIONS`.
-        scale: Factor, one number or one for each element.
-        clip: Greatest magnitude of the scaled numbers; infinity: any.
+        scale: Factor, a single one or one per element.
+        clip: Greatest magnitude of the scaled numbers; infinity: no limit.
     """
 
     name: str
@@ -155,11 +156,11 @@ class ObservationTerm:
 
 
 class History(NamedTuple):
-    """Memory of a layout that reaches back.
+    """Memory of a layout with history.
 
     Attributes:
         rows: The last observations, the newest first, shape (history - 1, width).
-        filled: 0 before the first observation, which then stands for those before it, else 1.
+        filled: 0 before the first observation, which then fills the history; afterwards 1.
     """
 
     rows: NDArray[Any]
@@ -168,13 +169,13 @@ class History(NamedTuple):
 
 @dataclass(frozen=True)
 class ObservationLayout:
-    """The input of a policy: named observations one after the other, and those of the ticks before.
+    """The input of a policy: named observations one after the other, and those of earlier ticks.
 
     Attributes:
         terms: The observations in their order.
         joints: Number of joints n.
         actions: Number of elements of an action m.
-        history: Number of ticks whose observations are given, the newest first; 1: the present one alone.
+        history: Number of ticks with observations, newest first; 1: only the present one.
     """
 
     terms: tuple[ObservationTerm, ...]
@@ -188,16 +189,16 @@ class ObservationLayout:
         """Check a list of observations against a robot.
 
         Args:
-            terms: Names; or by name a scale, one number or one for each element, or a mapping with ``scale`` and
-                ``clip``; None for neither.
+            terms: Names, or a mapping from names to a scale (a single one or one per element), a mapping with ``scale``
+                and ``clip``, or None.
             robot: The robot.
             actions: Number of elements of an action m.
             history: As in the class.
-            where: Place of the list, for messages.
+            where: Location of the list, for messages.
 
         Raises:
-            InputError: A name is unknown or stands twice, none is given, references of two kinds are needed, or a
-                number does not fit.
+            InputError: A name is unknown or repeated, there is none, two kinds of references are needed, or a number
+                does not fit.
         """
         if isinstance(terms, str) or not isinstance(terms, Iterable):
             raise InputError(f"{where}: expected names of observations, received {shown(terms)}")
@@ -252,15 +253,15 @@ class ObservationLayout:
         return scaled if term.clip == np.inf else clip(scaled, -term.clip, term.clip)
 
     def first_history(self) -> History | None:
-        """The memory before the first observation; None for a layout that does not reach back."""
+        """Return the memory before the first observation; None for a layout without history."""
         return None if self.history == 1 else History(np.zeros((self.history - 1, self.width)), np.zeros(()))
 
     def stacked(self, newest: NDArray[Any], before: History | None) -> tuple[NDArray[Any], History | None]:
-        """Put one tick's observations before those of earlier ticks.
+        """Prepend one tick's observations to those of earlier ticks.
 
         Args:
-            newest: Of :meth:`observe`, shape (width,).
-            before: The memory of the tick before; None for a layout that does not reach back.
+            newest: Result of :meth:`observe`, shape (width,).
+            before: The memory of the previous tick; None for a layout without history.
 
         Returns:
             The input of the policy, shape (size,), and the memory for the next tick.
@@ -287,7 +288,7 @@ def _term(name: str, given: Any, size: int, where: str) -> ObservationTerm:
 
 
 def _scale(given: ArrayLike, size: int, where: str) -> float | tuple[float, ...]:
-    """A positive number, or one for each element."""
+    """Return a positive scale, a single one or one per element."""
     if np.ndim(given) == 0:  # type: ignore[arg-type]  # of anything
         return as_number(given, POSITIVE, where)
     numbers = np.asarray(given)

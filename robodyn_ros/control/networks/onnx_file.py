@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Reads an ONNX file into a graph of plain values, and refuses what does not come from the file alone.
+"""Reads an ONNX file into a graph of plain values; refuses anything that needs further files or code.
 
-The format is that of https://github.com/onnx/onnx/blob/main/docs/IR.md. Weights in other files are refused, as their
-paths would be opened by the word of the file.
+The format is that of https://github.com/onnx/onnx/blob/main/docs/IR.md. Weights in other files are refused, because the
+ONNX file would choose which paths are opened.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from robodyn_ros.base.errors import InputError, escaped, shown
 from robodyn_ros.base.optional_packages import require
 
 LARGEST_ONNX = 64 * 2**20
-"""Bytes of an ONNX file."""
+"""Limit of an ONNX file [bytes]."""
 
 MOST_NODES = 20_000
-"""Operators of a network."""
+"""Limit of the operators of a network."""
 
 _OWN_DOMAINS = ("", "ai.onnx")
 _FLOATS = ("FLOAT", "DOUBLE", "FLOAT16")
@@ -40,9 +40,9 @@ class NetworkNode(NamedTuple):
 
     Attributes:
         operator: Its name in the specification, such as ``Gemm``.
-        inputs: Names of its arguments; empty where an optional one is left out.
+        inputs: Names of its arguments; empty for an omitted optional one.
         outputs: Names of its results.
-        attributes: Its attributes: numbers, text, lists and arrays; None where it is a graph of its own.
+        attributes: Its attributes: numbers, text, lists and arrays; None for a nested graph.
     """
 
     operator: str
@@ -53,15 +53,15 @@ class NetworkNode(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NetworkGraph:
-    """A network as it stands in a file.
+    """A network as read from a file.
 
     Attributes:
         path: The file, for messages.
         content: Its bytes.
         opset: Version of the operators.
-        nodes: Operators, each after those whose results it takes.
+        nodes: Operators, in the order of evaluation.
         constants: Weights by name.
-        inputs: Shape of each input by name, lengths that may vary being None.
+        inputs: Shape of each input by name; variable lengths are None.
         outputs: Names of the outputs.
     """
 
@@ -81,9 +81,9 @@ def read_onnx(path: Path) -> NetworkGraph:
         path: The file.
 
     Raises:
-        InputError: It cannot be read, is larger than `LARGEST_ONNX`, is no ONNX file, has weights in other files or
-            weights that are not finite, operators that ONNX does not define, operators in a circle, or inputs that are
-            no floats.
+        InputError: The file cannot be read, is larger than `LARGEST_ONNX` or no ONNX file; or it has weights in other
+            files, weights that are not finite, operators outside of ONNX, operators in a cycle, or inputs that are not
+            floats.
         RobodynError: The package onnx is not installed.
     """
     require("onnx")
@@ -95,7 +95,7 @@ def read_onnx(path: Path) -> NetworkGraph:
         raise InputError(f"{path}: expected a readable ONNX file, received: {error}") from error
     try:
         model = onnx.load_model_from_string(content)
-    except Exception as error:  # of protobuf, whose classes onnx does not name
+    except Exception as error:  # of protobuf; onnx does not name their classes
         raise InputError(f"{path}: expected an ONNX file, received: {' '.join(str(error).split())}") from error
     if not model.graph.node or not model.opset_import:
         raise InputError(f"{path}: expected an ONNX file with operators, received none; is it the right file?")
@@ -115,7 +115,7 @@ def read_onnx(path: Path) -> NetworkGraph:
 
 
 def _check_nodes(path: Path, model: Any) -> None:
-    """Refuse operators that no runtime has without code of somebody else, and more than can be used."""
+    """Refuse operators outside of ONNX, and more operators than `MOST_NODES`."""
     if len(model.graph.node) > MOST_NODES:
         raise InputError(f"{path}: expected at most {MOST_NODES} operators, received {len(model.graph.node)}")
     for node in model.graph.node:
@@ -130,7 +130,7 @@ def _check_nodes(path: Path, model: Any) -> None:
 
 
 def _tensors(model: Any) -> Iterator[Any]:
-    """Every array of a model, also those in attributes and in graphs inside graphs."""
+    """Yield every array of a model, including those in attributes and nested graphs."""
     graphs = [model.graph, *(each.algorithm for each in model.training_info),
               *(each.initialization for each in model.training_info)]
     while graphs:
@@ -193,7 +193,7 @@ def _shape(path: Path, given: Any) -> tuple[int | None, ...]:
 
 
 def _check_order(path: Path, nodes: tuple[NetworkNode, ...], known: set[str], outputs: list[str]) -> None:
-    """Refuse operators that take what no input, weight or operator before them gives."""
+    """Refuse operators with an argument that is no input, weight or earlier result."""
     for node in nodes:
         for name in node.inputs:
             if name and name not in known:

@@ -8,9 +8,9 @@
 
 """Operators of ONNX in NumPy, on floats and on traced values; https://onnx.ai/onnx/operators/ defines each of them.
 
-Those are here that networks of control laws are exported with: dense layers, their activations and normalisation,
-recurrent cells, and what arranges arrays. Arguments come by position, as in the specification, attributes by name; what
-a function does not take, it does not support.
+These are the operators of exported control networks: dense layers, activations, normalisation, recurrent cells, and
+array manipulation. Arguments are positional, as in the specification, attributes are keywords; a function supports
+exactly the ones that it accepts.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Values = tuple[Any, ...]
 
 
 LARGEST_RESULT = 1_000_000
-"""Numbers of a result that is larger than its arguments; a kilobyte of a file can ask for terabytes."""
+"""Limit of the numbers in a result that is larger than its arguments; a small file can request terabytes."""
 
 
 class UnsupportedOperator(CompileError):
-    """An operator, or an option of one, that has no form here."""
+    """An operator or option that is not implemented here."""
 
 
 def apply(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Values:
@@ -41,13 +41,13 @@ def apply(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -
 
     Args:
         operator: Its name.
-        inputs: Its arguments, arrays; None for an optional one that is left out.
+        inputs: Its arguments, arrays; None for an omitted optional one.
         attributes: Its attributes.
 
     Raises:
-        UnsupportedOperator: There is no form of it, or none with these arguments and attributes.
-        ValueError: Its result would have more than `LARGEST_RESULT` numbers; arguments that do not fit raise this and
-            other errors of NumPy and Python.
+        UnsupportedOperator: It is not implemented, or not with these arguments and attributes.
+        ValueError: Its result would have more than `LARGEST_RESULT` numbers, or arguments do not fit; NumPy and Python
+            may also raise other errors.
     """
     function = OPERATORS.get(operator)
     if function is None:
@@ -64,7 +64,7 @@ def apply(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -
 
 
 def _most_numbers(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
-    """Numbers of the result of an operator whose result can be larger than its arguments, before it is made; else 0."""
+    """Return the size of a result that may exceed the arguments, before it is computed; 0 for other operators."""
     shapes = [np.shape(each) for each in inputs if each is not None]
     match operator:
         case "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Clip" | "LayerNormalization":
@@ -102,7 +102,7 @@ def _gemm(a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.
 
 
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), in the form that does not overflow."""
+    """1 / (1 + exp(-x)) without overflow."""
     return 0.5 + 0.5 * np.tanh(0.5 * x)
 
 
@@ -141,7 +141,7 @@ def _layer_normalization(x: Any, scale: Any, bias: Any = None, *, axis: int = -1
 
 
 def _whole(values: Any) -> tuple[int, ...]:
-    """Constant indices or lengths."""
+    """Return constant indices or lengths."""
     _require(values.dtype.kind in "iu", "an operator whose lengths or indices depend on the inputs")
     return tuple(int(value) for value in np.ravel(values))
 
@@ -234,7 +234,7 @@ def _softmax(x: Any, *, axis: int = -1) -> Any:
 
 
 def _sequence(x: Any, w: Any, lengths: Any, direction: str, others: Sequence[Any]) -> None:
-    """Refuse recurrent layers that read backwards, or sequences of different lengths."""
+    """Refuse backward recurrent layers, and sequences of different lengths."""
     _require(direction == "forward" and w.shape[0] == 1, "a recurrent layer in another direction than forward")
     _require(lengths is None, "a recurrent layer with sequence_lens")
     _require(not any(others), "a recurrent layer with other activations, clip or layout")

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A trained policy: the network of an ONNX file, and the YAML beside it that says what goes in and what comes out.
+"""A trained policy: the network of an ONNX file, and a YAML file that declares its inputs and outputs.
 
 ::
 
@@ -16,7 +16,7 @@
     observations: {q: 1.0, v: {scale: 0.1, clip: 5.0}, error_q: 1.0, last_action: 1.0}
     action: {kind: position, scale: 0.3, default: [0.0, -0.8, 1.2, 0.0, 0.9, 0.0]}
 
-A person names the YAML; the network lies in its folder. Neither opens any further file.
+The user names the YAML file; the network is in the same folder. Neither opens further files.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class _ActionSection:
 
 
 class TrainedPolicy:
-    """A policy that fits a robot.
+    """A policy, checked for a robot.
 
-    Two of the same files are equal, so that code compiled for one serves the other.
+    Policies from the same files are equal, so that they share compiled code.
 
     Args:
         path: The YAML.
@@ -90,9 +90,9 @@ class TrainedPolicy:
 
     Attributes:
         name: Name of the YAML.
-        observations: The input of the network, but for the order of joints.
-        action: What its output means.
-        rate: Of its decisions, and the action between two of them.
+        observations: The input of the network, except the order of joints.
+        action: Meaning of its output.
+        rate: Rate of its decisions, and the action between them.
         follows: Class of the references that it needs; None: it needs none.
         network: The network.
         states: Number of elements of the network's memory.
@@ -147,8 +147,8 @@ class TrainedPolicy:
         """Evaluate the network.
 
         Args:
-            given: Its input in the robot's order, shape (size of the observations,), floats or traced scalars.
-            states: Its memory, shape (states,).
+            given: Observations in the robot's joint order, shape (size of the observations,), floats or traced scalars.
+            states: Memory of the network, shape (states,).
 
         Returns:
             The action in the robot's order, shape (m,), and the next memory.
@@ -177,7 +177,7 @@ def load_policy(path: str, robot: Robot) -> TrainedPolicy:
     """Read a policy.
 
     Args:
-        path: Of the YAML.
+        path: Path of the YAML file.
         robot: The robot that it is for.
 
     Raises:
@@ -195,12 +195,13 @@ def load_policy(path: str, robot: Robot) -> TrainedPolicy:
         stamp = _beside(given, settings.network).stat()
     except OSError as error:
         raise InputError(f"{given}: network: expected a readable file, received: {error}") from error
-    # Settings compare by their text: they hold lists. Parameters are completed several times while a plugin is set up.
+    # Settings hold lists, so they compare by their text. Parameters are completed several times while a plugin is set
+    # up.
     return _loaded(robot, given, _Settings(settings), stamp.st_mtime_ns, stamp.st_size)
 
 
 class _Settings:
-    """Settings that can be a key, by their text."""
+    """Settings that are hashable by their text."""
 
     def __init__(self, settings: PolicySettings) -> None:
         self.settings, self.text = settings, repr(settings)
@@ -218,7 +219,7 @@ def _loaded(robot: Robot, path: Path, settings: _Settings, *stamp: int) -> Train
 
 
 def _beside(path: Path, name: str) -> Path:
-    """A file in the folder of another one; by no other path, nor by a link that leads out of it."""
+    """Return the path of a file in the same folder; refuse other folders and links out of it."""
     file = path.parent / name
     if Path(name).name != name or file.resolve().parent != path.parent.resolve():
         raise InputError(f"{path}: network: expected the name of a file in the same folder, received {shown(name)}")
@@ -235,7 +236,7 @@ def _joints(where: str, given: Any, robot: Robot) -> list[str]:
 
 
 def _in_robot_order(values: Any, to_robot: Sequence[int]) -> Any:
-    """A list with one element for each joint, or several such blocks, in the robot's order; else the value itself."""
+    """Reorder a list with one element (or block) per joint to the robot's order; return other values unchanged."""
     n = len(to_robot)
     if not isinstance(values, list) or not values or len(values) % n:
         return values
@@ -263,7 +264,7 @@ def _observations(where: str, settings: PolicySettings, robot: Robot, actions: i
 
 
 def _check_default(where: str, settings: PolicySettings, action: ActionLayout) -> None:
-    """Require the default pose where it counts: an environment takes another one than zeros."""
+    """Require the default pose where it matters, because the environment's default is not zeros."""
     user = (f"action of kind '{action.kind}'" if action.kind is ActionKind.POSITION else
             "observation 'q_offset'" if "q_offset" in settings.observations else "")
     if user and (settings.action or {}).get("default") is None:
@@ -272,7 +273,7 @@ def _check_default(where: str, settings: PolicySettings, action: ActionLayout) -
 
 
 def _element_order(layout: ObservationLayout, to_network: NDArray[Any]) -> NDArray[Any]:
-    """For each element that the network takes its place in the layout's observations of one tick, shape (width,)."""
+    """Return, for each network input, its index in the layout's observations of one tick, shape (width,)."""
     order, start = [], 0
     for name, size in layout.sizes.items():
         by_joint = OBSERVATIONS[name].size in (JOINTS, ACTIONS)
@@ -297,7 +298,7 @@ def _memory(where: str, given: Any, inputs: Mapping[str, Any], outputs: Sequence
 
 
 def _only(where: str, given: str, names: Any, memory: Any) -> str:
-    """The input or output that a policy uses."""
+    """Return the input or output that a policy uses."""
     left = [name for name in names if name not in memory]
     if given and given not in left:
         raise InputError(f"{where}: {unknown('name', given, left)}")

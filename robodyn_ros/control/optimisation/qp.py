@@ -6,12 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Quadratic programs inside a law: `solve` is a function of arrays that compiles, rolls out and exports with the law.
+"""Quadratic programs inside a law: `solve` is a function of arrays, compiled, rolled out and exported with the law.
 
     minimise 1/2 x^T H x + g^T x    subject to    lower <= A x <= upper and x_lower <= x <= x_upper
 
-The method is in `robodyn_ros.compile.quadratic_program`. On floats Python runs it, which is slow and can be stepped
-through; `Solver` is its machine code for calls from Python.
+The method is in `robodyn_ros.compile.quadratic_program`. On floats it runs as Python code, which is slow but can be
+debugged; `Solver` calls its machine code from Python.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robodyn_ros.description.model import Array
 __all__ = ["INFEASIBLE", "INVALID", "LARGEST", "OPTIMAL", "ROUNDS", "UNFINISHED", "ProgramSolution", "Solver", "solve"]
 
 LARGEST = 60, 180
-"""Most variables, and most rows, of a program."""
+"""Greatest numbers of variables and rows of a program."""
 
 
 class ProgramSolution(NamedTuple):
@@ -37,15 +37,16 @@ class ProgramSolution(NamedTuple):
 
     Attributes:
         x: Shape (n,); finite, and within its bounds, whatever the status.
-        multipliers: Of the rows and then of the bounds of x, shape (m + n,): positive where an upper bound holds x
-            back, negative where a lower one does, 0 elsewhere. H x + g + A^T z_rows + z_x = 0. The next tick's `warm`.
-        status: `OPTIMAL`; `INFEASIBLE`: the rows contradict each other, or nearly depend on each other, so that
-            rounding or `ROUNDS` (n + m) iterations leave the program unsolved: they are violated as `yielding` says,
+        multipliers: Multipliers of the rows, then of the bounds of x, shape (m + n,): positive at an active upper
+            bound, negative at an active lower one, otherwise 0. H x + g + A^T z_rows + z_x = 0. Pass them as `warm` at
+            the next tick.
+        status: `OPTIMAL`. `INFEASIBLE`: the rows contradict each other, or depend so nearly on each other that rounding
+            or `ROUNDS` (n + m) iterations leave the program unsolved; they are violated according to `yielding`,
             otherwise as little as possible in least squares (of rows scaled to length 1 in the metric of H^-1), while
-            the bounds of x hold; `UNFINISHED`: that program is not solved, either; `INVALID`: H is not positive
-            definite, or a number is NaN or too large, and x is what the bounds have nearest to 0.
-        iterations: How often a row was added to those that hold with equality, or removed, shape ().
-        violation: Greatest violation of a row, soft ones included, shape ().
+            the bounds of x hold. `UNFINISHED`: that relaxed program is not solved, either. `INVALID`: H is not positive
+            definite, or a number is NaN or too large; x is the point within its bounds nearest to 0.
+        iterations: How often a row was added to the active set or removed from it, shape ().
+        violation: Greatest violation of a row, including soft ones, shape ().
     """
 
     x: Array
@@ -63,20 +64,20 @@ def solve(h: Any, g: Any, a: Any = None, lower: Any = None, upper: Any = None, x
         h: H, positive definite, shape (n, n); its lower triangle is read.
         g: Shape (n,).
         a: A, shape (m, n); None for no rows.
-        lower: Of the rows, shape (m,) or one number; None, or -1e30 and below, for none. Equal to ``upper`` in an
-            equation.
-        upper: Likewise.
-        x_lower: Of x, shape (n,) or one number; None for none.
-        x_upper: Likewise.
-        softness: Of the rows, shape (m,) or one number: a row may be violated by s at a cost of s^2 / (2 softness);
-            None, or 0, for hard rows.
-        yielding: Likewise for the case that the rows contradict each other: their softness then; None, or 0, for least
-            squares of rows scaled to length 1.
+        lower: Lower bounds of the rows, shape (m,) or one number; None, or -1e30 and below: no bound. Equal to
+            ``upper``: an equation.
+        upper: Upper bounds of the rows, likewise.
+        x_lower: Lower bounds of x, shape (n,) or one number; None: no bound.
+        x_upper: Upper bounds of x, likewise.
+        softness: Softness of the rows, shape (m,) or one number: violating a row by s costs s^2 / (2 softness); None or
+            0: hard rows.
+        yielding: Softness of the rows if they contradict each other; None or 0: least squares of rows scaled to length
+            1.
         warm: `ProgramSolution.multipliers` of a similar program, such as the last tick's; None: from scratch. The
             solution is the same, the iterations are fewer.
 
     Returns:
-        The solution, of numbers as given.
+        The solution, in floats or traced values as given.
 
     Raises:
         InputError: A shape does not fit, or the program is larger than `LARGEST`.
@@ -107,15 +108,15 @@ def solve(h: Any, g: Any, a: Any = None, lower: Any = None, upper: Any = None, x
 
 
 _new = tuple.__new__
-"""Makes a named tuple in half of the time of its class: a tenth of a call of `Solver`."""
+"""Creates a named tuple in half the time of its class; the difference is a tenth of a call of `Solver`."""
 
 
 class Solver:
-    """`solve` for programs of one size, as machine code called from Python; it begins where the last call ended.
+    """`solve` as machine code called from Python, for programs of one size; warm-started from the last call.
 
     Args:
-        n: Variables.
-        m: Rows.
+        n: Number of variables.
+        m: Number of rows.
 
     Raises:
         InputError: The program is larger than `LARGEST`.
@@ -149,7 +150,7 @@ class Solver:
 
 
 def _array(name: str, value: Any, size: int, otherwise: float) -> Array:
-    """A vector of this size, of one number if only one is given."""
+    """Return a vector of this size; a single number is repeated."""
     array = np.asanyarray(otherwise if value is None else value)
     if array.shape not in ((), (size,)):
         raise InputError(f"qp: {name}: expected shape ({size},) or one number, received {array.shape}")

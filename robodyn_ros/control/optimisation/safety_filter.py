@@ -6,15 +6,16 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A safety filter around any law: the efforts nearest to the law's that keep the robot within its limits.
+"""A safety filter around any law: it changes the law's efforts as little as keeps the robot within its limits.
 
 A limit is a distance h(q) >= 0. A control barrier function of second order, [XiaoBelta] (Definition 7), keeps it by a
 bound on its second derivative: with a speed s(h) at which the robot may approach,
 
     psi = h' + s(h) >= 0  is kept by  psi' + k psi = h'' + s'(h) h' + k (h' + s(h)) >= 0.
 
-s is the speed from which a deceleration a stops the robot just before the limit, k h close to it (`approach`). Over a
-control period T the joints gain T q'' of speed, viscous friction taken implicitly as the simulated robot does,
+s is the speed from which a deceleration a stops the robot just before the limit; close to the limit it is k h
+(`approach`). Over a control period T the joints gain the speed T q'', with implicit viscous friction as in the
+simulated robot,
 
     q'' = (M + T D)^-1 (tau + d - h(q, v) - D v + f),
 
@@ -22,11 +23,11 @@ so that the bound is linear in the efforts, and each tick solves a quadratic pro
 
     minimise  (q'' - q''_law)^T (M + T D) (q'' - q''_law) ,
 
-Gauss' principle of least constraint: a limit of a joint acts on that joint as a stop would, and the others move as the
-law has them move. d is what the model lacks, as an observer of the momentum measures it (`expected_motion`), f is dry
-friction (`law_motion`, `applied_effort`). Effort limits always hold: q''_law is under the law's efforts within them.
-Where the others contradict them or each other, they give way by a slack, those of less `YIELDING` last. Where no limit
-is near, the law's efforts stay as they are, bit for bit.
+Gauss' principle of least constraint: a joint limit acts on its joint like a mechanical stop, and the other joints move
+as under the law. d is the model error, measured by a momentum observer (`expected_motion`); f is dry friction
+(`law_motion`, `applied_effort`). Effort limits always hold: q''_law results from the law's efforts clipped to them.
+Limits that contradict these or each other give way by a slack, those with the least `YIELDING` last. If no limit is
+near, the law's efforts are unchanged, bit for bit.
 """
 
 from __future__ import annotations
@@ -63,25 +64,25 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
 SUFFIX = FILTERS["safety"]
-"""What the name of a controller ends in whose efforts are filtered."""
+"""Suffix of the name of a filtered controller."""
 
 _LENGTH = 0.15  # of an arrow [m]
-_ACTIVE = 1e-9  # a multiplier beyond that belongs to a limit that changes the efforts
+_ACTIVE = 1e-9  # a limit whose multiplier exceeds this changes the efforts
 
 
 class FilterMemory(NamedTuple):
     """Memory of a filtered law.
 
     Attributes:
-        law: The law's own memory; None: it has none.
-        multipliers: Of the last program: of the limits of `limit_names`, and of the efforts, shape (m + n,). Other than
-            0 where a limit changes the efforts.
-        slack: By how much each limit of `limit_names` gives way, shape (m,) [rad/s^2, m/s^2, 1/s^2].
-        status: Of `robodyn_ros.control.optimisation.qp`, shape (1,).
-        correction: Filtered efforts less the law's, shape (n,) [N m or N].
+        law: Memory of the law itself; None: it has none.
+        multipliers: Multipliers of the last program: limits as in `limit_names`, then efforts, shape (m + n,). Nonzero:
+            the limit changes the efforts.
+        slack: Violation of each limit in `limit_names`, shape (m,) [rad/s^2, m/s^2, 1/s^2].
+        status: Status of the program, see `robodyn_ros.control.optimisation.qp`, shape (1,).
+        correction: Filtered efforts minus the law's, shape (n,) [N m or N].
         disturbance: d, shape (n,) [N m or N].
         v: Velocities of the last tick, shape (n,) [rad/s or m/s].
-        acceleration: That the model alone, without d, expects of the efforts of the last ticks, of the last tick first,
+        acceleration: Accelerations that the model without d predicts for the efforts of the last ticks, newest first,
             shape (1 + delay, n) [rad/s^2 or m/s^2].
         friction: `LawMotion.multipliers`.
     """
@@ -106,10 +107,10 @@ def model_names(joints: tuple[str, ...], parameters: Any) -> tuple[str, ...]:
 
 
 def check_start(robot: Robot, parameters: Any, state: State) -> None:
-    """Refuse a start from which the tip would first have to return: behind a plane, in a sphere, near a singularity.
+    """Refuse a start beyond a limit of the tip: behind a plane, in a sphere, or near a singularity.
 
     Raises:
-        InputError: It is there; the message tells how far.
+        InputError: The start is beyond a limit; the message says how far.
     """
     position = robot.dynamics().forward_kinematics(state.q)[:3, 3]
     distances = {f"plane or side of the box '{' '.join(f'{number:g}' for number in plane)}'":
@@ -130,10 +131,10 @@ def check_start(robot: Robot, parameters: Any, state: State) -> None:
 
 
 def within_positions(parameters: Any, reference: JointReference) -> JointReference:
-    """A reference whose joints rest at their limits where it is beyond them.
+    """Clip a reference to the position limits; a clipped joint rests at its limit.
 
-    A law that feeds the error of a limited joint to the others, as the mass matrix of a computed torque does, would
-    take these away from their goals.
+    Otherwise a law that couples joints, as computed torque does by the mass matrix, would drive the other joints away
+    from their goals by the error of a limited joint.
     """
     least, most = parameters.safety_positions
     q = np.clip(reference.q, least, most)
@@ -142,7 +143,7 @@ def within_positions(parameters: Any, reference: JointReference) -> JointReferen
 
 def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array, memory: FilterMemory
                     ) -> tuple[Array, FilterMemory]:
-    """The efforts nearest to a law's that keep the limits, shape (n,) [N m or N], and the memory without the law's."""
+    """Return the efforts nearest to a law's within the limits, shape (n,) [N m or N], and the filter's own memory."""
     limits = parameters.safety_efforts
     motion = expected_motion(dynamics, parameters, state, memory)
     law = law_motion(parameters, motion, np.clip(effort, -limits, limits), memory.friction)
@@ -158,14 +159,14 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
 
 
 def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> FilterMemory:
-    """The memory before the first tick, with that of the law."""
+    """Return the memory before the first tick, including the law's."""
     m, n = len(limit_names(robot, parameters)), robot.n
     return FilterMemory(law, np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n), np.zeros(n), np.array(state.v),
                      np.zeros((1 + parameters.safety_delay, n)), np.zeros(n * parameters.safety_slides))
 
 
 def filter_memory_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
-    """Names of all numbers of `FilterMemory` but the law's."""
+    """Return the names of all numbers of `FilterMemory`, except the law's."""
     joints, limits = robot.joint_names, limit_names(robot, parameters)
     names = [*limits, *(f"{joint}.effort" for joint in joints), *(f"{limit}.slack" for limit in limits), "status",
              *(f"{joint}.correction" for joint in joints), *model_names(joints, parameters)]
@@ -174,13 +175,13 @@ def filter_memory_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
 
 @cache
 def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
-    """The class of a law whose efforts are filtered; always the same class for a law.
+    """Return the filtered class of a law; always the same class for the same law.
 
     Args:
         law_class: The law's class.
 
     Raises:
-        InputError: It is no `Law`, which the filter needs to be compiled with it.
+        InputError: It is not a `Law`, which can be compiled with the filter.
     """
     if not issubclass(law_class, Law):
         raise InputError(f"{law_class.__name__}: expected a Law for the safety filter, received a Controller, which "
@@ -243,7 +244,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
 
 
 def _parameters_of(law_class: type[Law[Any, Any, Any]], values: dict[str, Any]) -> Parameters:
-    """Parameters of a filtered law that were pickled."""
+    """Unpickle the parameters of a filtered law."""
     make: Callable[..., Parameters] = filtered(law_class).Parameters
     return make(**values)
 
@@ -258,13 +259,13 @@ class ActiveLimits(NamedTuple):
 
 
 def with_limits(record: Any) -> Any:
-    """A class of drawings with the fields of another one, or of None, and those of `ActiveLimits` behind them."""
+    """Return a drawing class with the fields of another one, or of None, followed by those of `ActiveLimits`."""
     fields = {**drawn_fields(record), **drawn_fields(ActiveLimits)}
     return namedtuple("Drawing", fields, defaults=fields.values())  # noqa: PYI024 - its fields are not known here
 
 
 def active_limits(robot: Robot, parameters: Any, state: State, multipliers: Array) -> dict[str, Array]:
-    """The fields of `ActiveLimits`.
+    """Return the fields of `ActiveLimits`.
 
     Args:
         robot: The robot.

@@ -22,23 +22,22 @@ from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.robot import Robot
 
 YIELDING = {"joints": 1e-6, "workspace": 1e-3, "singularity": 1e-2, "tip_speed": 1e-1}
-"""How far limits give way where not all can hold, in squares of their decelerations over the cost of `braking`: joints
-less than box, planes and spheres, these less than the distance from singularities, and this less than the speed of the
-tip."""
+"""Softness of contradicting limits, in squares of their decelerations over the cost of `braking`: joint limits give way
+least, then box, planes and spheres, then the distance from singularities, and most the speed of the tip."""
 
-_RETURN_SPEED = 0.25  # most speed of the tip on its way out of a sphere, or back before a plane [m/s]
+_RETURN_SPEED = 0.25  # greatest speed of the tip on its way back from beyond a sphere or plane [m/s]
 _SINGULARITY_BRAKING = 2.0  # deceleration of the share of manipulability [1/s^2]
 _TINY = 1e-12
-_EFFORT_ROUNDING = 1e-9  # share of the effort limits by which rounding may change efforts
-_STICKING_SPEED = 1e-9  # speed below which a joint with dry friction sticks [rad/s or m/s]
+_EFFORT_ROUNDING = 1e-9  # effect of rounding on efforts, as a share of the effort limits
+_STICKING_SPEED = 1e-9  # below it, a joint with dry friction sticks [rad/s or m/s]
 _TRANSVERSE_SHARE = 0.15  # share of the tip's speed limit left across the direction in which the law accelerates it
 
 
 class ExpectedMotion(NamedTuple):
-    """What the model knows of the instant at which the efforts of a tick act.
+    """Predicted state and dynamics at the time when the efforts of a tick act.
 
     Attributes:
-        state: The state then.
+        state: The predicted state.
         mass_matrix: M + T D, shape (n, n).
         inverse: Its inverse, shape (n, n).
         disturbance: d, shape (n,) [N m or N].
@@ -53,18 +52,18 @@ class ExpectedMotion(NamedTuple):
 
 
 def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -> ExpectedMotion:
-    """Observe what the model lacks, and predict the state over the delay of the loop.
+    """Estimate the model error, and predict the state over the delay of the loop.
 
     d' = K (M (v' - v'_model) - d), the momentum observer of [DeLuca] over a control period; [Alan] uses such an
-    estimate in a control barrier function. No more than the effort limits: impacts are none of the model's errors. The
-    efforts that the model answers are those that acted meanwhile, which a delay took from an earlier tick; those still
-    on their way move the measured state on.
+    estimate in a control barrier function. d is clipped to the effort limits, because impacts are not model errors.
+    v'_model belongs to the efforts that acted during the period: with a delay, those of an earlier tick. The efforts
+    that have not acted yet predict the state from the measured one.
 
     Args:
         dynamics: Of the robot.
-        parameters: As of the filter.
+        parameters: With the filter's fields.
         state: The measured state.
-        memory: Has ``disturbance``, ``v`` and ``acceleration`` of the last tick, as `FilterMemory`.
+        memory: Has ``disturbance``, ``v`` and ``acceleration`` of the last tick, as in `FilterMemory`.
     """
     period, damping, limits = parameters.safety_period, parameters.safety_friction, parameters.safety_efforts
     mass_matrix = dynamics.mass_matrix(state.q) + np.diag(period * damping)
@@ -85,18 +84,18 @@ def expected_motion(dynamics: Any, parameters: Any, state: State, memory: Any) -
 
 
 def with_newest(memory: Any, acceleration: Array) -> Array:
-    """`FilterMemory.acceleration` of the next tick: the newest first."""
+    """Return `FilterMemory.acceleration` for the next tick: the newest first."""
     return np.concatenate([acceleration[None], memory.acceleration[:-1]])
 
 
 class LawMotion(NamedTuple):
-    """What the model expects of a law's efforts over the next control period.
+    """Predicted motion under a law's efforts over the next control period.
 
     Attributes:
-        effort: Within the limits, shape (n,) [N m or N].
+        effort: Efforts within the limits, shape (n,) [N m or N].
         sliding: Accelerations without dry friction, shape (n,) [rad/s^2 or m/s^2].
-        acceleration: With it, shape (n,) [rad/s^2 or m/s^2].
-        multipliers: Of the program of dry friction, shape (n,); (0,) without dry friction.
+        acceleration: Accelerations with dry friction, shape (n,) [rad/s^2 or m/s^2].
+        multipliers: Multipliers of the dry friction program, shape (n,); (0,) without dry friction.
     """
 
     effort: Array
@@ -106,15 +105,15 @@ class LawMotion(NamedTuple):
 
 
 def law_motion(parameters: Any, motion: ExpectedMotion, effort: Array, warm: Array) -> LawMotion:
-    """The motion under efforts, with dry friction as the simulated robot has it.
+    """Predict the motion under efforts, with the dry friction of the simulated robot.
 
-    Joints that slide have all of their friction f, against their velocity at the end of the period; those that stick
-    what holds them, [Stewart]: f minimises the kinetic energy then, within its bounds.
+    A sliding joint has its full friction f, against its velocity at the end of the period; a sticking joint has the
+    friction that holds it [Stewart]. Hence f minimises the kinetic energy at the end, within its bounds.
 
     Args:
-        parameters: As of the filter.
-        motion: Of the model.
-        effort: Within the limits, shape (n,) [N m or N].
+        parameters: With the filter's fields.
+        motion: Prediction of the model.
+        effort: Efforts within the limits, shape (n,) [N m or N].
         warm: `LawMotion.multipliers` of similar efforts.
     """
     sliding = motion.inverse @ (effort + motion.disturbance - motion.bias)
@@ -127,7 +126,7 @@ def law_motion(parameters: Any, motion: ExpectedMotion, effort: Array, warm: Arr
 
 
 class AppliedEffort(NamedTuple):
-    """Efforts that a tick applies, and what the model expects of them.
+    """Efforts that a tick applies, and the predicted acceleration.
 
     Attributes:
         effort: Shape (n,) [N m or N].
@@ -139,19 +138,19 @@ class AppliedEffort(NamedTuple):
 
 
 def applied_effort(parameters: Any, motion: ExpectedMotion, law: LawMotion, change: Array) -> AppliedEffort:
-    """Efforts that move the joints as a change of the law's efforts would if dry friction stayed as under the law's.
+    """Compensate the change of dry friction that a change of the law's efforts causes.
 
-    Dry friction changes its sign with the velocity of the joint. A joint with a changed effort gets the acceleration of
-    that change: its effort makes up for the friction of the new motion. The other joints keep the law's efforts, and
-    their friction is what the simulated robot has beside joints that move so. With declared errors of the model, the
-    sign of the new velocity is not sure, and friction stays as under the law's efforts: of the wrong sign, the effort
-    would add to it.
+    Dry friction changes its sign with the velocity of the joint. A joint with a changed effort gets the acceleration
+    that the change would cause under unchanged friction: its effort compensates the friction of the new motion. The
+    other joints keep the law's efforts, and their friction follows the motion of the changed joints. With declared
+    model errors, the sign of the new velocity is uncertain, and compensation of the wrong sign would add to the
+    friction; so none is made.
 
     Args:
-        parameters: As of the filter.
-        motion: Of the model.
+        parameters: With the filter's fields.
+        motion: Prediction of the model.
         law: The motion under the law's efforts.
-        change: Of these, shape (n,) [N m or N].
+        change: Change of the law's efforts, shape (n,) [N m or N].
     """
     limit, acceleration = parameters.safety_efforts, law.acceleration + motion.inverse @ change
     if not parameters.safety_reverses_friction:
@@ -162,7 +161,7 @@ def applied_effort(parameters: Any, motion: ExpectedMotion, law: LawMotion, chan
     found = qp.solve(motion.inverse, before + law.sliding - np.where(is_changed, after, 0.0),
                      x_lower=np.where(is_changed, -np.inf, -most), x_upper=np.where(is_changed, np.inf, most),
                      warm=law.multipliers)
-    both = found.x  # friction, and the changes of efforts
+    both = found.x  # friction plus effort change
     slides = np.abs(after) * parameters.safety_period > _STICKING_SPEED
     friction = np.where(is_changed, np.where(slides, -np.sign(after) * most, np.clip(both, -most, most)), both)
     effort = np.clip(law.effort + (both - friction), -limit, limit)
@@ -170,7 +169,7 @@ def applied_effort(parameters: Any, motion: ExpectedMotion, law: LawMotion, chan
 
 
 def limit_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
-    """Names of the rows of the filter's program."""
+    """Return the names of the rows of the filter's program."""
     names = [f"{joint}.motion" for joint in robot.joint_names]
     names += ["tip_speed", "tip_speed_across0", "tip_speed_across1"] * parameters.safety_limits_speed
     names += [f"plane{place}" for place in range(len(parameters.safety_half_spaces))]
@@ -179,16 +178,16 @@ def limit_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
 
 
 def approach(distance: Any, rate: Any, deceleration: Any, most: Any = np.inf) -> tuple[Any, Any]:
-    """Speed s(h) at which a limit at a distance may be approached, and its slope s'(h).
+    """Return the permitted approach speed s(h) at a distance from a limit, and its slope s'(h).
 
-    sqrt(2 a (h - h_0 / 2)), from which the deceleration stops at h_0 / 2, and below h_0 = a / k^2 its tangent, k h. An
-    odd function: beyond the limit, the robot returns as it approached, and no faster than ``most``.
+    s = sqrt(2 a (h - h_0 / 2)), from which the deceleration a stops at h_0 / 2; below h_0 = a / k^2 its tangent, k h. s
+    is odd: beyond the limit, the robot returns as it approached, at most at the speed ``most``.
 
     Args:
         distance: h, negative beyond the limit.
         rate: k.
         deceleration: a.
-        most: Greatest speed of the way back.
+        most: Greatest speed of the return.
     """
     close, size = deceleration / rate**2, np.abs(distance)
     fast = np.sqrt(2.0 * deceleration * np.maximum(size - 0.5 * close, 0.5 * close))
@@ -200,19 +199,19 @@ def approach(distance: Any, rate: Any, deceleration: Any, most: Any = np.inf) ->
 def manipulability(jacobian: Array, joints: tuple[int, ...]) -> Any:
     """Manipulability sqrt(det(J J^T)) [Yoshikawa] of the tip link, 0 where it is singular.
 
-    J has the rows of translations alone where the arm has three joints or fewer. Where it has more rows than joints,
-    the determinant is that of J^T J.
+    For three joints or fewer, J has only the rows of translations. If J has more rows than columns, the determinant is
+    that of J^T J.
 
     Args:
         jacobian: Shape (6, n).
-        joints: Places of those that move the tip link.
+        joints: Indices of the joints that move the tip link.
     """
     own = jacobian[:3 if len(joints) <= 3 else 6][:, list(joints)]
     return np.sqrt(np.maximum(np.linalg.det(own @ own.T if len(own) <= len(joints) else own.T @ own), _TINY**2))
 
 
 def joint_bounds(parameters: Any, state: State) -> tuple[Array, Array]:
-    """Least and greatest accelerations of the joints within their limits, each of shape (n,) [rad/s^2 or m/s^2]."""
+    """Return lower and upper bounds of the joint accelerations, each of shape (n,) [rad/s^2 or m/s^2]."""
     k, (least, most) = parameters.safety_rate, parameters.safety_positions
 
     def greatest(distance: Array, v: Array) -> Array:
@@ -228,8 +227,8 @@ class LimitRows(NamedTuple):
     Attributes:
         matrix: A, shape (m, n).
         lower: Shape (m,); infinite where there is no limit.
-        upper: Likewise.
-        yielding: Of `qp.solve`, shape (m,).
+        upper: Shape (m,); infinite where there is no limit.
+        yielding: As for `qp.solve`, shape (m,).
     """
 
     matrix: Array
@@ -240,15 +239,15 @@ class LimitRows(NamedTuple):
 
 def limit_rows(dynamics: Any, parameters: Any, motion: ExpectedMotion, free: Array, response: Array, joints: list[int]
                ) -> LimitRows:
-    """Limits of some joints and of the tip, as limits of further efforts x.
+    """Return limits of joints and tip as limits of additional efforts x.
 
     Args:
         dynamics: Of the robot.
-        parameters: As of the filter.
-        motion: Of the model.
+        parameters: With the filter's fields.
+        motion: Prediction of the model.
         free: Accelerations without x, shape (n,) [rad/s^2 or m/s^2].
-        response: Accelerations by x, shape (n, number of efforts).
-        joints: Places of the joints.
+        response: Accelerations per effort in x, shape (n, number of efforts).
+        joints: Indices of the joints.
     """
     braking, state = parameters.safety_braking, motion.state
     cost = braking @ (motion.mass_matrix @ braking)
@@ -268,9 +267,9 @@ class TipLimit(NamedTuple):
 
     Attributes:
         gradient: a, shape (n,).
-        lower: Least value.
-        upper: Greatest value; infinite: any.
-        yielding: Of `YIELDING`, times the square of a deceleration.
+        lower: Lower bound.
+        upper: Upper bound; infinite: none.
+        yielding: `YIELDING` times a squared deceleration.
     """
 
     gradient: Any
@@ -280,7 +279,7 @@ class TipLimit(NamedTuple):
 
 
 def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[TipLimit]:
-    """The limits of the tip; ``free`` are the accelerations without the filter."""
+    """Return the limits of the tip; ``free``: accelerations without the filter."""
     rows: list[TipLimit] = []
     k, margin = parameters.safety_rate, parameters.safety_tip_distance
     workspace, of_speed = (YIELDING[kind] * parameters.safety_tip_braking**2 for kind in ("workspace", "tip_speed"))
@@ -320,21 +319,21 @@ def tip_rows(dynamics: Any, parameters: Any, state: State, free: Array) -> list[
 
 
 def speed_box(velocity: Array, target: Array, most: Any) -> tuple[list[Array], list[Any]]:
-    """A box within the sphere of the velocities that the tip may have: orthogonal axes and half of its sides.
+    """Return a box within the sphere of permitted tip velocities: orthogonal axes and half lengths of its sides.
 
-    Velocities v and w in the sphere leave (1 - k T) v + k T w in it, which is the velocity after a period of the
-    acceleration k (w - v): the box holds w, whatever the period is. The first axis points to the velocity to which the
-    law leads, the second across it to the present one, which it leaves room for.
+    If v and w are in the sphere, so is (1 - k T) v + k T w, the velocity after a period T with the acceleration k (w -
+    v). Hence the box bounds w, for any period. The first axis points along the law's target velocity, the second one
+    towards the present velocity, across the first, and leaves room for it.
 
     Args:
-        velocity: Of the tip, shape (3,) [m/s].
-        target: w of the law, shape (3,) [m/s].
+        velocity: Velocity of the tip, shape (3,) [m/s].
+        target: The law's w, shape (3,) [m/s].
         most: Radius of the sphere [m/s].
     """
     ahead = target / np.sqrt(target @ target + _TINY)
     x, y, z = ahead
     side = np.where(z < 0.0, -1.0, 1.0)
-    across = np.array([1.0 - x * x / (1.0 + np.abs(z)), -x * y / (1.0 + np.abs(z)), -side * x])  # orthogonal to it
+    across = np.array([1.0 - x * x / (1.0 + np.abs(z)), -x * y / (1.0 + np.abs(z)), -side * x])  # orthogonal to ahead
     aside = velocity - (ahead @ velocity) * ahead
     second = aside + 1e-6 * most * across
     second = second / np.sqrt(second @ second + _TINY**2)
@@ -344,8 +343,8 @@ def speed_box(velocity: Array, target: Array, most: Any) -> tuple[list[Array], l
 
 
 def manipulability_motion(dynamics: Any, parameters: Any, state: State) -> tuple[Any, Array, Any]:
-    """Share w of the greatest manipulability, its gradient, shape (n,), and w'' less what accelerations cause."""
-    kinematics = InlineDynamics(dynamics.model)  # also of floats, since the derivative traces it
+    """Return the share w of the greatest manipulability, its gradient, shape (n,), and w'' without accelerations."""
+    kinematics = InlineDynamics(dynamics.model)  # for floats, too: the derivative traces it
 
     def size(q: Array) -> Any:
         return manipulability(kinematics.jacobian(q), parameters.safety_tip_joints)

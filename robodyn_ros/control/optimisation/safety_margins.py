@@ -22,18 +22,18 @@ from robodyn_ros.robot import Robot
 
 UNLIMITED = 1e6
 _LEAST_BRAKING, _MOST_BRAKING = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
-_BRAKING_SHARE = 0.5  # share of the effort left beside gravity that a joint may take to brake
-_TOGETHER_SHARE = 0.75  # likewise where all joints brake at once, each in the direction that is worst for another one
+_BRAKING_SHARE = 0.5  # share of the effort left after gravity that a joint may use to brake
+_TOGETHER_SHARE = 0.75  # likewise if all joints brake at once, in the worst directions
 _TINY = 1e-12
 
 
 class DeclaredErrors(NamedTuple):
-    """By how much the robot may differ from the filter's model, as its parameters declare it.
+    """Declared differences between the robot and the filter's model.
 
     Attributes:
         mass: Share of the mass and inertia of each link.
         payload: Greatest point mass at the tip link [kg].
-        friction: Share of the effort limits that unknown friction has at full speed.
+        friction: Unknown friction at full speed, as a share of the effort limits.
     """
 
     mass: float
@@ -42,7 +42,7 @@ class DeclaredErrors(NamedTuple):
 
     @classmethod
     def from_parameters(cls, complete: Any) -> DeclaredErrors:
-        """Those of complete parameters."""
+        """Return the declared errors of complete parameters."""
         return cls(complete.safety_mass_error, complete.safety_payload, complete.safety_friction_error)
 
 
@@ -60,18 +60,18 @@ def braking(robot: Robot) -> Array:
 
 
 def finite_effort_limit(robot: Robot) -> Array:
-    """Effort limits, `UNLIMITED` where there is none, shape (n,) [N m or N]."""
+    """Return the effort limits, `UNLIMITED` where there is none, shape (n,) [N m or N]."""
     return np.where(robot.effort_limit > 0.0, np.minimum(robot.effort_limit, UNLIMITED), UNLIMITED)
 
 
 def efforts_to_brake(robot: Robot, decelerations: Array, errors: DeclaredErrors | None = None
                       ) -> tuple[Array, Array]:
-    """Efforts that all joints need to brake at once, in the worst directions, and those left beside gravity.
+    """Return the efforts needed to brake all joints at once, in the worst directions, and those left after gravity.
 
     Args:
         robot: The robot.
         decelerations: Of the joints, shape (n,) [rad/s^2 or m/s^2].
-        errors: Of the model; None: none.
+        errors: Errors of the model; None: none.
 
     Returns:
         Each at random positions, shape (64, n) [N m or N]; what is left is negative where gravity exceeds the limit.
@@ -86,7 +86,7 @@ def efforts_to_brake(robot: Robot, decelerations: Array, errors: DeclaredErrors 
 
 
 class Payload(NamedTuple):
-    """What a load at the tip link adds at `sampled_positions`: to M, shape (64, n, n), and to gravity, (64, n)."""
+    """Additions of a load at the tip link at `sampled_positions`: to M, shape (64, n, n), and to gravity, (64, n)."""
 
     mass: Array
     gravity: Array
@@ -98,7 +98,7 @@ def _payload(robot: Robot, mass: float) -> Payload:
 
 
 def _mass_matrices_of_links(robot: Robot) -> Array:
-    """The part of each link in M at `sampled_positions`, shape (links, 64, n, n)."""
+    """Return the contribution of each link to M at `sampled_positions`, shape (links, 64, n, n)."""
     q, n, regressor = sampled_positions(robot), robot.n, robot.dynamics().batch.regressor
     rest, inertias = np.zeros_like(q), inertial_parameters(robot.model).reshape(-1, 10)
     by_acceleration = np.stack([regressor(q, rest, np.tile(unit, (len(q), 1))) - regressor(q, rest, rest)
@@ -107,7 +107,7 @@ def _mass_matrices_of_links(robot: Robot) -> Array:
 
 
 class ErrorMargins(NamedTuple):
-    """How far declared errors take the robot beyond the limits that its model keeps, see `error_margins`.
+    """How far declared errors carry the robot beyond the model's limits, see `error_margins`.
 
     Attributes:
         position: Shape (n,) [rad or m].
@@ -123,16 +123,16 @@ class ErrorMargins(NamedTuple):
 
 
 def error_margins(robot: Robot, complete: Any) -> ErrorMargins:
-    """How far declared errors of mass, payload and friction take the robot, with the period and delay of its loop.
+    """Return the margins for declared errors of mass, payload and friction, with the period and delay of the loop.
 
-    The filter lets an acceleration jump by 2 k v_max at most. Links that are lighter by a share r answer with
-    x = r / (1 - r) sum_l |M^-1 M_l| 2 k v_max more, until the observer knows it after tau = T / s + N T, s being its
-    share of a tick and N the delay in periods. A payload makes M + P of M; the observer then is slower by the ratio of
-    both, and x is half of |(M + P)^-1 P| 2 k v_max in a motion that settles, or that of its weight at a start. Viscous
-    friction D_f that the model lacks is T D_f of P; where it is less than the model's, T D_f is missing as a lighter
-    link is. The speed errs by the response to x exp(-t / tau) of the filter's own rate k, at most x tau (k tau)^(k tau
-    / (1 - k tau)), and the position by 1 / (e k) of that. D_f brakes less and less near a limit, which the observer
-    follows: that adds a D_f tau / (M k^2) to the position.
+    The filter lets an acceleration jump by at most 2 k v_max. Links lighter by a share r respond with an excess
+    acceleration x = r / (1 - r) sum_l |M^-1 M_l| 2 k v_max, until the observer has learned it after tau = T / s + N T,
+    with its share s per tick and the delay of N periods. A payload changes M to M + P. The observer is then slower by
+    the ratio of both, and x is half of |(M + P)^-1 P| 2 k v_max in a settling motion, or that of the weight at a start.
+    Unmodelled viscous friction D_f acts as T D_f in P; friction below the model's acts as a lighter link by T D_f. The
+    speed error is the response of the filter's rate k to x exp(-t / tau), at most x tau (k tau)^(k tau / (1 - k tau));
+    the position error is 1 / (e k) of it. Near a limit D_f brakes less and less, and the observer lags behind: that
+    adds a D_f tau / (M k^2) to the position.
 
     Args:
         robot: The robot.
@@ -168,6 +168,6 @@ def error_margins(robot: Robot, complete: Any) -> ErrorMargins:
 
 
 def _peak_response(k: float, tau: Any) -> Any:
-    """Greatest response of x' = -k x + exp(-t / tau), [s]."""
+    """Return the peak of x in x' = -k x + exp(-t / tau), [s]."""
     ratio = np.where(np.abs(k * tau - 1.0) < 1e-6, 1.0 + 1e-6, k * tau)
     return tau * ratio ** (ratio / (1.0 - ratio))

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Parameters of the safety filter: what the user sets, and limits computed from it for a robot."""
+"""Parameters of the safety filter, and the limits computed from them for a robot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
 NO_SPEED_LIMIT = 1000.0
-"""Tip speed from which on there is no limit [m/s]."""
+"""A tip speed limit of this or more means no limit [m/s]."""
 
 MOST_DELAY = 50
 """Greatest delay of the loop over which the filter predicts [control periods]."""
@@ -70,11 +70,7 @@ def position_margin(robot: Robot) -> Array:
 
 
 def _number_groups(text: str, name: str, form: str) -> tuple[tuple[float, ...], ...]:
-    """Groups of numbers in a text, divided by semicolons.
-
-    Raises:
-        InputError: A group has another form.
-    """
+    """Return the groups of numbers in a text, separated by semicolons."""
     count = len(form.split())
     try:
         groups = tuple(tuple(map(float, group.split())) for group in text.split(";") if group.strip())
@@ -86,10 +82,10 @@ def _number_groups(text: str, name: str, form: str) -> tuple[tuple[float, ...], 
 
 
 def half_space(text: str, name: str) -> tuple[float, ...]:
-    """Normal of length 1 and distance (n, d) of n^T p >= d, from the text of one plane; empty: none.
+    """Return unit normal and distance (n, d) of n^T p >= d from the text of one plane; empty: none.
 
     Raises:
-        InputError: The text has another form, or there are several.
+        InputError: The text has another form, or names several planes.
     """
     found = _planes(text, name)
     if len(found) > 1:
@@ -108,7 +104,7 @@ def _planes(text: str, name: str) -> list[tuple[float, ...]]:
 
 
 def _half_spaces(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
-    """Normals and distances (n, d) of n^T p >= d: of the planes, and of the sides of the box."""
+    """Return normals and distances (n, d) of n^T p >= d, for the planes and the sides of the box."""
     found = _planes(complete.safety_planes, "safety_planes")
     boxes = _number_groups(complete.safety_box, "safety_box", "x_min y_min z_min x_max y_max z_max")
     if len(boxes) > 1:
@@ -143,7 +139,7 @@ def _spheres(robot: Robot, complete: Any) -> tuple[tuple[float, ...], ...]:
 
 
 def _position_limits(robot: Robot, complete: Any) -> Array:
-    """Lower and upper positions within the margins, shape (2, n)."""
+    """Return lower and upper position limits within the margins, shape (2, n)."""
     errors = error_margins(robot, complete).position
     margin = complete.safety_margin + errors
     lower = np.maximum(robot.position_lower, -UNLIMITED) + margin
@@ -160,7 +156,7 @@ def _errors_note(margin: float) -> str:
 
 
 def velocity_limits(robot: Robot, complete: Any) -> Array:
-    """Velocity limits within the margins, shape (n,)."""
+    """Return the velocity limits within the margins, shape (n,)."""
     errors = error_margins(robot, complete).velocity
     speeds = complete.safety_speed * np.minimum(robot.velocity_limit, UNLIMITED)
     if (short := errors > speeds).any():
@@ -172,7 +168,7 @@ def velocity_limits(robot: Robot, complete: Any) -> Array:
 
 
 def _tip_speed(robot: Robot, complete: Any) -> float:
-    """Speed of the tip within its margin [m/s]."""
+    """Return the tip speed limit within its margin [m/s]."""
     if complete.safety_tip_speed >= NO_SPEED_LIMIT:
         return NO_SPEED_LIMIT
     speed, error = complete.safety_speed * complete.safety_tip_speed, error_margins(robot, complete).tip_speed
@@ -183,7 +179,7 @@ def _tip_speed(robot: Robot, complete: Any) -> float:
 
 
 def _effort_limits(robot: Robot, complete: Any) -> Array:
-    """Effort limits, which suffice to hold the robot and to brake it, shape (n,)."""
+    """Return the effort limits, after a check that they can hold and brake the robot, shape (n,)."""
     errors = DeclaredErrors.from_parameters(complete)
     needed, room = efforts_to_brake(robot, complete.safety_braking, errors)
     loaded = f" with a payload of {errors.payload:g} kg" * bool(errors.payload)
@@ -211,12 +207,12 @@ def _delay(robot: Robot, _: Any) -> int:
 
 
 def _tip_chain(robot: Robot, _: Any) -> tuple[int, ...]:
-    """Joints that move the tip link."""
+    """Return the indices of the joints that move the tip link."""
     return tuple(np.flatnonzero(robot.model.moves(robot.tip_link)).tolist())
 
 
 def _greatest_manipulability(robot: Robot, complete: Any) -> Array:
-    """Over random positions."""
+    """Return the greatest manipulability over random positions."""
     if not complete.safety_singularity > 0.0:
         return np.ones(())
     joints = _tip_chain(robot, complete)
@@ -230,7 +226,7 @@ def _greatest_manipulability(robot: Robot, complete: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SafetyParameters(Parameters):
-    """Parameters of the filter, beside those of the law.
+    """Parameters of the filter, in addition to those of the law.
 
     Attributes:
         safety_rate: k [1/s].
@@ -246,25 +242,25 @@ class SafetyParameters(Parameters):
         safety_tip_braking: a of the tip [m/s^2].
         safety_tip_margin: [m].
         safety_singularity: Share of the greatest manipulability.
-        safety_observer: Rate at which d follows [1/s].
+        safety_observer: Rate of the estimate d [1/s].
         safety_box: In the base frame [m].
-        safety_planes: Likewise.
-        safety_spheres: Likewise.
+        safety_planes: In the base frame.
+        safety_spheres: In the base frame [m].
         safety_positions: Position limits within the margins, shape (2, n).
         safety_velocities: Velocity limits, shape (n,) [rad/s or m/s].
         safety_efforts: Effort limits, shape (n,) [N m or N].
         safety_half_spaces: Normal and distance of planes and of sides of the box.
         safety_obstacles: Centre and radius of spheres.
-        safety_tip_limit: Speed of the tip within its margin [m/s].
+        safety_tip_limit: Return the tip speed limit within its margin [m/s].
         safety_tip_distance: Distance between tip and obstacles [m].
         safety_period: T [s].
         safety_delay: Delay of the loop [control periods].
         safety_slides: Whether the model has dry friction.
-        safety_reverses_friction: Whether efforts make up for dry friction that changes its sign, `applied_effort`.
+        safety_reverses_friction: Whether efforts compensate dry friction that changes its sign, see `applied_effort`.
         safety_limits_speed: Whether the tip speed is limited.
         safety_avoids_singularities: Whether the manipulability is bounded.
-        safety_tip_joints: Places of the joints that move the tip link.
-        safety_manipulability: The greatest one over random positions.
+        safety_tip_joints: Indices of the joints that move the tip link.
+        safety_manipulability: Greatest manipulability over random positions.
     """
 
     safety_rate: float = scalar(rate, unit="1/s", minimum=0.01, maximum=1000.0,

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Laws as plugins: found by name, loaded, checked, run on threads that can be left behind.
+"""Laws as plugins: found by name, loaded, checked, and run on threads that can be abandoned.
 
 Open first: ``registry.py``, ``plugin_source.py``, ``plugin_errors.py``.
 """

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A controller's answer to a state, the checks of its efforts, and one trial tick before it is put in force."""
+"""Calls a controller, checks its efforts, and runs one trial tick before it takes over."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from robodyn_ros.description.model import Array
 
 
 def dry_run(name: str, controller: Controller, q: Array, v: Array) -> None:
-    """Run one tick that holds a state, so that errors show, and code is compiled, before the controller is in force.
+    """Run one tick that holds a state, to find errors and compile code before the controller takes over.
 
     Args:
         name: Name for messages.
-        controller: The controller; it is activated and updated, a second time to measure its time if it runs as Python
-            code, and must be activated again before it is used.
+        controller: The controller. It is activated and updated; Python code is updated a second time to measure its
+            time. It must be activated again before use.
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
 
     Raises:
-        PluginError: The controller raised, or returned something else than finite efforts.
+        PluginError: The controller raised, or did not return finite efforts.
     """
     kind = controller.follows
     try:
@@ -46,7 +46,7 @@ def dry_run(name: str, controller: Controller, q: Array, v: Array) -> None:
         activate(controller, state)
         checked_effort(answer(controller, state, reference), len(q))
         if controller.uncompiled_reason:
-            begin = time.thread_time()  # another process may have the processor meanwhile
+            begin = time.thread_time()  # not wall time: other processes may run meanwhile
             checked_effort(answer(controller, state, reference), len(q))
             controller.tick_seconds = time.thread_time() - begin
     except NotFiniteError as error:
@@ -60,7 +60,7 @@ class NotFiniteError(InputError):
 
 
 def _with_line(error: BaseException, controller: Controller, state: State, reference: Any) -> BaseException:
-    """The error of a law's Python code at the line where it computes the first number that is not finite, if any."""
+    """Return the error with the line of the law's Python code that first computes a non-finite number, if any."""
     if isinstance(controller, Law):
         try:
             with np.errstate(divide="raise", invalid="raise", over="raise"):
@@ -74,7 +74,7 @@ def _with_line(error: BaseException, controller: Controller, state: State, refer
 
 
 def uncompiled(controller: Controller) -> str:
-    """Why a controller runs as Python code, and the processor time of a tick in its dry run; empty: it is compiled."""
+    """Return why a controller runs as Python code, with its time per tick; empty: it is compiled."""
     reason = controller.uncompiled_reason
     if not (reason and controller.tick_seconds):
         return reason
@@ -82,23 +82,23 @@ def uncompiled(controller: Controller) -> str:
 
 
 def activate(controller: Controller, state: State) -> None:
-    """Activate a controller at a state that it cannot alter; NumPy's error state stays as it was."""
+    """Activate a controller with a read-only state; restore NumPy's error state."""
     with np.errstate():
         controller.activate(own_inputs(state, None)[0])
 
 
 def answer(controller: Controller, state: State, reference: Any) -> ArrayLike:
-    """Ask a controller for efforts.
+    """Call a controller's `update`.
 
-    It can alter neither its inputs, nor later the efforts that it returned, nor NumPy's error state, by which the loop
-    and later controllers would raise where a joint comes to rest.
+    The controller can alter neither its inputs, nor later the efforts that it returned, nor NumPy's error state. With
+    an altered error state, the loop and later controllers might raise when a joint comes to rest.
 
     Args:
         controller: The controller.
         state: The state.
         reference: The reference, of the class that the controller follows.
     """
-    if type(controller).update is Law.update:  # which shares nothing with the code of a law
+    if type(controller).update is Law.update:  # it shares no arrays with the code of a law
         return controller.update(state, reference)
     with np.errstate():
         effort = controller.update(*own_inputs(state, reference))
@@ -116,21 +116,21 @@ def checked_effort(effort: ArrayLike, n: int) -> tuple[Array, list[float]]:
         The efforts as a float64 array, shape (n,), and as a list.
 
     Raises:
-        InputError: The shape is another one, an element is no real number, or it is not finite.
+        InputError: The shape is wrong, or an element is not a finite real number.
     """
     array = as_efforts(effort, n)
     values: list[float] = array.tolist()
-    # The sum of finite values may overflow: only then are they checked one by one.
+    # The sum of finite values may overflow; then each one is checked.
     if not math.isfinite(sum(values)) and not np.isfinite(array).all():
         raise NotFiniteError(f"update: expected finite efforts, received {values}")
     return array, values
 
 
 def as_efforts(effort: ArrayLike, n: int) -> Array:
-    """The efforts that a controller returned, as a float64 array of shape (n,) [N m or N].
+    """Convert the efforts that a controller returned to a float64 array of shape (n,) [N m or N].
 
     Raises:
-        InputError: The shape is another one, or an element is no real number.
+        InputError: The shape is wrong, or an element is not a real number.
     """
     array = effort if isinstance(effort, np.ndarray) and effort.dtype == np.float64 else _as_float64(effort)
     if array.shape != (n,):

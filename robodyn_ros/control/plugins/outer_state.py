@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What functions can reach beside their arguments, and the calls by which they depend on more than that.
+"""Outer state of functions: variables that they can reach besides their arguments, and impure calls.
 
 `OuterState` finds the variables: globals, closures, default arguments, attributes of classes, objects and modules, and
-what these hold. It compares them between two calls, and restores them. `watched` reports calls of clocks, files and
+their contents. It compares them between two calls, and restores them. `watched` reports calls of clocks, files and
 random numbers.
 """
 
@@ -52,11 +52,11 @@ _MOST_PARTS = 20_000
 _MOST_ELEMENTS = 1_000_000
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _OWN_CLASSES = frozenset(sys.stdlib_module_names - {"__main__"} | {"numpy", "scipy", "robodyn_ros"})
-"""Packages whose classes and functions keep no state of a plugin."""
+"""Packages whose classes and functions hold no state of a plugin."""
 
 
 class _Part(NamedTuple):
-    """A thing that can change: its path in the source, such as ``FILTER.y``, itself, and its contents by label."""
+    """A mutable object: its path in the source, such as ``FILTER.y``, the object, and its contents by label."""
 
     path: str
     owner: Any
@@ -64,7 +64,7 @@ class _Part(NamedTuple):
 
 
 class OuterState:
-    """The variables that some functions can reach beside their arguments.
+    """The variables that functions can reach besides their arguments.
 
     Args:
         functions: The functions.
@@ -74,9 +74,9 @@ class OuterState:
         self._functions = tuple(functions)
 
     def parts(self) -> dict[int, _Part]:
-        """All things that can change, each with a copy of its contents, by ``id``; the parts keep them alive."""
+        """Return all reachable mutable objects with copies of their contents, by ``id``; the parts keep them alive."""
         found: dict[int, _Part] = {}
-        seen: dict[Any, Any] = {}  # keeps alive what has an id here
+        seen: dict[Any, Any] = {}  # keeps objects alive, so that ids stay unique
         pending = deque[tuple[str, Any, Collection[str] | None]](("", function, None) for function in self._functions)
         while pending and len(seen) < _MOST_PARTS:
             path, owner, names = pending.popleft()
@@ -87,7 +87,7 @@ class OuterState:
             contents = _contents(owner, names)
             if contents is None:
                 continue
-            if id(owner) in found:  # a module, from which another function reads other names
+            if id(owner) in found:  # a module of which another function reads other names
                 contents = found[id(owner)].contents | contents
             found[id(owner)] = _Part(path, owner, contents)
             if isinstance(owner, FunctionType):
@@ -109,11 +109,11 @@ class OuterState:
 
     @staticmethod
     def changed(before: Mapping[int, _Part], after: Mapping[int, _Part]) -> str:
-        """Path of the first variable that differs between two results of `parts`; empty: there is none."""
+        """Return the path of the first variable that differs between two results of `parts`; empty: there is none."""
         for key, part in before.items():
             then = after.get(key)
             if then is None or then.owner is not part.owner:
-                continue  # nothing refers to it any more: whatever did has changed
+                continue  # no longer reachable, so the object that referred to it has changed
             for label in {**part.contents, **then.contents}:
                 if label not in part.contents or label not in then.contents or not _same(part.contents[label],
                                                                                         then.contents[label]):
@@ -122,7 +122,7 @@ class OuterState:
 
     @staticmethod
     def holding_traced(parts: Mapping[int, _Part]) -> str:
-        """Path of the first variable that holds a traced value; empty: there is none."""
+        """Return the path of the first variable that holds a traced value; empty: there is none."""
         for part in parts.values():
             for label, value in part.contents.items():
                 if isinstance(value, Scalar):
@@ -130,7 +130,7 @@ class OuterState:
         return ""
 
     def line_of(self, path: str) -> str:
-        """File, line and code where a variable of this path is assigned to, or else first read; empty: nowhere."""
+        """Return file, line and code where this variable is assigned, or else first read; empty: nowhere."""
         name = path.partition(".")[0].partition(",")[0]
         functions = [part.owner for part in self.parts().values() if isinstance(part.owner, FunctionType)]
         used = [(not each.startswith(("STORE", "DELETE")), function.__code__.co_filename, line)
@@ -142,7 +142,7 @@ class OuterState:
 
 
 def _instructions(code: CodeType, name: str) -> Iterator[tuple[str, int]]:
-    """Instructions of a function that use a variable, and their lines."""
+    """Yield the instructions of a function that use a variable, and their lines."""
     for instruction in dis.get_instructions(code):
         if isinstance(instruction.argval, str) and instruction.argval == name and instruction.positions is not None:
             yield instruction.opname, instruction.positions.lineno or 0
@@ -152,7 +152,7 @@ def _instructions(code: CodeType, name: str) -> Iterator[tuple[str, int]]:
 
 
 def _is_own(module: Any) -> bool:
-    """Whether a module is of Python, NumPy or this library; laws of this library are plugins."""
+    """Return whether a module belongs to Python, NumPy or this library; this library's laws count as plugins."""
     name = str(module)
     return name.partition(".")[0] in _OWN_CLASSES and not name.startswith("robodyn_ros.control.laws")
 
@@ -162,12 +162,12 @@ def _has_own_class(owner: Any) -> bool:
 
 
 def _contents(owner: Any, names: Collection[str] | None) -> dict[Any, Any] | None:
-    """The contents of a thing by label; a label that is a name is part of its path. None: it cannot change.
+    """Return the contents of an object by label; a name as label becomes part of the path. None: it is immutable.
 
     Args:
-        owner: The thing.
-        names: Names that the function which reaches it reads; of a module, others are left out. None: it is one of the
-            functions that `OuterState` was given.
+        owner: The object.
+        names: Names that the referring function reads; other names of a module are ignored. None: it is one of the
+            functions given to `OuterState`.
     """
     if isinstance(owner, FunctionType):
         return None if names is not None and _is_own(owner.__module__) else _contents_of_function(owner)
@@ -244,14 +244,14 @@ _KINDS: tuple[tuple[Any, Callable[[Any], dict[Any, Any] | None]], ...] = (
 
 
 def _joined(path: str, owner: Any, label: Any) -> str:
-    """The path of a part of a thing, as the source has it."""
+    """Return the path of an object's part, in source notation."""
     if isinstance(owner, FunctionType):
         return f"{label[0]}, a default argument of {owner.__name__}," if isinstance(label, tuple) else label
     return path if not isinstance(label, str) else f"{path}.{label}" if path else str(label)
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two contents are the same thing, or equal values; a traced value is like no other."""
+    """Return whether two contents are identical objects or equal values; traced values never are equal."""
     if isinstance(a, Scalar) or type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
@@ -266,7 +266,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _restore(part: _Part) -> None:
-    """Give a thing the contents again that it had."""
+    """Restore the saved contents of an object."""
     owner, contents = part.owner, part.contents
     values = list(contents.values())
     if isinstance(owner, FunctionType):
@@ -329,11 +329,11 @@ _PYTHON_FILES = ("linecache.py", "warnings.py", "importlib", "traceback.py")
 
 
 class ForeignCall(NamedTuple):
-    """A call by which a function depends on more than its arguments, or does more than to return a result.
+    """An impure call: it depends on more than its arguments, or has a side effect.
 
     Attributes:
-        name: Of what was called.
-        instead: What to write in its place.
+        name: Name of the called function.
+        instead: Advice what to write instead.
         place: File, line and code of the caller.
     """
 
@@ -344,7 +344,7 @@ class ForeignCall(NamedTuple):
 
 @contextmanager
 def watched(calls: list[ForeignCall]) -> Iterator[None]:
-    """Add calls of clocks, files, the terminal and random numbers that plugins make in this thread to a list."""
+    """Record in a list the calls of clocks, files, terminal and random numbers that plugins make in this thread."""
     def profile(frame: FrameType, event: str, function: Any) -> None:
         if event != "c_call":
             return

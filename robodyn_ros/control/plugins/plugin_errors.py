@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Errors in plugins: whatever their code raises, as one error of this library that names the plugin's own line."""
+"""Errors in plugins: whatever plugin code raises becomes a `PluginError` that names the plugin's own line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeVar
 from robodyn_ros.base.errors import PluginError, RobodynError
 
 FAULTS = BaseException
-"""What the code of a plugin can raise; a script without a main guard raises SystemExit."""
+"""Exceptions that plugin code can raise; a script without a main guard raises SystemExit."""
 
 _Failure = TypeVar("_Failure", bound=RobodynError)
 
@@ -33,13 +33,13 @@ _PYTHON = Path(traceback.__file__).parent
 
 
 class _Line(NamedTuple):
-    """A line that was running."""
+    """A line of a traceback."""
 
     file: str
     number: int
 
     def is_foreign(self) -> bool:
-        """Whether it is neither in this library, whose laws are plugins too, nor in Python's own."""
+        """Whether it is outside this library (except its laws, which are plugins) and outside Python's own."""
         file = Path(self.file)
         if self.file.startswith("<") or file.is_relative_to(_LIBRARY) and not file.is_relative_to(_LAWS):
             return False
@@ -54,7 +54,7 @@ def plugin_error(what: str, error: BaseException) -> PluginError:
         error: The exception.
 
     Raises:
-        KeyboardInterrupt: The exception is Ctrl-C in a program that ends by it. In nodes it never is.
+        KeyboardInterrupt: Ctrl-C in a program that ends by it; never in nodes.
     """
     if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread() \
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -65,7 +65,7 @@ def plugin_error(what: str, error: BaseException) -> PluginError:
 
 
 def detached(failure: _Failure) -> _Failure:
-    """Return an error that holds no object of a plugin, so that the plugin can end; the traceback becomes a note."""
+    """Return the error without references to plugin objects, which can then be freed; its traceback becomes a note."""
     failure.add_note(full_traceback(failure.__cause__ or failure))
     failure.__cause__ = failure.__context__ = None
     return failure.with_traceback(None)
@@ -74,9 +74,9 @@ def detached(failure: _Failure) -> _Failure:
 def describe(error: BaseException) -> str:
     """Return type and text of an exception that a plugin caused, with the plugin's file, line and code.
 
-    The plugin's line is the innermost one in the folder of the first file that the library called. An error without
-    such a line, as the checks of this library raise them, is described by its text if it is of this library's family.
-    Whatever the exception's own methods raise is left out.
+    The plugin's line is the innermost one in the folder of the first file that the library called. An error of this
+    library without such a line, raised by a check, is described by its text alone. Errors in the exception's own
+    methods are ignored.
     """
     try:
         if isinstance(error, SyntaxError) and error.filename:
@@ -89,11 +89,11 @@ def describe(error: BaseException) -> str:
 
 
 def place_of(frame: FrameType | None, outermost: FrameType | None = None) -> str:
-    """Return the plugin's file, line and code at which a thread stands; empty if it is in no plugin.
+    """Return file, line and code of the plugin that a thread executes; empty: it executes none.
 
     Args:
         frame: Of the thread.
-        outermost: Frame from which on the thread is looked at; None: from the first.
+        outermost: Frame at which to begin; None: the first one.
     """
     lines: list[_Line] = []
     while frame is not outermost and frame is not None:
@@ -103,7 +103,7 @@ def place_of(frame: FrameType | None, outermost: FrameType | None = None) -> str
 
 
 def full_traceback(error: BaseException) -> str:
-    """Return the traceback of an exception, of those that led to it, and of none that was raised from them."""
+    """Return the traceback of an exception and of the exceptions that caused it."""
     try:
         return "".join(traceback.format_exception(error))
     except BaseException:
@@ -111,7 +111,7 @@ def full_traceback(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return type and text of an exception; of a field that a record lacks, those that it has."""
+    """Return type and text of an exception; for a missing field of a record, also the fields that it has."""
     try:
         if isinstance(error, RobodynError):
             return str(error)
@@ -121,7 +121,7 @@ def text_of(error: BaseException) -> str:
 
 
 def _attributes(error: AttributeError) -> str:
-    """The fields that a record has, or the attribute of the nearest name; empty if there is none."""
+    """Return the fields of a record, or the attribute with the closest name; empty: there is none."""
     fields = getattr(error.obj, "_fields", ()) or tuple(getattr(error.obj, "__dataclass_fields__", ()))
     if fields:
         return f"; it has {', '.join(fields)}"
@@ -130,7 +130,7 @@ def _attributes(error: AttributeError) -> str:
 
 
 def _place(lines: list[_Line]) -> str:
-    """File, number and code of the plugin's own line among those that were running, outermost first; or empty."""
+    """Return file, number and code of the plugin's own line among these, outermost first; empty: there is none."""
     folder = next((Path(line.file).parent for line in lines if line.is_foreign()), None)
     own = [line for line in lines if Path(line.file).parent == folder]
     if not own:

@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Source files of plugins: which there are, and importing them anew once one of them has changed.
+"""Finds the source files of plugins, and imports plugins anew after one of their files has changed.
 
-A plugin consists of its module and the modules of the same folder that this module imports, and that these import.
+A plugin consists of its module and the modules of the same folder that it imports directly or indirectly.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from typing import NamedTuple
 from robodyn_ros.control.plugins.plugin_threads import is_left_behind
 
 _executed_digests: dict[str, bytes] = {}
-"""By module: the digest of its source when the module in ``sys.modules`` was executed."""
+"""Digest of the source from which the module in ``sys.modules`` was executed, by module."""
 
 _source_digests: dict[str, dict[str, bytes]] = {}
-"""By plugin module: digests of its sources, by module, when it was imported."""
+"""Digests of a plugin's sources when it was imported, by plugin module and module."""
 
 
 class Source(NamedTuple):
@@ -48,23 +48,23 @@ class Source(NamedTuple):
 
     @property
     def package(self) -> str:
-        """Full name of the package whose modules lie in the folder; empty for modules without a package."""
+        """Full name of the package that the folder holds; empty: modules without a package."""
         return self.name if self.file.name == "__init__.py" else self.name.rpartition(".")[0]
 
-    @functools.lru_cache(maxsize=1024)  # noqa: B019 — a name and a path; each new path makes Python's table of names grow
+    @functools.lru_cache(maxsize=1024)  # noqa: B019 — small keys; each new path makes Python's table of interned names grow
     def sibling(self, name: str) -> Source:
-        """The module of a name without dots in the same folder."""
+        """Return the module of this name, without dots, in the same folder."""
         return Source(f"{self.package}.{name}".lstrip("."), self.file.with_name(f"{name}.py"))
 
 
 def find_source(module: str) -> Source | None:
-    """Return where a module's source is, without importing it; None: there is no source file.
+    """Find a module's source file without importing the module; None: there is none.
 
     Raises:
         ImportError: A package that contains the module cannot be imported.
         ValueError: The name is empty.
     """
-    if module == "__main__":  # a script or an interactive session: it cannot be imported anew
+    if module == "__main__":  # a script or interactive session cannot be imported anew
         return None
     loaded = sys.modules.get(module)
     spec = importlib.util.find_spec(module) if loaded is None else None
@@ -73,7 +73,7 @@ def find_source(module: str) -> Source | None:
 
 
 def plugin_sources(module: Source) -> Iterator[Source]:
-    """Yield a plugin's module, then the modules of the same folder that it imports, directly or through one another.
+    """Yield a plugin's module, then the modules of the same folder that it imports, directly or indirectly.
 
     A file that cannot be read or parsed is yielded without its imports.
     """
@@ -87,24 +87,24 @@ def plugin_sources(module: Source) -> Iterator[Source]:
 
 
 def has_changed(module: str) -> bool:
-    """Whether a file of a plugin has changed since its module was imported; False if it was not."""
+    """Return whether a file of a plugin has changed since its import; False if it was not imported."""
     source = find_source(module) if module in sys.modules else None
     return source is not None and _is_outdated(module, _digests(source))
 
 
 def import_current(module: str) -> ModuleType:
-    """Import a plugin's module; anew, with what it imports from the same folder, if one of the files has changed.
+    """Import a plugin's module; if a file has changed, anew with its imports from the same folder.
 
     Args:
         module: Full name.
 
     Raises:
-        BaseException: Whatever the import raises. Modules that were imported before are then left as they were.
+        BaseException: Whatever the import raises. Modules imported before then stay.
     """
     source = find_source(module)
     if source is None:
         return importlib.import_module(module)
-    # Taken before the import: should a file be edited meanwhile, it counts as changed afterwards.
+    # Taken before the import, so that a file edited meanwhile counts as changed afterwards.
     digests = _digests(source)
     loaded = {name for name in digests if name in sys.modules}
     if module in loaded and not _is_outdated(module, digests):
@@ -122,19 +122,19 @@ def import_current(module: str) -> ModuleType:
 
 
 def _is_outdated(module: str, digests: Mapping[str, bytes]) -> bool:
-    """Whether an imported module was built from other sources; at the first look, these sources count as its own."""
+    """Return whether an imported module was built from other sources; the first call takes these as its sources."""
     known = _source_digests.setdefault(module, dict(digests))
     return any(known.get(name) != digest for name, digest in digests.items())
 
 
 def _import_anew(module: Source, loaded: Iterable[str]) -> None:
-    """Replace modules in ``sys.modules`` by new ones; the old ones live as long as somebody uses them."""
+    """Replace modules in ``sys.modules`` by new ones; old ones live as long as they are referenced."""
     old = {name: sys.modules.pop(name) for name in loaded}
     attributes = [(sys.modules[package], last, value) for name, value in old.items()
                   for package, _, last in [name.rpartition(".")]
                   if package in sys.modules and vars(sys.modules[package]).get(last) is value]
     for package, last, _ in attributes:
-        delattr(package, last)  # "from . import helper" takes the attribute if there is one
+        delattr(package, last)  # "from . import helper" would take the old attribute
     importlib.invalidate_caches()
     finder = _SourceFinder(module)
     sys.meta_path.insert(0, finder)
@@ -151,9 +151,9 @@ def _import_anew(module: Source, loaded: Iterable[str]) -> None:
 
 
 class _SourceFinder(MetaPathFinder):
-    """Finds the modules of one folder as the other finders do, but has them compiled from source.
+    """Finds the modules of one folder like the other finders, but compiles them from source.
 
-    Python's own loader takes kept bytecode for current if size and second of the last edit agree.
+    Python's own loader accepts cached bytecode if size and second of the last edit agree.
 
     Args:
         module: A module of the folder.
@@ -164,11 +164,11 @@ class _SourceFinder(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
                   ) -> ModuleSpec | None:
-        """Return the spec that another finder has, with a loader that compiles; None: not of this folder."""
+        """Return the spec of another finder with a loader that compiles; None: not of this folder."""
         if fullname not in (self._module.name, self._module.sibling(fullname.rpartition(".")[2]).name):
             return None
         specs = (finder.find_spec(fullname, path, target) for finder in sys.meta_path
-                 if not isinstance(finder, _SourceFinder))  # one of an import left behind may be there, too
+                 if not isinstance(finder, _SourceFinder))  # an abandoned import may have left one
         spec = next(filter(None, specs), None)
         if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin is not None \
                 and Path(spec.origin).parent == self._module.file.parent:
@@ -185,7 +185,7 @@ class _SourceLoader(SourceFileLoader):
 
 
 def _digests(module: Source) -> dict[str, bytes]:
-    """Digests of a plugin's sources by module; empty for a file that cannot be read."""
+    """Return digests of a plugin's sources by module; empty for a file that cannot be read."""
     return {part.name: _digest(part.file) for part in plugin_sources(module)}
 
 
@@ -197,7 +197,7 @@ def _digest(file: Path) -> bytes:
 
 
 def _imported_siblings(module: Source) -> Iterator[Source]:
-    """Modules of the same folder that a module's source imports, anywhere in it."""
+    """Yield the modules of the same folder that a module's source imports anywhere."""
     try:
         names = _imported(module.file.read_bytes(), module.package)
     except (OSError, SyntaxError, ValueError):
@@ -208,17 +208,9 @@ def _imported_siblings(module: Source) -> Iterator[Source]:
             yield sibling
 
 
-@functools.lru_cache(maxsize=256)  # laws of one folder share modules, and parsing is most of the time of a look
+@functools.lru_cache(maxsize=256)  # laws of one folder share modules, and parsing takes most of the time
 def _imported(source: bytes, package: str) -> tuple[str, ...]:
-    """Full names that a source imports and that modules may have, each once.
-
-    Args:
-        source: The source.
-        package: Package whose modules lie in its folder.
-
-    Raises:
-        SyntaxError, ValueError: It cannot be parsed.
-    """
+    """Return the full names that a source in a package imports, each once; raises if it cannot be parsed."""
     names: dict[str, None] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

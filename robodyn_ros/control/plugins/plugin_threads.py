@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Code of plugins on threads that can be left behind, because Python cannot stop a thread.
+"""Runs plugin code on threads that can be abandoned, because Python cannot stop a thread.
 
-A thread that does not return from a plugin in time is left behind: others go on without it, and its late result is
-thrown away. `Abandoned` ends it if it runs Python code; one that sleeps or runs C code stays until it returns.
+A thread that does not return from a plugin in time is left behind: the program continues without it and discards its
+late result. `Abandoned` ends it if it runs Python code; a thread that sleeps or runs C code stays until it returns.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from robodyn_ros.base.timing import scheduling_of
 from robodyn_ros.control.plugins.plugin_errors import detached, place_of, plugin_error
 
 LOOK_PERIOD = 0.05
-"""Time between two looks at a thread [s]."""
+"""Time between two checks of a thread [s]."""
 
 ACTIVE_SHARE = 0.1
-"""Part of a look in which a thread has to compute, or to wait for a processor, to count as not blocked."""
+"""A thread that computes or waits for a processor for this share of a check period is not blocked."""
 
 LATE_SHARE = 0.25
-"""Part of a look that counts for a blocked thread where the look came late, as on a busy computer."""
+"""Share of a check period that counts for a blocked thread if the check came late, as on a busy computer."""
 
 _RELEASE_SECONDS = 1.0
-"""Time for which a plugin that left force is held, so that its end never falls to another thread [s]."""
+"""Time for which a replaced plugin is referenced, so that no other thread destroys it [s]."""
 
 _Result = TypeVar("_Result")
 
@@ -46,22 +46,22 @@ _left_behind = weakref.WeakSet[threading.Thread]()
 
 
 class Abandoned(BaseException):
-    """Raised in a thread that was left behind."""
+    """Raised in an abandoned thread."""
 
 
 class _EndOfSearch(BaseException):
-    """Raised in the thread that leaves another behind."""
+    """Raised in the thread that abandons another one."""
 
 
 class ThreadWatch:
-    """Counts for how long a thread has computed or been blocked; its waits for a processor do not count.
+    """Measures for how long a thread has computed or been blocked, without its waits for a processor.
 
-    A thread computes by the clock of its own processor time. It is blocked where it neither computes nor waits for a
-    processor from one look to the next: it sleeps, or waits for a lock or a device. One that waits for Python's lock
-    takes turns and computes a little, or keeps those that look from coming in time.
+    Computing is measured by the thread's processor time. A thread is blocked if it neither computes nor waits for a
+    processor between two checks: it sleeps, or waits for a lock or a device. A thread that waits for the GIL takes
+    turns and computes a little, or delays the checks themselves.
 
     Args:
-        thread: The thread, which runs.
+        thread: A running thread.
     """
 
     def __init__(self, thread: threading.Thread) -> None:
@@ -69,7 +69,7 @@ class ThreadWatch:
         self._counted, self._seen, self._at = 0.0, scheduling_of(self._task), time.monotonic()
 
     def look(self) -> float:
-        """Return the time that counts so far [s]; to be called every `LOOK_PERIOD`."""
+        """Return the time measured so far [s]; call this every `LOOK_PERIOD`."""
         before, self._seen = self._seen, scheduling_of(self._task)
         begin, self._at = self._at, time.monotonic()
         computed, waited = self._seen.computed - before.computed, self._seen.waited - before.waited
@@ -83,7 +83,7 @@ class ThreadWatch:
 
 def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], function: Callable[..., _Result],
                 *arguments: Any) -> _Result:
-    """Run code of a plugin on a thread of its own, and wait for it.
+    """Run plugin code on its own thread, and wait for it.
 
     Args:
         what: What it does, for messages, such as ``controller 'spring' cannot be imported``.
@@ -93,8 +93,8 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
         *arguments: Its arguments.
 
     Raises:
-        RobodynError: The code raised. It refers to no object of the plugin; the traceback is a note of it. Or the code
-            did not return in time, or `is_stopped`.
+        RobodynError: The code raised, did not return in time, or `is_stopped`. The error refers to no plugin object;
+            the traceback is attached as a note.
     """
     results: list[_Result] = []
     failures: list[RobodynError] = []
@@ -126,18 +126,18 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
 
 
 def plugin_location(thread: threading.Thread) -> str:
-    """Where in a plugin a thread stands, as the end of a sentence; empty if it is in none."""
+    """Return the plugin line that a thread executes, as the end of a sentence; empty: it executes none."""
     place = place_of(sys._current_frames().get(thread.ident or 0))
     return place and f": it stands in {place}"
 
 
 def leave_behind(thread: threading.Thread) -> None:
-    """End a thread at its next line of Python code, unless that code catches all; and end its real-time priority."""
+    """End a thread's real-time priority, and the thread at its next line of Python code, unless that catches all."""
     _left_behind.add(thread)
     _raise_in(thread.ident or 0, Abandoned)
-    # Until a thread takes its exception, Python 3.11 looks for one at each call and turn of a loop of all threads, and
-    # a traced function never gets beyond its first instruction. This thread takes one, which ends the search; the other
-    # finds its own the next time that threads take turns.
+    # Until a thread takes its exception, Python 3.11 checks for one at each call and loop turn of all threads, and a
+    # traced function never gets beyond its first instruction. This thread takes one, which ends the check; the
+    # abandoned thread finds its own the next time that threads take turns.
     with suppress(_EndOfSearch):
         _raise_in(threading.get_ident(), _EndOfSearch)
     with suppress(AttributeError, OSError):
@@ -149,25 +149,25 @@ def _raise_in(identifier: int, exception: type[BaseException]) -> None:
 
 
 def some_left_behind() -> bool:
-    """Whether a thread that was left behind still runs: Python may crash if it ends beside one."""
+    """Return whether an abandoned thread still runs; Python may crash if it ends meanwhile."""
     return any(thread.is_alive() for thread in _left_behind)
 
 
 def is_left_behind() -> bool:
-    """Whether the thread that calls this was left behind, so that nobody waits for its result."""
+    """Return whether the calling thread was abandoned, so that nobody waits for its result."""
     return threading.current_thread() in _left_behind
 
 
 def end(name: str, deactivate: Callable[[], None], on_failure: Callable[[str], None]) -> threading.Event:
-    """Have a controller that left force close what it opened, on a thread of its own, which is the last to hold it.
+    """Deactivate a replaced controller on its own thread, which also holds the last reference to it.
 
     Args:
         name: Name of the controller, for messages.
         deactivate: Its method.
-        on_failure: Called on that thread with why, if the method raised.
+        on_failure: Called on that thread with the reason if the method raises.
 
     Returns:
-        Set when the method has returned.
+        An event, set when the method has returned.
     """
     done = threading.Event()
 
@@ -185,7 +185,7 @@ def end(name: str, deactivate: Callable[[], None], on_failure: Callable[[str], N
 
 
 def _release_imports(thread: threading.Thread, before: dict[str, Any]) -> None:
-    """Let others import the modules that a thread left behind was importing; restore those that it had replaced."""
+    """Release the import locks of an abandoned thread, and restore modules that it had replaced."""
     locks = getattr(getattr(sys.modules.get("importlib"), "_bootstrap", None), "_module_locks", {})
     for name, reference in list(locks.items()):
         if getattr(reference(), "owner", None) == thread.ident:

@@ -6,11 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Whether a law is a pure function, as compiled code is: its efforts depend on its arguments alone.
+"""Checks whether a law is a pure function, as compiled code is: its efforts depend only on its arguments.
 
-The law is traced twice. It is pure if both traces have the same operations, the second one changes no variable outside
-of the law, and calls no clock, no file and no random numbers. Constants that are computed at the first call and kept
-are no difference.
+The law is traced twice. It is pure if both traces have the same operations, and the second one changes no outer
+variable and calls no clock, file or random numbers. A law may compute constants at its first call and keep them.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ Formula = tuple[Callable[..., Any], Mapping[str, tuple[int, ...]]]
 
 
 class OpaqueDynamics(InlineDynamics):
-    """The functions of a robot, whose results are new traced values: what a law does with them is soon traced."""
+    """A robot's dynamics functions, replaced by new traced values, so that tracing the law itself is fast."""
 
     def _bind(self, function: RobotFunction) -> Callable[..., Any]:
         method, inline = MethodType(function.method, self), super()._bind(function)
@@ -61,7 +60,7 @@ class OpaqueDynamics(InlineDynamics):
 
 
 def _leaves(value: Any) -> list[Any]:
-    """All numbers in nested arguments."""
+    """Return all numbers in nested arguments."""
     parts = value.values() if isinstance(value, dict) else value.flat if isinstance(value, np.ndarray) else value
     if isinstance(value, dict | list | tuple | np.ndarray):
         return [leaf for part in parts for leaf in _leaves(part)]
@@ -69,7 +68,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _with_numbers(value: Any) -> Any:
-    """Nested arguments with a number for each traced value."""
+    """Return nested arguments with a number for each traced value."""
     if isinstance(value, dict):
         return {key: _with_numbers(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -81,16 +80,16 @@ def _with_numbers(value: Any) -> Any:
 
 def check_pure(name: str, functions: Sequence[Any], made: Callable[[TracedCopies, type[InlineDynamics]], Formula],
                begin: Callable[[bool], Any]) -> set[tuple[str, int]]:
-    """Refuse a law that is no pure function; its variables stay as they were.
+    """Refuse a law that is not pure; its variables are restored.
 
     Args:
         name: Name of the law's class, for messages.
-        functions: The law's function, and the others that may write to variables which it reads.
-        made: Returns the formula of the law, given where copies are made, and the class of its dynamics.
+        functions: The law's function, and others that may write variables which it reads.
+        made: Returns the law's formula, given its `TracedCopies` and class of dynamics.
         begin: Computes the initial memory: at the state of the formula, or away from it.
 
     Returns:
-        Where the law prints: files and numbers of lines.
+        Files and line numbers of the law's print statements.
 
     Raises:
         CompileError: It is not pure, or cannot be traced; with the law's line.
@@ -109,7 +108,7 @@ def check_pure(name: str, functions: Sequence[Any], made: Callable[[TracedCopies
 
 
 class ImpureError(CompileError):
-    """The law is no pure function."""
+    """The law is not a pure function."""
 
 
 def _check(name: str, functions: Sequence[Any], copies: TracedCopies, formula: Formula,
@@ -150,7 +149,7 @@ def _kept(name: str, outer: OuterState, path: str) -> ImpureError:
 
 
 def place_of_function(function: Any) -> str:
-    """File, line and code where a function returns, in brackets; empty if it is none of Python's."""
+    """Return file, line and code where a Python function returns, in brackets; empty for any other callable."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""

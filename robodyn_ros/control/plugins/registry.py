@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Controllers by name: entry points of any installed package, or ``package.module:Class``.
+"""Finds controllers by name: entry points of installed packages, or ``package.module:Class``.
 
 A package adds controllers without touching this one, by entry points in its setup.py::
 
@@ -36,7 +36,7 @@ GROUP = "robodyn_ros.controllers"
 
 _READ_BETWEEN_CALLS = ("follows", "senses", "Inputs", "Drawing", "parameters", "memory", "memory_numbers",
                        "uncompiled_reason", "prepare", "__getattribute__", "__getattr__", "__setattr__")
-"""Attributes of a controller that run no code of it: it might raise or block where nothing holds it."""
+"""Attributes of a controller that must not be properties: their code might raise or block outside the guarded calls."""
 
 REFERENCES: tuple[type | None, ...] = (None, *SOURCES)
 """Classes of references that a controller may follow."""
@@ -48,9 +48,9 @@ def controller_names() -> tuple[str, ...]:
 
 
 def law_names() -> tuple[str, ...]:
-    """Names of the installed controllers that are a `Law` and run on any robot as they are, sorted.
+    """Names of the installed laws that run on any robot as they are, sorted.
 
-    Left out are those that need a file, and those for elastic joints.
+    Laws that need a file, and laws for elastic joints, are left out.
     """
     classes = {name: load_controller(name) for name in controller_names()}
     return tuple(name for name, found in classes.items() if issubclass(found, Law)
@@ -58,31 +58,32 @@ def law_names() -> tuple[str, ...]:
 
 
 def needs_file(controller_class: type[Controller]) -> bool:
-    """Whether a person has to name a file before a controller of this class can run."""
+    """Return whether a controller of this class needs a file from the user."""
     return any(field.file and not field.default for field in controller_class.Parameters.declarations().values())
 
 
 def prefix(name: str) -> str:
     """Return the prefix of a controller's parameters: its name, or the class of ``package.module:Class``.
 
-    A colon would be read as the end of a node's name on a ROS command line, and a plus sign is no part of one.
+    On a ROS command line a colon would end a node's name, and a plus sign is not allowed in one.
     """
     return name.rpartition(":")[2].replace(SUFFIX, "_safety")
 
 
 def load_controller(name: str) -> type[Controller]:
-    """Import a controller; anew if its file has changed, or one of the same folder that it imports.
+    """Import a controller, anew if one of its files has changed.
 
     Args:
         name: Name of an installed controller, or ``package.module:Class``; with ``+safety`` behind it, its efforts are
             filtered, see `safety_filter`.
 
     Raises:
-        PluginError: Unknown, ambiguous, fails to import, or is no valid controller. Modules imported before stay.
+        PluginError: The name is unknown or ambiguous, or the class cannot be imported or is no valid controller.
+            Modules imported before stay.
     """
     if name.endswith(SUFFIX):
         try:
-            return filtered(load_controller(name.removesuffix(SUFFIX)))  # type: ignore[arg-type]  # it refuses others
+            return filtered(load_controller(name.removesuffix(SUFFIX)))  # type: ignore[arg-type]  # it refuses other classes
         except InputError as error:
             raise PluginError(f"controller '{name}': {error}") from error
     module, attribute = _location(name)
@@ -134,7 +135,7 @@ def construct(name: str, controller_class: type[Controller], robot: Robot, param
 
 
 def controller_changed(name: str) -> bool:
-    """Whether a file of a controller has changed since it was imported; False if it was not.
+    """Return whether a file of a controller has changed since its import; False if it was not imported.
 
     Raises:
         PluginError: Unknown or ambiguous.
@@ -143,7 +144,7 @@ def controller_changed(name: str) -> bool:
 
 
 def controller_source(name: str) -> Source:
-    """Return where the source of a controller's module is.
+    """Return the source of a controller's module.
 
     Args:
         name: As in `load_controller`. The controller itself is not imported.
@@ -173,7 +174,7 @@ def _location(name: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1)
 def _installed(path: tuple[str, ...]) -> EntryPoints:
-    """Entry points of controllers in the packages on a search path: reading all their files takes 15 ms."""
+    """Return the entry points of controllers on a search path; cached, since reading all files takes 15 ms."""
     return entry_points(group=GROUP)
 
 
@@ -184,7 +185,7 @@ def _entries(name: str) -> dict[str, EntryPoint]:
 
 def _entry(name: str) -> EntryPoint:
     found = _entries(name)
-    if not found:  # perhaps a package that was installed since
+    if not found:  # a package may have been installed since
         _installed.cache_clear()
         found = _entries(name)
     if not found:
@@ -202,7 +203,7 @@ def _entry(name: str) -> EntryPoint:
 
 
 def _check_signatures(name: str, loaded: type[Controller]) -> None:
-    """Refuse a constructor or a law that cannot be called as a controller's."""
+    """Refuse a controller whose constructor or law has a wrong signature."""
     given = inspect.signature(loaded)
     if not _takes(given, 2):
         raise PluginError(f"controller '{name}': expected {loaded.__name__}.__init__(self, robot, parameters=None), "

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Trajectories of joints and of the tip link, and the references that controllers follow.
+"""Trajectories of the joints and of the tip link, and the references that controllers follow.
 
 Open first: ``joint_trajectory.py``, ``tip_trajectory.py``, ``reference.py``.
 """

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""References that bring a moving robot to rest: the start of a controller on a robot that moves.
+"""References that bring a moving robot to rest, for a controller that starts while the robot moves.
 
-A reference at rest at once, while the robot moves, makes a stiff law brake with its greatest effort.
-Here the speed falls as (1 - t/T)^2, from the measured velocity on, within a time T.
+A reference at rest would make a stiff law brake a moving robot with its greatest effort. Instead, the speed falls from
+the measured velocity as (1 - t/T)^2 within a time T.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class JointsToRest:
 
 
 class TipToRest:
-    """Brings the tip link to rest; arguments and attributes as of `JointsToRest`.
+    """Brings the tip link to rest; attributes as in `JointsToRest`.
 
     Args:
         pose: Pose of the tip link, shape (4, 4).
@@ -95,7 +95,7 @@ def coming_to_rest(robot: Robot, kind: type, q: Array, v: Array, start_time: flo
 
 
 def progress(time: Any) -> tuple[Any, Any, Any]:
-    """Return way [s], speed and acceleration [1/s] at a time [s], each per unit of the velocity at the start.
+    """Return position [s], speed and acceleration [1/s] at a time [s], each per unit of the initial velocity.
 
     The time may be traced.
     """

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Whether a trajectory that was asked for as a goal is carried out: close enough on the way, at its end, and in time.
+"""Decides whether a goal trajectory succeeds: close enough on the way and at the end, and in time.
 
 The rules are the same as in joint_trajectory_controller of ros2_controllers.
 """
@@ -28,7 +28,7 @@ from robodyn_ros.kinematics.turns import shortest
 
 
 class StateTolerance(NamedTuple):
-    """Greatest distances between two states; infinity where a distance does not matter.
+    """Greatest distances between two states; infinity: any distance.
 
     Attributes:
         q: Of joint positions, shape (n,) [rad or m].
@@ -40,17 +40,17 @@ class StateTolerance(NamedTuple):
 
     @property
     def enforced(self) -> bool:
-        """Whether anything matters at all."""
+        """Whether any distance is limited."""
         return bool(np.isfinite(self.q).any() or np.isfinite(self.v).any())
 
 
 class Tolerances(NamedTuple):
-    """Tolerances within which a trajectory counts as carried out.
+    """Tolerances of a goal.
 
     Attributes:
-        path: Between the reference and the robot while the trajectory is under way.
-        goal: Between the trajectory's last point, at rest, and the robot after its end.
-        goal_time: Time after its end within which the robot must come within `goal` [s]; infinity: any.
+        path: Between reference and robot during the trajectory.
+        goal: Between the last point, at rest, and the robot after the end of the trajectory.
+        goal_time: Time after the end within which the robot must be within `goal` [s]; infinity: any.
     """
 
     path: StateTolerance
@@ -59,7 +59,7 @@ class Tolerances(NamedTuple):
 
 
 def constraint_parameters(model: RobotModel) -> Iterator[Field]:
-    """Return the parameters of the default tolerances, which goals may override; 0 stands for no limit."""
+    """Return the parameters of the default tolerances, which a goal may override; 0: no limit."""
     yield Field("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
                 "reached; 0: any", unit="s", minimum=0.0, maximum=3600.0)
     yield Field("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its goal; "
@@ -80,10 +80,10 @@ class Verdict(Enum):
 
 
 class TrajectoryGoal:
-    """Judges tick after tick how a trajectory is carried out.
+    """Checks at each tick how a trajectory is followed.
 
     Args:
-        trajectory: The trajectory in force.
+        trajectory: The current trajectory.
         tolerances: Tolerances of the goal.
         joint_names: The robot's joints, for messages.
         angles: Whether a joint's position is an angle, shape (n,).
@@ -98,7 +98,7 @@ class TrajectoryGoal:
         self._last_q = trajectory.sample(trajectory.end_time).q
 
     def judge(self, tick: Tick) -> tuple[Verdict, str] | None:
-        """How the goal ended, with words for it; None while it is under way or waits for its start."""
+        """Return how the goal ended, with an explanation; None before its end."""
         state, trajectory = tick.state, self.trajectory
         late = tick.time - trajectory.end_time
         if late < 0.0:
@@ -114,7 +114,7 @@ class TrajectoryGoal:
         return None
 
     def _excess(self, tolerance: StateTolerance, error_q: Array, error_v: Array) -> str:
-        """The worst error beyond its tolerance, in words; empty if there is none."""
+        """Return the worst error beyond its tolerance, in words; empty if there is none."""
         for quantity, error, limit in (("position", error_q, tolerance.q), ("velocity", error_v, tolerance.v)):
             beyond = np.abs(error) - limit
             joint = int(beyond.argmax())

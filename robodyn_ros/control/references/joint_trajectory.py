@@ -8,8 +8,8 @@
 
 """Joint trajectories: smooth motion through points, one quintic polynomial per joint between two of them.
 
-A quintic is what joins two points at which position, velocity and acceleration are prescribed, so the reference is
-twice continuously differentiable, from wherever the reference was when the trajectory began.
+A quintic joins two points with prescribed positions, velocities and accelerations. So the reference is twice
+continuously differentiable, also at the start of the trajectory.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.turns import short_way
 
 START_TOLERANCE = 0.1
-"""How far from the present reference a first point at time 0 may lie, per joint [rad or m]."""
+"""Greatest distance of a first point at time 0 from the present reference, per joint [rad or m]."""
 
 MOST_POINTS = 5000
-"""Points of a trajectory: 50 s at 100 Hz."""
+"""Limit of the points of one trajectory: 50 s at 100 Hz."""
 
 _SEGMENTS_AT_ONCE = 64
-"""Segments that are sampled together; bounds the memory, and how long the control thread waits for the GIL."""
+"""Segments sampled together; bounds memory and the time for which the control thread waits for the GIL."""
 
 SINGLE_POINT_SECONDS = 0.25
-"""Time in which a motion whose only point has time 0 covers the rest of the way to it [s]."""
+"""Duration of the motion to a single point at time 0 [s]."""
 REST_TOLERANCE = float(np.finfo(np.float32).eps)
-"""Speed that counts as rest at the last point [rad/s or m/s], as joint_trajectory_controller has it."""
+"""Speed that counts as rest at the last point [rad/s or m/s]; the value of joint_trajectory_controller."""
 
 
 class PastTrajectoryError(InputError):
@@ -54,8 +54,8 @@ class Points:
     Attributes:
         times: Increasing, none negative, shape (m,), m >= 1 [s].
         q: Positions, shape (m, n) [rad or m].
-        v: Velocities, shape (m, n) [rad/s or m/s]; NaN where they may be chosen.
-        a: Accelerations, shape (m, n) [rad/s^2 or m/s^2]; NaN where they may be chosen.
+        v: Velocities, shape (m, n) [rad/s or m/s]; NaN: to be chosen.
+        a: Accelerations, shape (m, n) [rad/s^2 or m/s^2]; NaN: to be chosen.
     """
 
     times: Array
@@ -73,7 +73,7 @@ class Points:
         Args:
             times: Shape (m,) [s].
             q: Shape (m, n).
-            v: Shape (m, n), NaN where it may be chosen; None: everywhere.
+            v: Shape (m, n), NaN: to be chosen; None: all are to be chosen.
             a: Likewise.
             ends_at_rest: Whether the last point has to be at rest.
 
@@ -105,7 +105,7 @@ class Points:
         return cls(times, q, v, a)
 
     def after(self, time: float) -> Points:
-        """Only the points later than this time since the start [s].
+        """Return only the points later than this time since the start [s].
 
         Raises:
             PastTrajectoryError: There are none.
@@ -119,7 +119,7 @@ class Points:
         return Points(self.times[later], self.q[later], self.v[later], self.a[later])
 
     def short_way(self, start: Array, angles: NDArray[np.bool_]) -> Points:
-        """The same points with angles shifted by whole turns, so that the motion begins the short way; see `turns`.
+        """Return the points with angles shifted by whole turns, so that the motion begins the short way; see `turns`.
 
         Args:
             start: Where the motion begins, shape (n,) [rad or m].
@@ -128,7 +128,7 @@ class Points:
         return replace(self, q=short_way(self.q, start, angles)) if self.q.shape[1] == len(angles) else self
 
     def stretched(self, factor: float) -> Points:
-        """The same path in a longer time, by a factor of at least 1."""
+        """Return the same path with times multiplied by a factor of at least 1."""
         return Points(factor * self.times, self.q, self.v / factor, self.a / factor**2)
 
 
@@ -144,18 +144,17 @@ def check_count(points: int) -> None:
 
 
 class JointTrajectory:
-    """Quintics through points, from a reference at some time, and the last point held at rest for ever.
+    """Quintics from a starting reference through points; the last point is held at rest.
 
     Missing velocities follow from a monotone cubic (PCHIP): 0 at turning points, at repeated positions and at the last
-    point. A missing acceleration is the smaller one of the accelerations of the cubics on both sides, 0 if these
-    differ in sign, at the last point 0. So a joint does not swing beyond its points unless given velocities or the
-    motion at the start carry it there.
+    point. A missing acceleration is the smaller one of the cubics on both sides, 0 if they differ in sign and at the
+    last point. So a joint does not overshoot its points, unless given velocities or the initial motion make it.
 
     Args:
-        start: Where the motion begins: the reference in force at `start_time`.
-        start_time: On the clock on which `sample` is called [s].
+        start: The reference at `start_time`, where the motion begins.
+        start_time: On the clock of `sample` [s].
         points: Points to move through; their times count from `origin`.
-        origin: Time from which the points' times count, on the same clock [s]; default: `start_time`.
+        origin: Zero of the points' times, on the same clock [s]; default: `start_time`.
 
     Attributes:
         start_time: When the motion begins [s].
@@ -164,8 +163,8 @@ class JointTrajectory:
         kind: Class of the references that it gives.
 
     Raises:
-        InputError: No point is later than the start, the numbers of joints differ, or a first point at the very start
-            is further than `START_TOLERANCE` from where the motion begins.
+        InputError: No point is later than the start, the numbers of joints differ, or a first point at the start time
+            is further than `START_TOLERANCE` from the starting reference.
     """
 
     kind: ClassVar[type] = JointReference
@@ -176,7 +175,7 @@ class JointTrajectory:
             raise InputError(f"trajectory: expected {len(start.q)} joints, received {points.q.shape[1]}")
         if points.times[0] + origin == start_time:
             _check_start(start, points)
-            if len(points.times) == 1:  # the robot is there already, but for a tolerance
+            if len(points.times) == 1:  # the robot is within a tolerance of it
                 points = replace(points, times=points.times + SINGLE_POINT_SECONDS)
         later = points.after(start_time - origin)
         times = np.concatenate([[start_time - origin], later.times])
@@ -195,7 +194,7 @@ class JointTrajectory:
         self._segment = 0
 
     def short_way(self, angles: NDArray[np.bool_]) -> JointTrajectory:
-        """The same motion with angles that begin the short way, see `Points.short_way`.
+        """Return the same motion with angles that begin the short way, see `Points.short_way`.
 
         Args:
             angles: Whether a joint's position is an angle, shape (n,).
@@ -205,20 +204,20 @@ class JointTrajectory:
         return self if points.q is self._points.q else JointTrajectory(start, self.start_time, points, self.origin)
 
     def delayed(self, delay: float) -> JointTrajectory:
-        """The same motion, later by some time [s]."""
+        """Return the same motion, delayed by this time [s]."""
         other = copy.copy(self)
         other.start_time, other.end_time = self.start_time + delay, self.end_time + delay
         other.origin = self.origin + delay
         return other
 
     def joined(self, start: JointReference, start_time: float) -> JointTrajectory:
-        """The same points at the same times, reached from another reference at another time.
+        """Return a trajectory to the same points at the same times, from another reference at another time.
 
-        Cheap unless points have passed by then: to be worked out within a tick, when all else was prepared before.
+        Cheap unless points have passed by then, so that it can be computed within a tick.
 
         Args:
-            start: The reference in force at `start_time`.
-            start_time: On the same clock as before [s].
+            start: The reference at `start_time`.
+            start_time: On the same clock [s].
 
         Raises:
             InputError: All points have passed.
@@ -235,7 +234,7 @@ class JointTrajectory:
         return other
 
     def sample(self, time: float) -> JointReference:
-        """The reference at a time [s]; fastest for times that grow from call to call."""
+        """Return the reference at a time [s]; fastest if times increase from call to call."""
         if time >= self.end_time:
             return self._last
         times, time = self._times, time - self.origin
@@ -249,11 +248,11 @@ class JointTrajectory:
         return JointReference(rows[0], rows[1], rows[2])
 
     def point_ahead(self, time: float) -> int:
-        """Index of the first point that is not reached by a time [s], among all points given; at the end the last."""
+        """Return the index of the first given point not reached by a time [s]; at the end, of the last one."""
         return min(int(np.searchsorted(self._points.times, time - self.origin, "right")), len(self._points.times) - 1)
 
     def extremes(self, samples: int = 32) -> tuple[Array, Array, Array]:
-        """Lowest and highest position and greatest speed of each joint, each of shape (n,), by sampling."""
+        """Return lowest and highest position and greatest speed of each joint by sampling, each of shape (n,)."""
         bases = np.stack([basis(u, 1.0)[:2] for u in np.linspace(0.0, 1.0, samples)])  # (samples, 2, 6)
         durations = np.diff(self._times)
         found = []
@@ -278,9 +277,9 @@ def _check_start(start: JointReference, points: Points) -> None:
 
 
 def _fill_velocities(times: Array, q: Array, v: Array) -> Array:
-    """Velocities with those that may be chosen: inside by [FritschButland], as SciPy's PchipInterpolator; 0 at the end.
+    """Fill missing velocities: inside by [FritschButland], like SciPy's PchipInterpolator; 0 at the end.
 
-    The velocities of the first point, those of the reference at the start, are all given.
+    The first point has the velocities of the starting reference.
     """
     h = np.diff(times)[:, None]
     secant = np.diff(q, axis=0) / h
@@ -298,13 +297,13 @@ def _fill_accelerations(times: Array, q: Array, v: Array, a: Array) -> Array:
 
 
 def monotone_velocity(before: Any, after: Any, secant_before: Any, secant_after: Any) -> Any:
-    """Velocity at a point inside, by [FritschButland]; 0 where the motion turns. Numbers, arrays or traced scalars.
+    """Return the velocity at an inner point by [FritschButland]; 0 where the motion turns. Arguments may be traced.
 
     Args:
-        before: Time since the point before [s].
-        after: Time to the point after [s].
-        secant_before: Mean velocity since the point before.
-        secant_after: Mean velocity to the point after.
+        before: Time since the previous point [s].
+        after: Time to the next point [s].
+        secant_before: Mean velocity since the previous point.
+        secant_after: Mean velocity to the next point.
     """
     goes_on = greater(sign(secant_before) * sign(secant_after), 0.0)
     of_before, of_after = 2.0 * after + before, after + 2.0 * before
@@ -315,16 +314,16 @@ def monotone_velocity(before: Any, after: Any, secant_before: Any, secant_after:
 
 def smaller_acceleration(before: Any, after: Any, secant_before: Any, secant_after: Any, v_before: Any, v: Any,
                          v_after: Any) -> Any:
-    """Acceleration at a point inside: the smaller one of the cubics on both sides, 0 if these differ in sign.
+    """Return the acceleration at an inner point: the smaller one of the cubics on both sides, 0 if they differ in sign.
 
     Args:
-        before: Time since the point before [s].
-        after: Time to the point after [s].
-        secant_before: Mean velocity since the point before.
-        secant_after: Mean velocity to the point after.
-        v_before: Velocity at the point before.
+        before: Time since the previous point [s].
+        after: Time to the next point [s].
+        secant_before: Mean velocity since the previous point.
+        secant_after: Mean velocity to the next point.
+        v_before: Velocity at the previous point.
         v: Velocity at the point.
-        v_after: Velocity at the point after.
+        v_after: Velocity at the next point.
     """
     at_end = (-6 * secant_before + 2 * v_before + 4 * v) / before
     at_begin = (6 * secant_after - 4 * v - 2 * v_after) / after

@@ -23,7 +23,7 @@ LEAST_DURATION = 0.25
 
 
 def basis(u: Any, duration: Any) -> Array:
-    """Powers 0 to 5 of u = t / duration with their first and second derivatives by t, shape (3, 6)."""
+    """Return powers 0 to 5 of u = t / duration and their first and second time derivatives, shape (3, 6)."""
     r, u2 = 1.0 / duration, u * u
     u3 = u2 * u
     r2 = r * r
@@ -40,23 +40,23 @@ _FROM_ENDS = np.linalg.inv(np.vstack([basis(0.0, 1.0), basis(1.0, 1.0)]))
 """Coefficients of 1, u, ..., u^5 from (q, v, a) at u = 0 and u = 1, shape (6, 6)."""
 
 PEAK_SPEED = 15.0 / 8.0
-"""Greatest speed of a quintic from rest to rest, over its mean."""
+"""Ratio of greatest to mean speed of a quintic from rest to rest."""
 
 
 def coefficients(durations: Array, q: Array, v: Array, a: Array) -> Array:
-    """Coefficients, in powers of t / duration, of a quintic on each of m segments between m + 1 knots, (m, 6, n)."""
+    """Return the quintics on m segments between m + 1 knots, as coefficients of powers of t / duration, (m, 6, n)."""
     h = durations[:, None]
     ends = np.stack([q[:-1], h * v[:-1], h**2 * a[:-1], q[1:], h * v[1:], h**2 * a[1:]], axis=1)
     return np.asarray(_FROM_ENDS @ ends)
 
 
 def rest_to_rest_duration(model: RobotModel, start: Array, end: Array) -> float:
-    """Return how long joints take from rest at one position to rest at another, on one quintic each [s].
+    """Return the duration of a quintic motion from rest to rest, for all joints [s].
 
     Args:
         model: The robot, of n joints.
         start: Shape (n,) [rad or m].
-        end: Likewise; continuous joints go the short way.
+        end: Shape (n,) [rad or m]; continuous joints go the short way.
     """
     prismatic = np.array([joint.kind == "prismatic" for joint in model.leaders])
     speeds = np.minimum(SPEED_SHARE * model.velocity_limit, np.where(prismatic, LINEAR_SPEED, ANGULAR_SPEED))

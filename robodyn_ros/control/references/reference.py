@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Sources of references: a held state, or trajectories one after the other.
+"""Sources of references: they hold a state, or follow trajectories one after the other.
 
-There is one kind of source for each class of references that controllers can follow, see `SOURCES`.
+Each class of references that controllers can follow has its own kind of source, see `SOURCES`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Trajectory(Protocol):
     Attributes:
         kind: Class of the references that it gives.
         start_time: When the motion begins [s].
-        end_time: When it ends, its last reference being held for ever [s].
+        end_time: When it ends [s]; from then on its last reference is held.
     """
 
     kind: ClassVar[type]
@@ -46,17 +46,17 @@ class Trajectory(Protocol):
         """The same motion, later by some time [s]."""
 
     def joined(self, start: Any, start_time: float) -> Any:
-        """The same goals at the same times, reached from another reference at another time [s]."""
+        """Return a motion to the same goals at the same times, from another reference at another time [s]."""
 
 
 class ReferenceSource(ABC):
-    """Holds a state until trajectories are to be followed; their last point is held again.
+    """Holds a state, follows trajectories, and holds the last point of the last one.
 
     Args:
         q: Joint positions to hold at first, shape (n,) [rad or m].
 
     Attributes:
-        accepts: Class of the references of the trajectories that it can follow.
+        accepts: Reference class of the trajectories that it can follow.
     """
 
     accepts: ClassVar[type]
@@ -68,25 +68,25 @@ class ReferenceSource(ABC):
 
     @abstractmethod
     def at_rest(self, q: Array) -> Any:
-        """The reference that holds joint positions, shape (n,) [rad or m]."""
+        """Return the reference that holds joint positions, shape (n,) [rad or m]."""
 
     def source_of(self, kind: type) -> ReferenceSource | None:
-        """The source, itself or a part of it, that follows trajectories of a class of references; None: none does."""
+        """Return this source or the part of it that follows trajectories of a reference class; None: there is none."""
         return self if kind is self.accepts else None
 
     def hold(self, q: Array) -> None:
-        """Forget all trajectories and stay here, shape (n,) [rad or m]."""
+        """Drop all trajectories and hold joint positions, shape (n,) [rad or m]."""
         self._held = self.at_rest(q)
         self._current = None
         self._queue.clear()
 
     def follow(self, trajectory: Trajectory) -> None:
-        """Follow a trajectory from its start on; trajectories that begin later are dropped."""
+        """Follow a trajectory from its start; drop queued trajectories that begin later."""
         self._queue = [other for other in self._queue if other.start_time < trajectory.start_time]
         self._queue.append(trajectory)
 
     def sample(self, time: float) -> Any:
-        """The reference at this tick's time [s], which must not be before that of the last tick."""
+        """Return the reference at this tick's time [s]; times must not decrease."""
         while self._queue and self._queue[0].start_time <= time:
             self._current = self._queue.pop(0)
         if self._current is None:
@@ -97,7 +97,7 @@ class ReferenceSource(ABC):
         return reference
 
     def peek(self, time: float) -> Any:
-        """The reference that will be in force at a later time [s], as things stand."""
+        """Return the reference expected at a later time [s], without a new trajectory."""
         due = [other for other in self._queue if other.start_time <= time]
         trajectory = due[-1] if due else self._current
         return self._held if trajectory is None else trajectory.sample(time)
@@ -111,11 +111,11 @@ class ReferenceSource(ABC):
         return self._current is not None
 
     def motion(self) -> Trajectory | None:
-        """The trajectory under way, or else the next one; None while a state is held."""
+        """The current trajectory, or else the next one; None while a state is held."""
         return self._current or next(iter(self._queue), None)
 
     def follows_only(self, trajectory: Trajectory | None) -> bool:
-        """Whether all that is under way, or waits for its start, is one trajectory."""
+        """Return whether this trajectory is the only current or queued one."""
         return all(other is trajectory for other in (self._current or trajectory, *self._queue))
 
 
@@ -131,9 +131,9 @@ class JointReferenceSource(ReferenceSource):
 
 
 class TipReferenceSource(ReferenceSource):
-    """Source of `TipReference`; it holds the pose of the tip link, and the joints beside its chain.
+    """Source of `TipReference`; it holds the pose of the tip link, and the joints outside its chain.
 
-    These joints follow trajectories of joints, of which the parts of the chain's own joints mean nothing.
+    Joints outside the chain follow joint trajectories; the values of the chain's own joints are ignored.
 
     Args:
         robot: The robot.
@@ -190,15 +190,15 @@ class TipReferenceSource(ReferenceSource):
 
 
 class ForceReferenceSource(TipReferenceSource):
-    """Source of `ForceReference`: poses as of `TipReferenceSource`, and a wrench that is 0 until `exert` sets it."""
+    """Source of `ForceReference`: poses as in `TipReferenceSource`, and a wrench that is 0 until `exert` sets it."""
 
     def hold(self, q: Array) -> None:
-        """As in `ReferenceSource`; without pushing."""
+        """As in `ReferenceSource`; also set the wrench to 0."""
         self.exert(np.zeros(6))
         super().hold(q)
 
     def exert(self, wrench: Array) -> None:
-        """Push with a wrench from now on.
+        """Exert a wrench from now on.
 
         Args:
             wrench: (force, torque) that the tip link exerts on the environment, about its origin in base axes, shape
@@ -217,4 +217,4 @@ SOURCES: Mapping[type, Callable[[Robot, Array], ReferenceSource]] = {
     TipReference: TipReferenceSource,
     ForceReference: ForceReferenceSource,
 }
-"""Source of each class of references, for a robot that holds joint positions of shape (n,)."""
+"""Source of each reference class; called with a robot and the joint positions to hold, shape (n,)."""

@@ -8,7 +8,7 @@
 
 """References of controllers in the task space: a pose with its rates, and a wrench.
 
-As at the ROS boundary: all in base axes, linear part first, quaternions x, y, z, w; of the tip link's frame.
+Conventions of the ROS boundary: motion of the tip link's frame in base axes, linear part first, quaternions x, y, z, w.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robodyn_ros.control.contract.state import JointReference, Shapes
 from robodyn_ros.description.model import Array, read_only
 
 NO_JOINTS: Array = read_only(np.zeros(0))
-"""Joints of a motion of the tip link alone; a source of references completes them."""
+"""Joint values of a pure tip motion; the reference source fills them in."""
 
 NO_WRENCH: Array = read_only(np.zeros(6))
 
@@ -34,8 +34,8 @@ class TipReference(NamedTuple):
         quaternion: Its orientation, unit quaternion x, y, z, w, shape (4,).
         twist: (velocity of its origin, angular velocity), shape (6,) [m/s, rad/s].
         acceleration: Derivative of the twist, shape (6,) [m/s^2, rad/s^2].
-        q: Positions of the joints beside the tip link's chain, such as those of a gripper, of wheels or of a head,
-            shape (n,) [rad or m]; those of the chain's own joints mean nothing.
+        q: Positions of joints outside the tip link's chain, such as a gripper, wheels or a head, shape (n,) [rad or m];
+            elements of the chain's joints are ignored.
         v: Likewise velocities [rad/s or m/s].
         a: Likewise accelerations [rad/s^2 or m/s^2].
     """

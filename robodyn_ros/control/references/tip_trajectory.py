@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motions of the tip link: along a straight line to a pose, or along an arc of a circle, smooth from any start."""
+"""Motions of the tip link along a straight line or an arc of a circle, smooth from any start."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ _SHORTEST = 1e-3
 
 
 class TipTrajectory:
-    """One motion of the tip link to rest at a goal, which is held for ever.
+    """One motion of the tip link to a goal at rest, which is then held.
 
-    The position moves by one quintic per axis, and about an arc's centre by a quintic of the angle. The orientation is
-    exp(phi) times that of the goal. The rotation vector phi goes by a quintic from the rotation still to be made at the
-    start to 0, which from rest is the shortest turn about one axis at quintic speed. Velocity and acceleration of the
-    reference at the start continue smoothly.
+    Each axis of the position follows a quintic, and so does the angle of an arc. The orientation is exp(phi) R_goal.
+    The rotation vector phi follows a quintic from the remaining rotation at the start to 0: from rest, the shortest
+    turn about one axis. Velocity and acceleration at the start continue smoothly.
 
     Make one by `line` or `circle`.
 
@@ -81,14 +80,14 @@ class TipTrajectory:
         cls, start: TipReference | ForceReference, start_time: float, duration: float, position: ArrayLike,
         quaternion: ArrayLike | None = None,
     ) -> TipTrajectory:
-        """To a pose, from rest along a straight line.
+        """Return a motion to a pose; from rest, along a straight line.
 
         Args:
             start: The reference in force at `start_time`.
             start_time: On the clock on which `sample` is called [s].
             duration: Time of the motion [s].
-            position: Where the tip link's origin goes, shape (3,) [m].
-            quaternion: How it is turned then, x, y, z, w, shape (4,); None: as at the start.
+            position: Goal of the tip link's origin, shape (3,) [m].
+            quaternion: Orientation at the goal, x, y, z, w, shape (4,); None: as at the start.
 
         Raises:
             InputError: A shape differs, a number is not finite, the quaternion has no direction, or the duration is
@@ -102,7 +101,7 @@ class TipTrajectory:
         cls, start: TipReference | ForceReference, start_time: float, duration: float, center: ArrayLike,
         axis: ArrayLike, angle: float = 2.0 * np.pi, quaternion: ArrayLike | None = None,
     ) -> TipTrajectory:
-        """Around an axis, from the present position of the tip link.
+        """Return a motion about an axis, from the present position of the tip link.
 
         Args:
             start: The reference in force at `start_time`.
@@ -110,8 +109,8 @@ class TipTrajectory:
             duration: Time of the motion [s].
             center: A point on the axis, shape (3,) [m]; the circle's plane goes through the start.
             axis: Direction of the axis, shape (3,), of any length.
-            angle: How far, counter-clockwise about the axis [rad]; several turns are possible.
-            quaternion: How the tip link is turned at the end, x, y, z, w, shape (4,); None: as at the start.
+            angle: Counter-clockwise angle about the axis [rad]; several turns are possible.
+            quaternion: Orientation at the end, x, y, z, w, shape (4,); None: as at the start.
 
         Raises:
             InputError: As for `line`; or the start lies on the axis.
@@ -138,14 +137,14 @@ class TipTrajectory:
         return other
 
     def joined(self, start: TipReference | ForceReference, start_time: float) -> TipTrajectory:
-        """The same path to the same goal at the same time, from another reference at another time.
+        """Return a motion on the same path to the same goal at the same time, from another reference at another time.
 
         Args:
             start: The reference in force at `start_time`.
             start_time: On the same clock as before [s].
 
         Raises:
-            InputError: Its time is over.
+            InputError: The trajectory has ended by then.
         """
         if self.end_time - start_time < _SHORTEST:
             raise InputError(f"trajectory: ended {start_time - self.end_time:.3g} s before it could begin; give "
@@ -171,12 +170,12 @@ def least_duration(
     start: TipReference | ForceReference, position: ArrayLike, quaternion: ArrayLike | None = None,
     speed: float = 0.25, angular_speed: float = 0.5,
 ) -> float:
-    """Shortest duration of a `line` from rest within a speed and an angular speed, `LEAST_DURATION` at least [s].
+    """Return the shortest duration of a `line` from rest within speed limits, at least `LEAST_DURATION` [s].
 
     Args:
         start: Where it begins.
         position: Where it ends, shape (3,) [m].
-        quaternion: How the tip link is turned then, x, y, z, w, shape (4,); None: as at the start.
+        quaternion: Orientation at the end, x, y, z, w, shape (4,); None: as at the start.
         speed: Greatest speed [m/s].
         angular_speed: Greatest angular speed [rad/s].
 
@@ -189,7 +188,7 @@ def least_duration(
 
 
 def motion(clock: Array, polynomials: Array, quaternion: Array, arc: Array) -> Array:
-    """A trajectory's reference as one array, of floats or traced scalars.
+    """Compute a trajectory's reference as one array, of floats or traced scalars.
 
     Args:
         clock: Time since the start and duration, shape (2,) [s].

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The clock of trajectories: that of the joint states, or slower, so that a person sets the speed of every motion."""
+"""The clock of trajectories: that of the joint states, or a slower one by which a person sets the speed of motions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 from robodyn_ros.control.contract.state import JointReference
 
 FULL_CHANGE = 0.5
-"""Time in which the speed goes from none to full, so that no reference jumps in velocity [s]."""
+"""Time of a change from standstill to full speed [s]; it keeps the reference's velocity from jumping."""
 
 
 class TrajectoryClock:
-    """Time of trajectories, which passes at a rate of 0 to 1 while one is under way.
+    """Time of trajectories; it passes at a rate of 0 to 1 during a trajectory.
 
     Attributes:
         scaling: The rate that is wanted.
@@ -32,23 +32,24 @@ class TrajectoryClock:
         self._lag = 0.0  # behind the states' time [s]
 
     def restart(self) -> None:
-        """Show the time of the states again, from a new start on."""
+        """Return to the time of the joint states, at a new start."""
         self._lag = self._rate_change = 0.0
 
     def at_full_speed(self) -> bool:
-        """Whether time passes as that of the states, and no change is under way."""
+        """Whether time passes at the rate of the joint states and the rate is not changing."""
         return self.rate == 1.0 == self.scaling and self._rate_change == 0.0
 
     def time(self, time: float) -> float:
-        """Time of trajectories at a time of the states [s]."""
+        """Return the trajectory time at a time of the joint states [s]."""
         return time - self._lag
 
     def advance(self, period: float, under_way: bool) -> None:
-        """Go on to the next state.
+        """Advance to the next state.
 
         Args:
             period: Time since the last state [s].
-            under_way: Whether a trajectory is followed; another one starts at the time of its stamp.
+            under_way: Whether a trajectory is being followed; otherwise time is not slowed, so that a trajectory starts
+                at its stamp.
         """
         self._rate_change = 0.0
         if not under_way:
@@ -61,7 +62,7 @@ class TrajectoryClock:
                 self._rate_change = (self.rate - before) / period
 
     def slowed(self, reference: Any) -> Any:
-        """Return a reference with the velocities and accelerations of the present rate, if it is not full speed.
+        """Return a reference with velocities and accelerations scaled to the present rate.
 
         Args:
             reference: A `JointReference`, `TipReference` or `ForceReference`.

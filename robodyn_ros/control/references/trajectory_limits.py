@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Whether a trajectory stays within the robot's limits."""
+"""Checks whether a trajectory stays within the robot's limits, and slows it down."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robodyn_ros.description.model import RobotModel
 
 ROUNDING = 1e-6  # [rad or m]
 SPEED_TOLERANCE = 1.001  # relative
-_ROUNDS = 10  # speeds at the start do not shrink with the time, so that one stretch may not be enough
+_ROUNDS = 10  # initial speeds do not shrink with more time, so one stretch may not suffice
 
 WARN, SCALE, REFUSE = "warn", "scale", "refuse"
 
@@ -28,17 +28,17 @@ EXCESSIVE_SPEEDS = Field(
     "trajectory_limits", WARN, "What happens to a trajectory in which a joint exceeds its velocity limit. warn: it is "
     "followed, with a warning; scale: it is followed in the least time that keeps to the limits; refuse: it is refused",
     choices=(WARN, SCALE, REFUSE))
-"""What people set of the speeds of trajectories."""
+"""The parameter that says what to do with trajectories that are too fast."""
 
 
 def check_positions(model: RobotModel, points: Points, trajectory: JointTrajectory, start: JointReference) -> None:
-    """Check that points, and the motion between them, keep to the position limits.
+    """Check that the points and the motion between them respect the position limits.
 
-    A joint that is beyond a limit already may stay there or come back.
+    A joint that is already beyond a limit may stay there or return.
 
     Args:
         model: The robot.
-        points: The points asked for.
+        points: The requested points.
         trajectory: The motion through them.
         start: Where it starts.
 
@@ -59,7 +59,7 @@ def check_positions(model: RobotModel, points: Points, trajectory: JointTrajecto
 
 
 def excessive_speeds(model: RobotModel, trajectory: JointTrajectory) -> list[str]:
-    """Warning about joints that would have to move faster than they can; empty if there are none."""
+    """Return warnings about joints that would exceed their velocity limits."""
     speed, limit = trajectory.extremes()[2], model.velocity_limit
     return [
         f"joint '{model.joint_names[joint]}' would have to move at {speed[joint]:.4g}, its limit is {limit[joint]:.4g}"
@@ -69,20 +69,20 @@ def excessive_speeds(model: RobotModel, trajectory: JointTrajectory) -> list[str
 
 def within_speed_limits(model: RobotModel, points: Points, start: JointReference, start_time: float, origin: float
                         ) -> tuple[JointTrajectory, float]:
-    """The motion through points in the least time, but not less than asked for, in which no joint is too fast.
+    """Return the fastest motion through points, at most as fast as requested, within the velocity limits.
 
     Args:
         model: The robot.
-        points: The points asked for.
+        points: The requested points.
         start: Where the motion begins.
         start_time: When it begins [s].
         origin: Zero of the points' times [s].
 
     Returns:
-        The motion, and the factor by which the points' times have grown.
+        The motion, and the factor by which the points' times were stretched.
 
     Raises:
-        InputError: No time is long enough, since a joint is too fast at the start already.
+        InputError: No stretching helps, because a joint is too fast already at the start.
     """
     factor = 1.0
     for _ in range(_ROUNDS):
