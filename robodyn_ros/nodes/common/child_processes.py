@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Processes that this one starts, and their end, at the latest with this one."""
+"""Starts Python processes that end at the latest with this one, and ends them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from robodyn_ros.nodes.common.signals import PARENT
 def start_python(arguments: Sequence[str], environment: Mapping[str, str] = os.environ, **options: Any) -> Popen[Any]:
     """Start Python in a process that ends with this one, even if this one is killed.
 
-    Its standard input is a pipe that closes then; it has to call `end_with_parent`, as every ``robodyn`` command does.
-    It imports this package, and no module from the working directory.
+    Its standard input is a pipe that closes when this process ends; it must call `end_with_parent`, as every
+    ``robodyn`` command does. It can import this package, but no modules from the working directory.
 
     Args:
         arguments: Arguments of Python.

@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The control path of a node (joint state in, command out): a thread that waits for one or a few subscriptions.
+"""The control path of a node, from joint state to command: a thread that waits for one or a few subscriptions.
 
-The thread waits for nothing else, which costs a fraction of a turn of an executor.
+The thread waits for nothing else, which takes a fraction of the time of an executor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
 
 LOOK_PERIOD = 0.1
-"""Time between two looks for publishers of further topics [s]: to wait for topics of nobody costs 10 us a period."""
+"""Time between two searches for publishers of further topics [s]; waiting for a topic without publishers costs 10 us
+per period."""
 
 
 class _FurtherTopic(NamedTuple):
@@ -55,12 +56,12 @@ class ControlPath(NodeThread):
         topic: Name of the topic.
         cycle: Called with this path again and again while :attr:`active`; it waits with :meth:`wait`.
         qos: Quality of service of the subscription.
-        serialized: Return the messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
-        every: Return every message; otherwise only the newest of those that wait.
+        serialized: Whether to return messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
+        every: Whether to return every message, not only the newest waiting one.
 
     Attributes:
-        info: Sequence number, times and publisher of the message taken last, also of a further topic; for the thread
-            of the path only.
+        info: Sequence number, times and publisher of the last message taken, from any topic; for the thread of the path
+            only.
     """
 
     def __init__(self, node: Node, diagnostics: Diagnostics, message_type: type[Any], topic: str,
@@ -73,7 +74,7 @@ class ControlPath(NodeThread):
         self._subscription = unserved_subscription(node, message_type, topic, qos)
         self._used: list[Any] = []
         self._further: list[_FurtherTopic] = []
-        self._heard: list[_FurtherTopic] = []  # those that had publishers at the last look
+        self._heard: list[_FurtherTopic] = []  # those with publishers at the last search
         self._next_look = 0.0
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
@@ -95,9 +96,9 @@ class ControlPath(NodeThread):
         self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
 
     def use(self, handle: Any) -> None:
-        """Keep the handle of a publisher or subscription as long as the path's thread runs; before the path starts.
+        """Keep the handle of a publisher or subscription while the path's thread runs; call before the path starts.
 
-        The thread may then call the handle itself; rclpy's publisher and subscription enter and leave it at each call.
+        The thread may then use the handle directly; rclpy's publisher and subscription enter and leave it at each call.
         """
         self._used.append(handle)
 
@@ -115,7 +116,7 @@ class ControlPath(NodeThread):
         """
         waited_for = self._heard
         if self._further and time.monotonic() >= self._next_look:
-            waited_for = self._further  # messages may wait whose publishers have left
+            waited_for = self._further  # messages may remain after their publishers have left
             self._heard = [each for each in waited_for if each.subscription.handle.get_publisher_count()]
             self._next_look = time.monotonic() + LOOK_PERIOD
         elif len(waited_for) < len(self._further) and (timeout is None or timeout > LOOK_PERIOD):
@@ -167,7 +168,7 @@ class ControlPath(NodeThread):
         super().wake()
 
     def incompatible_publishers(self) -> str:
-        """Return which publishers the path cannot hear because of their quality of service, and why; empty: none."""
+        """Return the publishers with an incompatible quality of service, and why; empty: none."""
         faults = []
         for subscription in (self._subscription, *(further.subscription for further in self._further)):
             topic = subscription.topic_name

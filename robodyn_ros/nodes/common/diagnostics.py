@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Counters, standing conditions and throttled warnings of a node, published to /diagnostics once a second.
+"""Counters, lasting conditions and throttled warnings of a node, published to /diagnostics once a second.
 
     self.diagnostics.problem("rejected commands", "joint_commands: ...")   # counts, warns at most every 2 s
     self.diagnostics.raise_condition("stale", "no command for 100 ms")     # a lasting state; logged once
@@ -31,11 +31,11 @@ from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.nodes.common.messages import MessageError, deserialize
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 
-_CONDITIONS_AT_ONCE = 4  # lines about one condition that may follow each other: it begins, changes, ends
+_CONDITIONS_AT_ONCE = 4  # lines about one condition in quick succession: it begins, changes, ends
 
 
 class _ProblemCounts(NamedTuple):
-    """How many problems there were, and how many of them were errors."""
+    """Numbers of problems, and of errors among them."""
 
     problems: int
     errors: int
@@ -81,7 +81,7 @@ class Diagnostics:
         (self._log.error if error else self._log.warning)(kind, text)
 
     def failure(self, kind: str, error: BaseException) -> None:
-        """Count and log an exception that code of this package did not expect.
+        """Count and log an unexpected exception.
 
         Args:
             kind: Name of the counter.
@@ -110,13 +110,13 @@ class Diagnostics:
             return None
 
     def raise_condition(self, key: str, text: str, error: bool = False) -> None:
-        """Report a state that lasts until it is cleared; it is logged once, and again only when its text changes."""
+        """Report a condition that lasts until it is cleared; it is logged once, and again when its text changes."""
         if self._conditions.get(key) != (error, text):
             self._conditions[key] = (error, text)
             (self._log.error if error else self._log.warning)(f"condition {key}", text, at_once=_CONDITIONS_AT_ONCE)
 
     def clear_condition(self, key: str, text: str) -> None:
-        """Report the end of a lasting state, if there was one."""
+        """Report the end of a condition, if it was raised."""
         if self._conditions.pop(key, None) is not None:
             self._log.info(f"condition {key}", text, at_once=_CONDITIONS_AT_ONCE)
 
@@ -146,7 +146,7 @@ class Diagnostics:
         self._publisher.publish(message)
 
     def once_a_second(self) -> None:
-        """Run the checks, publish the status, and log what was held back; the node calls this once a second."""
+        """Run the checks, publish the status, and log held-back lines; the node calls this once a second."""
         for check in self.checks:
             check()
         self.publish()

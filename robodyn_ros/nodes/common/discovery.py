@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Which nodes the nodes of a process find, by ROS 2's environment variables, and when they ask again.
+"""Discovery range of a process, from ROS 2's environment variables, and repetition of requests.
 
 See docs/two-machines.md.
 """
@@ -20,39 +20,39 @@ RANGE, PEERS, SERVER = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS
 THIS_MACHINE = "LOCALHOST"
 
 ANSWER_SECONDS = 2.0
-"""Time after which a request that got no answer is sent again, if it may be served twice [s].
-
-A server that is held up while it discovers a new client cannot send it the first answer.
+"""Time after which an unanswered request is repeated, if it may be served twice [s]. A server that is delayed while it
+discovers a new client cannot send it the first answer.
 """
 
 PROFILES, OLD_PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"
-"""Variables of Fast DDS 3, and of Fast DDS 2, which is that of ROS 2 Jazzy."""
+"""Variables of Fast DDS 3, and of Fast DDS 2 in ROS 2 Jazzy."""
 LOCAL_PROFILE = "fastdds_localhost"
-"""Begin of the name of the profile that stands for `THIS_MACHINE`; see transport.py."""
+"""Prefix of the name of the profile for `THIS_MACHINE`; see transport.py."""
 
 _SOCKETS = Path("/proc/net/udp")
 _LARGEST_NUMBER_HERE = 32  # maxInitialPeersRange of config/fastdds_localhost.xml
 
 
 def stay_on_this_machine() -> None:
-    """Let the nodes of this process, and of those that it starts, look for nodes of this machine alone.
+    """Restrict this process and its child processes to nodes on this machine.
 
-    A range that the environment gives, also an empty one, stays; so do peers and a discovery server.
+    A range, peers or a discovery server
+    given by the environment stay, also if empty.
     """
     os.environ.setdefault(RANGE, THIS_MACHINE)
 
 
 def is_this_machine_alone() -> bool:
-    """Whether the nodes of this process find nodes of this machine alone, once ROS is started (transport.py)."""
+    """Return whether the nodes of this process find only nodes on this machine, once ROS is started (transport.py)."""
     return (Path(os.environ.get(PROFILES, "")).name == f"{LOCAL_PROFILE}.xml" and not os.environ.get(SERVER)
             and not os.environ.get(PEERS))
 
 
 def participants_here(domain: int) -> int:
-    """Number of DDS participants of a domain on this machine, this process's included; 0: it cannot be told.
+    """Return the number of DDS participants of a domain on this machine, including this process; 0: unknown.
 
-    A participant receives discovery messages at a port of its own, and the kernel lists the ports in use. A program
-    that uses such a port for something else is counted, too.
+    Each participant receives discovery messages at its own port, and the kernel lists the used ports. A program that
+    uses such a port for other purposes is counted, too.
 
     Args:
         domain: ROS_DOMAIN_ID.
@@ -67,7 +67,7 @@ def participants_here(domain: int) -> int:
 
 
 def described() -> str:
-    """Return a sentence for the log: which nodes the nodes of this process find, by which variable."""
+    """Return a sentence for the log: which nodes this process can find, and by which variable."""
     found, peers, server = (os.environ.get(name, "") for name in (RANGE, PEERS, SERVER))
     if Path(os.environ.get(PROFILES, "")).name.startswith(LOCAL_PROFILE):
         found = THIS_MACHINE

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a controller wants drawn as markers, and back."""
+"""Converts a controller's drawing to markers, and back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import MessageError
 
 MOST_MARKERS, MOST_POINTS = 2 * MOST_ITEMS, 10 * MOST_ITEMS
-"""Greatest numbers that are read from a message."""
+"""Limits of markers and points in one message."""
 
 LINE_WIDTH, AXIS_LENGTH = 0.006, 0.1
 """[m]"""
@@ -32,13 +32,13 @@ _AXES = ((0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.1, 0.3, 0.9))
 
 
 class Strokes(NamedTuple):
-    """What is drawn, in the base frame.
+    """Lines and arrows in the base frame.
 
     Attributes:
         lines: Ends of lines, shape (k, 2, 3) [m].
-        line_colors: Of the lines, shape (k, 3), from 0 to 1.
+        line_colors: Shape (k, 3), from 0 to 1.
         arrows: From the first point to the second, shape (m, 2, 3) [m].
-        arrow_colors: Likewise.
+        arrow_colors: Shape (m, 3), from 0 to 1.
     """
 
     lines: Array
@@ -48,14 +48,14 @@ class Strokes(NamedTuple):
 
 
 def to_markers(fields: Mapping[str, Drawn], arrays: Mapping[str, Array], frame: str) -> MarkerArray:
-    """Return markers that replace all former ones; the name of a field is their namespace.
+    """Return markers that replace all previous ones, each field in the namespace of its name.
 
     Args:
         fields: The declarations.
-        arrays: What is drawn of each.
+        arrays: Array of each field.
         frame: tf frame of the base link.
     """
-    # Without a stamp: a display takes the newest transform. Locked: it does so for each picture.
+    # Without a stamp, a display takes the newest transform; locked, it does so for each picture.
     markers = [Marker(action=Marker.DELETEALL)]
     for name, declared in fields.items():
         for number, marker in enumerate(_markers(declared, arrays[name])):
@@ -88,7 +88,7 @@ def _color(color: tuple[float, float, float]) -> ColorRGBA:
 
 
 def from_markers(message: MarkerArray) -> Strokes:
-    """Return what a message of `to_markers` draws.
+    """Read the strokes from a message of `to_markers`.
 
     Raises:
         MessageError: There are too many markers or points, one has another type, or a number that is not finite or too

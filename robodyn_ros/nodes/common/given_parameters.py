@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Parameter values given to the nodes of a process, one source after the other: command line and parameter files.
+"""Parameter values given to the nodes of a process, in order of the sources: command line and parameter files.
 
 rcl merges all sources into one table with a place for each type, and rclpy then takes the first type that has a value.
 So ``-p step:=fast`` had no effect after a file with ``step: 0.001``, and neither had a list after a number. This module
@@ -30,7 +30,7 @@ from robodyn_ros.base.errors import InputError
 
 COMMAND_LINE, LAUNCH_ARGUMENTS = "command line", "launch arguments"
 LARGEST_FILE = 32 * 2**20
-"""Bytes of a parameter file, which may hold a robot's description."""
+"""Limit of a parameter file [bytes], which may contain a robot's description."""
 
 EVERY_NODE = "/**"
 
@@ -39,7 +39,7 @@ _FALSE = frozenset("N n no No NO false False FALSE off Off OFF".split())
 _INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _POINTED = re.compile(r"([+-]?)\.(inf|Inf|INF)|()\.(nan|NaN|NAN)")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX].+")
-_NEAR_ZERO = 2.2250738585072014e-308  # smaller numbers lose digits; rcl takes them for text
+_NEAR_ZERO = 2.2250738585072014e-308  # rcl reads smaller numbers, which lose digits, as text
 _STRING_TAG = "tag:yaml.org,2002:str"
 
 
@@ -52,10 +52,10 @@ class GivenValue(NamedTuple):
 
 @dataclass(frozen=True)
 class GivenParameters:
-    """Values by node pattern and parameter name; patterns in the order of their first appearance, as rcl has them.
+    """Values by node pattern and parameter name; patterns are in the order of their first appearance, as in rcl.
 
     Attributes:
-        values: All values given to a parameter by one pattern, the last one of which counts.
+        values: All values given to a parameter by one pattern; the last one counts.
     """
 
     values: dict[str, dict[str, list[GivenValue]]] = field(default_factory=dict)
@@ -87,20 +87,20 @@ class GivenParameters:
         return {name: values[-1] for names in matching for name, values in names.items()}
 
     def outranked(self, full_name: str) -> dict[str, GivenValue]:
-        """Return values of the command line that do not count because a file gives others to the node by its name."""
+        """Return values of the command line that a file overrides, because it names the node."""
         counting = self.for_node(full_name)
         return {name: values[-1] for pattern, names in self.values.items() if matches(pattern, full_name)
                 for name, values in names.items()
                 if values[-1].source == COMMAND_LINE and counting[name].source != COMMAND_LINE}
 
     def without_node(self, full_names: Sequence[str]) -> list[str]:
-        """Return ``NODE:NAME`` of each value on the command line whose node is none of some nodes."""
+        """Return ``NODE:NAME`` of each value on the command line for a node that is not among these."""
         return [f"{pattern.lstrip('/')}:{name}" for pattern, names in self.values.items()
                 if not any(matches(pattern, full_name) for full_name in full_names)
                 for name, values in names.items() if values[-1].source == COMMAND_LINE]
 
     def file_patterns(self) -> dict[str, str]:
-        """Return the source of each node pattern that a file has."""
+        """Return the file of each node pattern in parameter files."""
         return {pattern: source for pattern, names in self.values.items()
                 for values in names.values() for _, source in values if source != COMMAND_LINE}
 
@@ -124,7 +124,7 @@ GIVEN: ContextVar[GivenParameters] = ContextVar("given parameters", default=Give
 
 
 def ros_options(arguments: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Return each word between ``--ros-args`` and ``--`` with the word after it."""
+    """Yield each word between ``--ros-args`` and ``--`` with the word after it."""
     words = list(arguments)
     inside = False
     for option, word in zip(words, [*words[1:], ""], strict=False):
@@ -135,7 +135,7 @@ def ros_options(arguments: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def namespace_rule(arguments: Iterable[str]) -> str:
-    """Return the namespace that a remapping rule ``__ns:=`` gives to all nodes; empty without one.
+    """Return the namespace from a remapping rule ``__ns:=`` for all nodes; empty: there is none.
 
     Raises:
         InputError: Two rules rename the same thing differently; rcl would ignore the second one.
@@ -173,7 +173,7 @@ def yaml_value(node: yaml.Node) -> Any:
 
 
 def _as_float(text: str) -> float | str:
-    """Return a floating-point number; the text itself if it is none, or if its magnitude is out of range."""
+    """Return the text as a float; the text itself if it is no number or out of range."""
     if text[-1:].isspace():
         return text
     if pointed := _POINTED.fullmatch(text):
@@ -187,7 +187,7 @@ def _as_float(text: str) -> float | str:
 
 
 class _Loader(yaml.BaseLoader):
-    """Leaves the tags of plain scalars empty, so that an explicit ``!!str`` is seen."""
+    """Leaves the tags of plain scalars empty, to distinguish an explicit ``!!str``."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         return "" if kind is yaml.ScalarNode else super().resolve(kind, value, implicit)

@@ -7,9 +7,9 @@
 # governing permissions and limitations under the License.
 """Measures how long the computer keeps this process from running, by a thread that sleeps beside the others.
 
-What it sleeps too long, the process was held up: it was stopped, or got no processor. Where the process computed
-meanwhile without the thread waiting for a processor, it was another thread of this process, such as a law that keeps
-Python's lock: that is no hold-up by the computer.
+If it sleeps too long, the process was held up: it was stopped, or got no processor. If the process computed meanwhile
+and the thread did not wait for a processor, the cause is another thread of this process, such as a law that keeps the
+GIL. That does not count as a hold-up by the computer.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from collections import deque
 from robodyn_ros.base.timing import waiting_time_of
 
 SLEEP = 0.01
-"""Time between two looks [s]."""
+"""Time between two measurements [s]."""
 LATE = 0.01
-"""What the probe sleeps too long counts from here on [s]."""
+"""Least excess of a sleep that counts [s]."""
 _MAX_HOLD_UPS = 100
-_OWN_TASK = "thread-self"  # the task that reads it
+_OWN_TASK = "thread-self"  # the reading thread
 _SLEEPS_PER_READING = 50
-"""Looks after which the time that the thread waited is read anew: it takes ten times as long as the rest of a look."""
+"""Sleeps between two readings of the thread's waiting time, which take ten times as long as the rest."""
 
 
 class HoldUpProbe:
-    """A thread that sleeps; any thread may ask what it measured."""
+    """A thread that sleeps and measures its delays; any thread may read them."""
 
     def __init__(self) -> None:
         self._stopped = False
@@ -50,11 +50,11 @@ class HoldUpProbe:
             self._thread.join()
 
     def held_up(self, since: float, now: float) -> float:
-        """Return for how long the computer held this process up in all, within a span of the steady clock [s].
+        """Return the total time for which the computer held this process up within a span of the steady clock [s].
 
         Args:
             since: Begin of the span [s].
-            now: Its end, which is the present: a hold-up that the probe has not noticed yet counts too [s].
+            now: Its end, the present [s]; an ongoing hold-up counts too.
         """
         found = [(end, length) for end, length in tuple(self._found) if end > since]
         begin, computed = self._look
@@ -66,7 +66,7 @@ class HoldUpProbe:
         waited, looks = waiting_time_of(_OWN_TASK), 0
         self._look = time.monotonic(), time.process_time()
         while not self._stopped:
-            time.sleep(SLEEP)  # an event's wait would take several times as long, much of it with Python's lock
+            time.sleep(SLEEP)  # waiting for an event would cost several times as much, mostly with the GIL
             begin, computed = self._look
             now = time.monotonic(), time.process_time()
             late, looks = now[0] - begin - SLEEP, looks + 1

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Reads joint states of any publisher: what a message says of the joints of one robot.
+"""Reads the values of one robot's joints from the joint states of any publisher.
 
-The state of a robot may come from several publishers, such as the drivers of an arm and of its gripper, each with some
-joints. The newest message of the topic is then not the newest state: messages are read by joint name.
+Several publishers may share the state of a robot, such as the drivers of an arm and of its gripper. The newest message
+is then not the complete state, so messages are read by joint name.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ TOPIC = topic_names.JOINT_STATES
 REJECTED_STATES = "rejected joint states"
 
 NO_STATES = "no joint states for"
-"""Beginning of what a controller without joint states reports; the commands read it."""
+"""Prefix of the report of a controller without joint states; commands read it."""
 
 MOST_FORMS = 8
-"""Forms of messages that are read in place: as many as there may be publishers of a topic."""
+"""Limit of message forms that are read in place, one for each publisher."""
 
 Indices = NDArray[np.intp]
 
 
 class NamedState(NamedTuple):
-    """What a message says of m of the robot's joints.
+    """State of m of the robot's joints, from one message.
 
     Attributes:
         stamp: Its stamp [ns].
@@ -48,8 +48,8 @@ class NamedState(NamedTuple):
         q: Joint positions, shape (m,) [rad or m].
         v: Joint velocities, shape (m,) [rad/s or m/s]; NaN where one is missing; None without any.
         effort: Joint efforts likewise [N m or N].
-        complete: Whether it names every joint, in the robot's order.
-        good_velocities: Whether all velocities are known to be there and in range.
+        complete: Whether it contains every joint, in the robot's order.
+        good_velocities: Whether all velocities are present and in range.
     """
 
     stamp: int
@@ -80,8 +80,8 @@ class _Form(NamedTuple):
 class JointStateReader:
     """Reads serialized joint states; for one thread at a time.
 
-    Messages of the form that this package's nodes publish cost least. The forms of other publishers are learnt from
-    their first messages, so that their numbers are read in place too; those without the robot's joints are left alone.
+    Messages in the form of this package's nodes are fastest. Other forms are learnt from their first message, and then
+    also read in place. Messages without the robot's joints are skipped.
 
     Args:
         joints: The robot's joints.
@@ -89,7 +89,7 @@ class JointStateReader:
         topic: Name of the topic, for messages.
 
     Attributes:
-        other_names: Joints of the last message of a new form that named none of the robot's joints.
+        other_names: Joint names of the last message in a new form without any of the robot's joints.
     """
 
     def __init__(self, joints: JointOrder, diagnostics: Diagnostics, topic: str = TOPIC) -> None:
@@ -104,7 +104,7 @@ class JointStateReader:
         """Read a message.
 
         Returns:
-            What it says of the robot's joints; None: nothing, or it is malformed, which is reported.
+            The state of the robot's joints; None: it contains none of them, or is malformed, which is reported.
 
         Raises:
             MessageError: Its values for the robot's joints cannot be used.
@@ -134,7 +134,7 @@ class JointStateReader:
         for field in FIELDS if names else ():
             numbers = getattr(message, field)
             if field == "effort" and len(numbers) != len(columns):
-                continue  # nobody needs it
+                continue  # not needed
             if len(numbers) or field == "position":
                 if len(numbers) != len(columns):
                     raise MessageError("wrong length", f"{self._topic}: {field}: expected one value per joint, "
@@ -149,7 +149,7 @@ class JointStateReader:
         return self._state(stamp, joints, values) if names else None
 
     def _state(self, stamp: int, joints: Indices, values: dict[str, Array]) -> NamedState:
-        """Return the state; of all joints in the robot's order."""
+        """Return the state, complete if it has all joints in the robot's order."""
         complete = len(joints) == len(self._names)
         if complete and not np.array_equal(joints, self._all):
             order = np.argsort(joints)
@@ -164,7 +164,7 @@ class JointStateReader:
                                                         for field in FIELDS):
             return
         if len(self._forms) == MOST_FORMS and names != self._unlearnt:
-            self._unlearnt = names  # learnt with the next one: names that change with every message are not
+            self._unlearnt = names  # learnt with the next message, so that names which always change are not learnt
             return
         self._forms = [_Form(JointWire(names, fields, message.header.frame_id), fields, places, joints),
                        *self._forms[:MOST_FORMS - 1]]

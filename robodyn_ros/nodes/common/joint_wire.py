@@ -35,7 +35,7 @@ _STAMP = struct.Struct("=iI")
 _STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes of the encoding
 _NUMBER, _LENGTH = 8, 4  # sizes [bytes]
 _MOST_UNFIT = 8
-"""Other forms that are remembered: those of the other publishers of a topic."""
+"""Limit of the other forms that are remembered, one for each other publisher."""
 
 
 class JointWire:
@@ -55,9 +55,9 @@ class JointWire:
         self._lay_out(frame)
 
     def _lay_out(self, frame: str) -> None:
-        """Find out where the stamp and the numbers of messages with this frame are."""
+        """Determine the offsets of stamp and numbers in messages with this frame."""
         self._frame = frame
-        self._unfit: dict[tuple[int, bytes], None] = {}  # other forms, whose messages are not deserialized here again
+        self._unfit: dict[tuple[int, bytes], None] = {}  # other forms, which are not deserialized again
         data, self._begins = self._probe()
         self.in_place = bool(self._begins)
         if not self.in_place:
@@ -70,12 +70,12 @@ class JointWire:
         self._slices = [slice(place, place + self._n)
                         for place in ((begin - first) // _NUMBER for begin in self._begins)]
         ends = [begin + _NUMBER * self._n for begin in self._begins]
-        # All bytes but stamp and numbers: encoding, names and lengths, lengths between the numbers and after them.
+        # All bytes except stamp and numbers: encoding, names, and lengths between and after the numbers.
         fixed = [slice(0, _STAMP_BEGIN), slice(_STAMP_END, first),
                  *(slice(end, begin) for end, begin in zip(ends, self._begins[1:], strict=False)), slice(last, end)]
         self._fixed = itemgetter(*fixed)
         self._seen = self._fixed(data)
-        # A message in pieces; stamp and numbers, which are left empty, are at odd places.
+        # The pieces of a message; odd places are empty, for stamp and numbers.
         self._pieces = [piece for part in fixed for piece in (data[part], b"")][:-1]
 
     def encode(self, stamp: int, *values: Array) -> bytes:
@@ -100,7 +100,7 @@ class JointWire:
 
         Returns:
             Stamp [ns] and one new array per field, shape (n,), finite or not; None if the message has another form, is
-            malformed, or has a stamp that is no time.
+            malformed, or has an invalid stamp.
         """
         if not self.in_place:
             return None
@@ -115,14 +115,14 @@ class JointWire:
         return seconds * NANOSECONDS_PER_SECOND + nanoseconds, [region[part] for part in self._slices]
 
     def decode_within(self, data: bytes, *largest: float) -> tuple[int, list[Array]] | None:
-        """Read a serialized message as :meth:`decode`, and refuse numbers that are too large or not finite.
+        """Read a serialized message like :meth:`decode`, and refuse numbers that are too large or not finite.
 
         Args:
             data: The message.
             *largest: Largest norm of the numbers of the first field, of the second one, and so on.
 
         Returns:
-            As :meth:`decode`; None also if the norm of one of these fields is larger, or not finite.
+            As for :meth:`decode`; None also if the norm of a field is larger or not finite.
         """
         known = self.decode(data)
         if known is None:
@@ -133,7 +133,7 @@ class JointWire:
         return known
 
     def _recognize(self, data: bytes) -> bool:
-        """Return whether a message has this form, perhaps in another frame, which is adopted."""
+        """Return whether a message has this form; adopt its frame if that differs."""
         form = len(data), data[_STAMP_END:self._region[1]]  # the frame and the names
         if form in self._unfit:
             return False

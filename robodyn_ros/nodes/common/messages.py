@@ -6,13 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Joint values in messages: given by name, in any order, for all joints or some; every value is checked.
+"""Reads joint values from messages by name, in any order, for all or some joints, and checks every value.
 
     joints = JointOrder(robot.joint_names)
     tau = joints.read(message.name, message.effort, "joint_commands: effort", EFFORT, fill=last_effort)
 
-raises MessageError, an InputError, unless every value is a number in range, of a known joint. Names in the order of the
-robot, as our nodes send them, cost one comparison.
+raises MessageError, an InputError, unless every value is in range and every joint known. Names in the order of the
+robot, as sent by our nodes, cost one comparison.
 """
 
 from __future__ import annotations
@@ -40,14 +40,13 @@ EFFORT = Range(-1e7, 1e7, "N m or N")
 VOLTAGE = Range(-1e6, 1e6, "V")
 FORCE = Range(-1e7, 1e7, "N, torques in N m")
 LENGTH = Range(-1e6, 1e6, "m")
-"""The numbers that messages and requests may have: far beyond any robot, and far below what overflows in a formula.
-
-A message with a number beyond them is rejected like one with NaN.
+"""Ranges of numbers in messages and requests: far beyond any robot, and far below an overflow in a formula. A message
+with a number out of range is rejected like one with NaN.
 """
 
 
 class MessageError(InputError):
-    """A message's names or values cannot be used.
+    """A message has invalid names or values.
 
     Attributes:
         reason: Short name of the kind of fault, for counters.
@@ -86,16 +85,16 @@ class JointOrder:
             others: Whether to ignore joints that the robot does not have, instead of rejecting the message.
 
         Returns:
-            The values, shape (n,); they may share the memory of a complete message in the order of the robot.
+            The values, shape (n,); they may share the memory of the message.
 
         Raises:
             MessageError: Lengths differ; a name is unknown, missing or repeated; or a value is not finite or out of
                 range.
         """
         if (not names or names == self.names) and len(values) == len(self.names):
-            # The array of the message is read in place: nobody changes a received message.
+            # The array of the message is used without a copy: nobody changes a received message.
             result = np.frombuffer(values) if type(values) is array else np.array(values, dtype=np.float64)
-            if not math.hypot(*values) <= allowed.maximum:  # or all are in range: check them one by one
+            if not math.hypot(*values) <= allowed.maximum:  # then check them one by one
                 self.check(self.names, values, what, allowed)
             return result
         columns = self.columns(names, what, others)
@@ -160,13 +159,13 @@ def deserialize(data: bytes, message_type: type[Any]) -> Any:
     """
     try:
         return deserialize_message(data, message_type)
-    except Exception:  # the middleware raises RMWError, and says no more than that it failed
+    except Exception:  # the middleware raises RMWError without a reason
         raise MessageError("malformed", f"expected a serialized {message_type.__module__.split('.')[0]}/"
                            f"{message_type.__name__}, received {len(data)} bytes that are none") from None
 
 
 def to_field(values: Array) -> array[float]:
-    """Convert values to the type that a float64[] field accepts without a check of each element."""
+    """Convert values to the type that a float64[] field accepts without checking each element."""
     return array("d", values.tobytes())
 
 
@@ -188,7 +187,7 @@ def read_stamp(stamp: Time, what: str = "header.stamp") -> int:
         what: Name of the field, for errors.
 
     Raises:
-        MessageError: It is no time: negative, or with nanoseconds of a second or more.
+        MessageError: The stamp is negative, or has nanoseconds of a second or more.
     """
     try:
         return join_stamp(stamp.sec, stamp.nanosec)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A thread of a node beside its executor: it repeats one function, and no exception ends it."""
+"""A thread of a node besides its executor, which repeats one function and survives exceptions."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ FAILED_CYCLES = "failed control cycles"
 """Counter of the exceptions of a thread."""
 
 STOP_SECONDS = 0.5
-"""Longest wait for a thread that is to stop [s]; then it is left behind."""
+"""Longest wait for a thread to stop [s]; then it is abandoned."""
 
 _PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>
-_REST_AFTER_FAILURE = 0.001  # so that a cycle that fails at once leaves the processor to others [s]
+_REST_AFTER_FAILURE = 0.001  # so that a cycle that fails immediately does not occupy a processor [s]
 
 
 class NodeThread:
     """A thread that repeats a cycle; :meth:`RobodynNode.add_thread` starts and stops it with its node.
 
-    The thread and the executor share no lock. Other threads hand over a change by assigning one immutable object to
-    one attribute, or by :meth:`call`, which runs a function between two waits.
+    The thread and the executor share no lock. Other threads pass a change by assigning one immutable object to one
+    attribute, or by :meth:`call`, which runs a function between two waits.
 
-    An exception of a cycle is counted and logged, and the next cycle begins. :meth:`replace` leaves a thread behind
-    that is stuck in the code of a plugin, and goes on with another one.
+    An exception of a cycle is counted and logged, and the next cycle begins. :meth:`replace` abandons a thread that is
+    stuck in plugin code, and continues with a new one.
 
     Args:
-        name: What the thread is, in messages too.
+        name: Name of the thread, also for messages.
         diagnostics: The node's diagnostics.
         cycle: Called again and again while :attr:`active`; it waits with :meth:`sleep`.
 
     Attributes:
-        active: Whether the loop is to go on.
-        prepare: Called first on the thread, for settings of the thread.
+        active: Whether the loop continues.
+        prepare: Called first on the thread, for its settings.
     """
 
     def __init__(self, name: str, diagnostics: Diagnostics, cycle: Callable[[], None]) -> None:
@@ -57,10 +57,10 @@ class NodeThread:
         self.prepare: Callable[[], None] = lambda: None
         self._diagnostics, self._cycle = diagnostics, cycle
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self._rest = threading.Lock()  # held but for a wake
+        self._rest = threading.Lock()  # always held, except after a wake
         self._rest.acquire()
         self._first: Callable[[], None] = lambda: None
-        self._called: Future[Any] | None = None  # of the call that runs
+        self._called: Future[Any] | None = None  # of the current call
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
@@ -69,26 +69,26 @@ class NodeThread:
         return self._thread
 
     def sleep(self, timeout: float) -> None:
-        """Wait until a time is over or :meth:`wake` is called; for this thread only.
+        """Wait until a timeout or :meth:`wake`; for this thread only.
 
         This method also runs functions given to :meth:`call`.
 
         Args:
             timeout: Longest wait [s].
         """
-        self._rest.acquire(timeout=max(timeout, 0.0))  # a wait set would take several times as long
+        self._rest.acquire(timeout=max(timeout, 0.0))  # a wait set would cost several times as much
         self._run_calls()
 
     def wake(self) -> None:
         """Make a :meth:`sleep` return early; from any thread."""
-        with suppress(RuntimeError):  # it has been released, and will end the next sleep
+        with suppress(RuntimeError):  # already released: the next sleep ends at once
             self._rest.release()
 
     def call(self, function: Callable[[], Any], timeout: float = 5.0) -> Any:
         """Run a function in this thread between two waits, and return its result; from any other thread.
 
         Args:
-            function: Called without arguments; has to return quickly.
+            function: Called without arguments; must return quickly.
             timeout: Longest wait for the result [s].
 
         Raises:
@@ -122,11 +122,11 @@ class NodeThread:
                 leave_behind(self._thread)
 
     def replace(self, first: Callable[[], None], why: RobodynError) -> None:
-        """Leave the thread behind and go on with a new one; from any other thread.
+        """Abandon the thread and continue with a new one; from any other thread.
 
         Args:
-            first: Called on the new thread, before all else.
-            why: For those who wait for a call that the thread does not end.
+            first: Called first on the new thread.
+            why: Error for callers whose call is not finished.
         """
         stuck, called = self._thread, self._called
         self._first = first
@@ -167,11 +167,11 @@ class NodeThread:
             except BaseException as error:
                 step = self._cycle
                 self._diagnostics.failure(FAILED_CYCLES, error)
-                self._run_calls()  # a cycle that fails before it waits must not keep requests waiting
+                self._run_calls()  # also if a cycle fails before it waits
                 time.sleep(_REST_AFTER_FAILURE)
 
 
 def _wake_on_time() -> None:
-    """Turn off the timer slack of this thread: by default, Linux may end its waits up to 50 us late to save power."""
+    """Turn off this thread's timer slack, by which Linux may end waits up to 50 us late to save power."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1))

@@ -47,8 +47,8 @@ T = TypeVar("T")
 
 
 def descriptor(field: Field) -> ParameterDescriptor:
-    """ROS's descriptor of a parameter."""
-    # The type is ours to check: rclpy names types by number ("expected '4' got '2'").
+    """Return the ROS descriptor of a parameter."""
+    # The type is checked here, because rclpy names types by number ("expected '4' got '2'").
     found = ParameterDescriptor(name=field.name, description=field.text, read_only=field.structural,
                                 dynamic_typing=True)
     lowest, highest = field.range.minimum, field.range.maximum
@@ -89,11 +89,11 @@ def given_robot(parameters: DeclaredParameters, from_file: Callable[..., T], fro
         parameters: The node's parameters.
         from_file: Loader of a URDF file, such as ``Robot.from_urdf``.
         from_text: Loader of URDF text, such as ``Robot.from_urdf_text``.
-        **options: Of both.
+        **options: Options of both loaders.
 
     Raises:
         InputError: Neither parameter is set, or there is no such robot.
-        RobodynError: The loader's.
+        RobodynError: The loader raised it.
     """
     if parameters["robot_description"]:
         return from_text(parameters["robot_description"], **options)
@@ -113,7 +113,7 @@ class DeclaredParameters:
         log: Its log.
 
     Attributes:
-        given: Values given at start, by name, of declared and other parameters; without parameters of ROS itself.
+        given: Values given at start by name, for declared and other parameters, except parameters of ROS itself.
 
     Raises:
         InputError: A parameter of ROS itself was given a value of a wrong type.
@@ -124,7 +124,7 @@ class DeclaredParameters:
         self._table: dict[str, Field] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._declaring = False
-        # rclpy has no public way to list the values that were given; it has lost some of them.
+        # rclpy has no public list of the given values, and has lost some of them.
         given = {name: GivenValue(_plain(value.value), "at start") for name, value in node._parameter_overrides.items()}
         given.update(GIVEN.get().for_node(node.get_fully_qualified_name()))
         for name in list(given):
@@ -139,7 +139,7 @@ class DeclaredParameters:
 
         Args:
             table: The declarations.
-            values: Values by name that override those given at start.
+            values: Values by name, which override those given at start.
 
         Raises:
             InputError: A value is not valid; its parameter and those that follow are not declared.
@@ -163,7 +163,7 @@ class DeclaredParameters:
             del self._table[name]
 
     def on_change(self, listener: Callable[[Mapping[str, Any]], None]) -> None:
-        """Call a function on valid changes while the node runs, on the thread of the executor.
+        """Call a function for valid changes while the node runs, on the executor's thread.
 
         Args:
             listener: Called with the changed values by name, before they are stored; raises RobodynError to refuse
@@ -176,7 +176,7 @@ class DeclaredParameters:
         return list(self._table)
 
     def unknown(self) -> list[str]:
-        """Names with a value given at start that no node declares and no controller can have."""
+        """Return names with a value given at start that no node declares and no controller can have."""
         return unknown_names(self.given, self.names())
 
     def set_apart(self) -> list[str]:
@@ -234,7 +234,7 @@ def _check_ros_parameter(name: str, value: Any, given: GivenValue) -> None:
 
 
 def _short(value: Any) -> str:
-    """Return a value as text on one line, without the middle of a long one such as a robot description."""
+    """Return a value as text on one line; the middle of a long one, such as a robot description, is cut."""
     text = " ".join(str(value).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST // 2]} ... {text[-_LONGEST // 2:]}"
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Which process sent a message, and the name of its node.
+"""Identifies the process that sent a message, and its node.
 
 A message carries the GID of its publisher. In DDS, its first 12 bytes are the participant, which the nodes of a process
 share, and the last 4 the publisher (DDSI-RTPS 2.5, 9.3.1). The graph gives the same GID with the name of the node.
@@ -23,24 +23,24 @@ from rclpy.node import Node
 from std_msgs.msg import Empty
 
 _PARTICIPANT_BYTES = 12
-_LONGEST_LOOK = 2.0  # for an own publisher in the graph [s]
+_LONGEST_LOOK = 2.0  # wait for the node's own publisher in the graph [s]
 
 
 def sender(info: Mapping[str, Any]) -> bytes:
-    """Return the GID of the publisher of a message that came with this information; empty: unknown."""
+    """Return the GID of a message's publisher from the message information; empty: unknown."""
     gid: bytes = (info.get("publisher_gid") or {}).get("data", b"")
     return gid
 
 
 def participant(gid: bytes) -> bytes:
-    """Return the part of a GID that all publishers of a process share."""
+    """Return the part of a GID that identifies the process."""
     return gid[:_PARTICIPANT_BYTES]
 
 
 def own_participant(node: Node) -> bytes:
     """Return the participant of a node; empty if the graph does not show it.
 
-    rclpy does not give the GID of a publisher. The graph does, on a topic that nobody else has.
+    rclpy does not provide the GID of a publisher, but the graph does, for a topic that nobody else has.
     """
     publisher = node.create_publisher(Empty, f"~/_own_{uuid.uuid4().hex}", 1)
     end = time.monotonic() + _LONGEST_LOOK
@@ -66,7 +66,7 @@ def publishers(node: Node, topics: Iterable[str]) -> dict[bytes, str]:
 
 
 def describe(names: Mapping[bytes, str], gid: bytes) -> str:
-    """Return the name of a publisher's node, for messages; with its participant where others have the same name.
+    """Return the name of a publisher's node, for messages; with its participant if the name is not unique.
 
     Args:
         names: Names by GID; see :func:`publishers`.

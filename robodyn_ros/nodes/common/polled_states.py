@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The newest joint states of a robot at a rate of a node's own, from however many publishers."""
+"""Polls the newest joint states of a robot at a node's own rate, from any number of publishers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import AUDIENCE_PERIOD, DISPLAY_STATES_RATE, NEWEST_DEPTH, LatestMessage
 
 DEFAULT_RATE = 30.0
-"""Rate of what is made of joint states, unless another one is asked for: RViz draws 30 frames per second [Hz]."""
+"""Default rate of outputs from joint states [Hz]; RViz draws 30 frames per second."""
 
 
 class NewestStates:
@@ -43,7 +43,7 @@ class NewestStates:
     Attributes:
         q: Joint positions, shape (n,) [rad or m]; NaN before a message names the joint.
         effort: Joint efforts likewise [N m or N].
-        stamps: Stamp of each joint's position, shape (n,) [ns]; joints of ``start`` have the newest one.
+        stamps: Stamp of each joint's position, shape (n,) [ns]; joints from ``start`` have the newest one.
         updated: Whether a message has named the joint since :meth:`forget`, shape (n,).
         problem: Why the last message could not be used; empty if it could.
     """
@@ -52,7 +52,7 @@ class NewestStates:
         n = len(joints)
         self._reader, self._diagnostics = JointStateReader(joints, diagnostics), diagnostics
         self.q = np.full(n, np.nan) if start is None else start.copy()
-        self._held = ~np.isnan(self.q)  # and never named
+        self._held = ~np.isnan(self.q)  # from start, until a message names it
         self.effort = np.full(n, np.nan)
         self.stamps: NDArray[np.int64] = np.zeros(n, np.int64)
         self.updated = np.zeros(n, bool)
@@ -62,7 +62,7 @@ class NewestStates:
         """Read serialized messages, the oldest first; return whether any names a joint of the robot."""
         missing = np.ones(len(self.q), bool)
         found = False
-        for data in reversed(messages):  # the first that names a joint is the newest one that does
+        for data in reversed(messages):  # the first one found is the newest
             try:
                 state = self._reader.read(data)
             except MessageError as error:
@@ -86,23 +86,23 @@ class NewestStates:
         return found
 
     def forget(self) -> None:
-        """Note that what is known has been used."""
+        """Mark the present values as used."""
         self.updated[:] = False
 
 
 class PolledJointStates:
-    """Looks for the newest joint states at a fixed rate, on a thread of its own.
+    """Polls the newest joint states at a fixed rate, on its own thread.
 
-    A turn of an executor takes ten times longer than a look, so no timer does it. This node subscribes to joint states
-    while somebody subscribes to what it publishes: to receive them costs more than to use them. Where all joint states
-    come from one hardware node, it takes them from the topic `DISPLAY_JOINT_STATES`, unless that is too slow.
+    A timer would take ten times longer, for a turn of the executor. The node subscribes to joint states only while
+    somebody subscribes to its own topic, because receiving them costs more than using them. If all joint states come
+    from one hardware node, it takes them from the topic `DISPLAY_JOINT_STATES`, unless that is too slow.
 
     Args:
         node: The node that subscribes.
         joints: The robot's joints.
-        rate: Looks per second [Hz].
-        publisher: Publishes what is made of them.
-        use: Called in that thread with the newest states, whenever a message has named a joint since the last call.
+        rate: Polling rate [Hz].
+        publisher: Publisher of the node's own topic.
+        use: Called in that thread with the newest states if a message has named a joint since the last call.
         start: As for :class:`NewestStates`.
     """
 
@@ -112,9 +112,9 @@ class PolledJointStates:
         self._publisher = publisher
         self._newest = NewestStates(joints, node.diagnostics, start)
         self._period, self._suffices = 1.0 / rate, rate <= DISPLAY_STATES_RATE
-        self._pause = self._period  # between two looks; shorter where messages would displace each other
+        self._pause = self._period  # between two polls; shorter if messages would displace each other
         self._next = self._next_use = self._next_look = time.monotonic()
-        self._topic = ""  # that is subscribed to; empty while nobody listens
+        self._topic = ""  # subscribed topic; empty while nobody subscribes
         self._states: LatestMessage[JointState] | None = None
         self._thread = NodeThread(f"newest of {TOPIC}", node.diagnostics, self._cycle)
         node.add_thread(self._thread)
@@ -132,7 +132,7 @@ class PolledJointStates:
             return
         messages = self._states.take_all_serialized()
         self._newest.read(messages)
-        # A rare message of one publisher must not be displaced by the many of another.
+        # Frequent messages of one publisher must not displace a rare one of another.
         if len(messages) > NEWEST_DEPTH // 2:
             self._pause *= 0.5
         elif len(messages) < NEWEST_DEPTH // 8:
@@ -145,7 +145,7 @@ class PolledJointStates:
         self._next = min(max(self._next + self._pause, now), self._next_use)
 
     def _choose_topic(self) -> None:
-        """Subscribe while somebody listens, and no longer."""
+        """Subscribe while somebody subscribes to the node's topic."""
         topic = ""
         if self._publisher.get_subscription_count() > 0:
             count = self._node.count_publishers

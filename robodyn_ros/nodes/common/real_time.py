@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Real-time settings of a control path's thread, under the names that ros2_control's controller_manager has for them.
+"""Real-time settings of a control path's thread, with the parameter names of ros2_control's controller_manager.
 
-All are off by default. Settings that the system refuses are a warning with the commands that allow them, and the node
-runs without them.
+All are off by default. If the system refuses a setting, the node warns, names the commands that allow it, and runs
+without it.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def _reason(error: Exception) -> str:
 
 
 def prioritize_process(priority: int) -> str:
-    """Give the threads that this process has now a real-time priority (SCHED_FIFO), and none that they start later.
+    """Give the present threads of this process a real-time priority (SCHED_FIFO), but not those that they start later.
 
     Args:
         priority: 1 to 99.
 
     Returns:
-        Why the system refuses; empty: it does not.
+        Why the system refuses; empty: success.
     """
     try:
         for thread in os.listdir("/proc/self/task"):

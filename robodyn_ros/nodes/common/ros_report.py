@@ -21,7 +21,7 @@ from robodyn_ros.nodes.common.transport import init_ros
 
 
 def ros_report() -> list[tuple[str, str]]:
-    """Return names and values of the lines that a report needs; commands look for nodes as these lines say.
+    """Return names and values of the report's lines; commands search for nodes accordingly.
 
     Raises:
         RobodynError: ROS refuses the environment.

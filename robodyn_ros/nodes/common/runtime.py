@@ -76,13 +76,13 @@ EXIT_OK, EXIT_USAGE = 0, 2
 
 _VALUES_PER_LINE = 6
 
-_STOP: ContextVar[threading.Event | None] = ContextVar("stop", default=None)  # of the nodes that are made
+_STOP: ContextVar[threading.Event | None] = ContextVar("stop", default=None)  # for the nodes being made
 
 LAST_ROUNDS, LAST_SECONDS = 5, 2.0
-"""Rounds of the executor in which a stopping node sends its last answers, and the longest time for them [s]."""
+"""Rounds of the executor for the last answers of a stopping node, and their longest time [s]."""
 
 TAKING_SECONDS = 0.3
-"""Time for others to take these: Fast DDS may lose an answer whose sender leaves before it is taken [s]."""
+"""Time for receivers to take these [s]; Fast DDS may lose an answer if its sender leaves before."""
 
 FAILED_CALLBACKS = "failed callbacks"
 """Counter of the exceptions on the executor."""
@@ -91,13 +91,13 @@ FAILED_CALLBACKS = "failed callbacks"
 # period re-acquires the GIL several times; even 0.5 ms let diagnostics delay it by one period.
 _SWITCH_INTERVAL = 0.00001
 
-# Objects of a generation before it is collected. A collection holds the GIL, and with Python's own numbers the 10^6
-# objects of an immense message are gone through again and again while it is converted.
+# Thresholds of the garbage collector. A collection holds the GIL, and with Python's defaults it would traverse the 10^6
+# objects of an immense message again and again during its conversion.
 _COLLECTIONS = (5000, 20, 50)
 
 
 class CheckedParameterService(ParameterService):
-    """rclpy's parameter services with a check of the types.
+    """rclpy's parameter services with a check of types: for an unknown type, rclpy raises and sends no answer.
 
     Args:
         node: The node whose parameters are served.
@@ -140,14 +140,14 @@ class RobodynNode(Node):
         parameters: The node's parameters; see :mod:`robodyn_ros.nodes.common.parameters`.
         log: The node's log; see :mod:`robodyn_ros.nodes.common.throttled_log`.
         diagnostics: Counters and throttled warnings; see :mod:`robodyn_ros.nodes.common.diagnostics`.
-        stop_requested: Set when the process is asked to stop; callbacks that wait have to check it.
+        stop_requested: Set when the process is asked to stop; waiting callbacks must check it.
         introduction: What the node is, logged once its threads run; empty: nothing.
     """
 
     def __init__(self, name: str) -> None:
         try:
             super().__init__(name, start_parameter_services=False)
-        except ParameterException as error:  # of a parameter that rclpy itself declares
+        except ParameterException as error:  # in a parameter of rclpy itself
             raise InputError(f"node '{name}': {error}") from None
         except RuntimeError as error:  # rclpy's RCLError: the middleware refuses, for example for want of security
             raise RobodynError(f"node '{name}' cannot start: {error}") from None
@@ -169,7 +169,7 @@ class RobodynNode(Node):
         return super().set_parameters_atomically(parameter_list)
 
     def create_steady_timer(self, period: float, callback: Callable[[], None]) -> Timer:
-        """Create a timer of the steady clock, which goes on while simulated time stands still.
+        """Create a timer of the steady clock, which runs while simulated time is paused.
 
         Args:
             period: Time between two calls [s].
@@ -178,9 +178,9 @@ class RobodynNode(Node):
         return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def create_publisher(self, *args: Any, **options: Any) -> Publisher[Any]:
-        """Create a publisher without the events of rclpy, all of which the executor would look at in each turn.
+        """Create a publisher without rclpy's events, which the executor would check in each turn.
 
-        The subscriber's process reports qualities of service that do not fit.
+        The subscriber's process reports an incompatible quality of service.
         """
         events = PublisherEventCallbacks(use_default_callbacks=False)
         return super().create_publisher(*args, **{"event_callbacks": events, **options})
@@ -193,7 +193,7 @@ class RobodynNode(Node):
             thread.prepare = partial(apply_to_thread, values, lambda text: self.log.warning(text, text))
 
     def add_control_path(self, path: ControlPath) -> ControlPath:
-        """Start and stop a control path with this node, and look for publishers that it cannot hear."""
+        """Start and stop a control path with this node, and report publishers with incompatible quality of service."""
         self.add_thread(path)
 
         def report_incompatible_publishers() -> None:
@@ -210,14 +210,14 @@ class RobodynNode(Node):
                accepts: Callable[[bytes], bool] | None = None) -> Subscription[Any]:
         """Subscribe to a topic that the executor serves.
 
-        The middleware would drop malformed messages in silence; here they are counted and reported.
+        Malformed messages, which rclpy drops silently, are counted and reported.
 
         Args:
             message_type: Type of the messages.
             topic: Name of the topic.
             handler: Called with each message on the executor's thread.
             qos: Quality of service of the subscription.
-            accepts: Called with each serialized message before; whether to convert and handle it. None: always.
+            accepts: Called first with each serialized message; returns whether to convert and handle it. None: always.
         """
         def on_data(data: bytes) -> None:
             if accepts is not None and not accepts(data):
@@ -239,14 +239,14 @@ class RobodynNode(Node):
             thread.stop()
 
     def serve_last(self) -> None:
-        """Let a stopping node send the answers that it has prepared; one may need several tasks, each after another."""
+        """Let a stopping node send its prepared answers; one answer may need several tasks in sequence."""
         executor, end = self.executor, time.monotonic() + LAST_SECONDS
         if executor is None:
             return
         for _ in range(LAST_ROUNDS):
-            mark = executor.create_task(lambda: None)  # its turn comes when all tasks of the last round had theirs
+            mark = executor.create_task(lambda: None)  # runs after all tasks of this round
             while not mark.done() and time.monotonic() < end:
-                with suppress(Exception):  # of another callback of the executor, whose node may have stopped
+                with suppress(Exception):  # of another callback, whose node may have stopped
                     executor.spin_once(timeout_sec=0.0)
         time.sleep(TAKING_SECONDS)
 
@@ -299,7 +299,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
                 try:
                     nodes.append(factory())
                 except RobodynError:
-                    if not stop.is_set():  # else a plugin was left behind for the stop
+                    if not stop.is_set():  # otherwise a plugin was abandoned for the stop
                         raise
                 if stop.is_set():
                     print("robodyn: stopped while starting", file=sys.stderr, flush=True)
@@ -307,7 +307,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
         check_given(nodes, GIVEN.get())
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
-        gc.freeze()  # keeps objects of the start-up out of later collections, which become short
+        gc.freeze()  # excludes start-up objects from later collections, which become short
         gc.set_threshold(*_COLLECTIONS)
         gc.enable()
         for node in nodes:
@@ -332,7 +332,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
 
 
 def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: Diagnostics) -> None:
-    """Serve callbacks until the stop; an exception of a callback is reported and does not end the process."""
+    """Serve callbacks until the stop; report exceptions of callbacks and continue."""
     while not stop.is_set():
         try:
             executor.spin_once()
@@ -341,10 +341,9 @@ def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: 
 
 
 class GuardedExecutor(SingleThreadedExecutor):
-    """An executor that an entity cannot stop by a message, request or response that cannot be taken.
+    """An executor that survives messages, requests and responses that cannot be taken.
 
-    In rclpy, an exception while it takes from an entity leaves the entity, and all others of its callback group,
-    without service for good.
+    In rclpy, an exception during taking leaves the entity and its whole callback group without service for good.
     """
 
     def _make_handler(self, entity: Any, node: Any, take_from_wait_list: Callable[[Any], Any]) -> Any:
@@ -360,15 +359,15 @@ class GuardedExecutor(SingleThreadedExecutor):
 
 
 def _log_parameters(node: RobodynNode) -> None:
-    """Log the parameters whose values are not the defaults, and where these values came from."""
+    """Log the parameters that differ from their defaults, and the sources of their values."""
     values = node.parameters.set_apart() or ["none"]
-    for first in range(0, len(values), _VALUES_PER_LINE):  # a line of the log has a greatest length
+    for first in range(0, len(values), _VALUES_PER_LINE):  # the length of a log line is limited
         line = "; ".join(values[first:first + _VALUES_PER_LINE])
         node.log.info(f"parameters from {first}", f"parameters that differ from their defaults: {line}")
 
 
 def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Log a Python warning as a warning of the node; those of a robot description as one."""
+    """Log a Python warning as a warning of the node; join those of a robot description."""
     text = message.summary if isinstance(message, DescriptionWarning) else str(message)
     if text:
         ThrottledLog("robodyn_ros").warning("warnings of Python", text)

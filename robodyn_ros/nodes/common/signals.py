@@ -10,9 +10,9 @@
 
 After :func:`hold_stop_signals`, the two signals interrupt nothing: Python writes them into a pipe, and the thread of
 :class:`StopSignals` reads them. Hence a node that is still importing or compiling at Ctrl-C stops as cleanly as a
-running one, and its last messages are still sent. (It does not help to block the signals: threads that a library such
-as NumPy has started before would still receive them.) This module imports nothing heavy, so that an entry point can
-call :func:`hold_stop_signals` before it imports a node.
+running one, and still sends its last messages. (Blocking the signals would not help: threads already started by a
+library such as NumPy would still receive them.) This module imports nothing heavy, so that an entry point can call
+:func:`hold_stop_signals` before it imports a node.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from contextlib import contextmanager, suppress
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SECOND_SIGNAL_SECONDS = 1.0
-"""A further signal later than this after the first one ends the process at once [s]."""
+"""A second signal later than this after the first one ends the process at once [s]."""
 PARENT = "ROBODYN_PARENT"
 """Environment variable: id of the process that started this one and holds the other end of its standard input."""
 EXIT_CLOSED = os.EX_IOERR
-"""Exit code of a process whose file descriptors a plugin closed, those of ROS among them."""
+"""Exit code if a plugin closed the process's file descriptors, including those of ROS."""
 ORPHAN_SECONDS = 20.0
-"""Longest time that a process takes to end after its parent was killed [s]."""
+"""Longest time for a process to end after its parent was killed [s]."""
 EXIT_SECONDS = 0.5
 """Time for threads and exit handlers of plugins to end with the process [s]."""
 _CLOSE = b"\0"
@@ -45,7 +45,7 @@ _pipe: tuple[int, int] | None = None
 def end_with_parent() -> None:
     """If `child_processes.start_python` started this process, send it SIGTERM when its parent has ended.
 
-    Nobody is left then who would kill it: if it does not end, it prints where its threads are, and kills itself.
+    Nobody else would kill it then: if it does not end, it prints the stacks of its threads and kills itself.
     """
     if os.environ.pop(PARENT, "") != str(os.getppid()):
         return
@@ -62,14 +62,14 @@ def end_with_parent() -> None:
 
 
 def end_at_stop_signals() -> None:
-    """End the process at SIGINT and SIGTERM with one line: for a program that imports what it needs."""
+    """End the process at SIGINT and SIGTERM with one line, for a program that is still importing."""
     for number in STOP_SIGNALS:
         signal.signal(number, _end)
 
 
 @contextmanager
 def interrupt_at_stop_signals() -> Iterator[None]:
-    """Meanwhile raise KeyboardInterrupt at SIGINT and SIGTERM, so that a command cleans up; a second SIGTERM ends it.
+    """Raise KeyboardInterrupt at SIGINT and SIGTERM within the context; a second SIGTERM ends the process at once.
 
     Nothing changes in a process that did not begin with `end_at_stop_signals`.
     """
@@ -116,7 +116,7 @@ def _interrupt(number: int, _: object) -> None:
 
 
 def hold_stop_signals() -> None:
-    """Keep SIGINT and SIGTERM for a :class:`StopSignals` from now on; main thread only; further calls do nothing."""
+    """Hold SIGINT and SIGTERM for a :class:`StopSignals` from now on; main thread only; further calls do nothing."""
     global _pipe
     if _pipe is None:
         _pipe = os.pipe()
@@ -186,7 +186,7 @@ class StopSignals:
                 os._exit(128 + number[0])
 
     def _next(self) -> bytes:
-        """The next signal's number, or `_CLOSE`; ends the process if the pipe is closed, which only a plugin does."""
+        """Return the next signal's number, or `_CLOSE`; end the process if a plugin has closed the pipe."""
         assert _pipe is not None  # for mypy: __enter__ made it
         with suppress(OSError):
             if number := os.read(_pipe[0], 1):

@@ -28,7 +28,7 @@ COLOR = (0.45, 0.55, 0.70, 0.5)
 """Red, green, blue and opacity, each from 0 to 1."""
 
 MOST_MARKERS = 1000
-"""Greatest number of markers that are read from a message."""
+"""Limit of the markers in one message."""
 
 _TYPES = {ShapeKind.BOX: Marker.CUBE, ShapeKind.SPHERE: Marker.SPHERE, ShapeKind.CYLINDER: Marker.CYLINDER}
 _KINDS = {marker: kind for kind, marker in _TYPES.items()}
@@ -37,13 +37,13 @@ _SIZES = Range(0.0, 1e4, unit="m", above=True)
 
 
 def to_markers(shapes: Sequence[SurfaceShape], frame: str) -> MarkerArray:
-    """Return markers that replace all former ones; each has a namespace of its own, the name of the surface.
+    """Return markers that replace all previous ones, each in the namespace of its surface's name.
 
     Args:
         shapes: The shapes.
         frame: tf frame of the base link.
     """
-    # Without a stamp: a display takes the newest transform. Locked: it does so for each picture.
+    # Without a stamp, a display takes the newest transform; locked, it does so for each picture.
     markers = [Marker(action=Marker.DELETEALL)]
     for number, shape in enumerate(shapes):
         red, green, blue, opacity = COLOR
@@ -84,6 +84,6 @@ def _rotation(quaternion: Array, where: str) -> Array:
     if not 0.5 < length < 2.0:  # false for NaN, too
         raise MessageError("no rotation", f"{where}: orientation: expected a unit quaternion, received "
                            f"{quaternion.tolist()}")
-    from scipy.spatial.transform import Rotation  # the hardware, which only makes markers, shall not wait for SciPy
+    from scipy.spatial.transform import Rotation  # the hardware node only writes markers and should not wait for SciPy
 
     return np.asarray(Rotation.from_quat(quaternion).as_matrix(), dtype=np.float64)

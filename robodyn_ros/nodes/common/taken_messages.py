@@ -8,8 +8,8 @@
 
 """Takes serialized messages together with the GID of their publisher, on every release of ROS 2.
 
-The middleware gives the GID with each message. rclpy hands it on since ROS 2 Kilted; that of Jazzy drops it. There the
-same function of rcl, ``rcl_take_serialized_message``, is called through ctypes, with the structures of
+The middleware provides the GID with each message. rclpy passes it on since ROS 2 Kilted, but not in Jazzy. There this
+module calls the same function of rcl, ``rcl_take_serialized_message``, through ctypes, with the structures of
 ``rmw/types.h`` and ``rcutils/types/uint8_array.h``.
 """
 
@@ -24,10 +24,10 @@ from typing import Any
 from rclpy import subscription
 
 RCLPY_GIVES_SENDERS = "publisher_gid" in getattr(getattr(subscription, "MessageInfo", None), "__annotations__", {})
-"""Whether rclpy itself says who sent a message."""
+"""Whether rclpy itself provides the sender of a message."""
 
 Taken = tuple[bytes, dict[str, Any]] | None
-"""A serialized message and what the middleware knows of it: sequence number, times, GID; None: none is waiting."""
+"""A serialized message and its information: sequence number, times, GID; None: no message is waiting."""
 
 _TAKEN, _NONE_WAITING = 0, 401  # RCL_RET_OK, RCL_RET_SUBSCRIPTION_TAKE_FAILED
 
@@ -54,15 +54,15 @@ def _take_by_rclpy(handle: Any, message_type: type[Any]) -> Taken:
 
 
 def _taker_by_rcl() -> Callable[[Any, type[Any]], Taken]:
-    """Return the function that calls rcl; rclpy has loaded its libraries."""
-    rcutils, rcl = ctypes.PyDLL("librcutils.so"), ctypes.PyDLL("librcl.so")  # these keep the GIL, as rclpy does
+    """Return the function that calls rcl, whose libraries rclpy has loaded."""
+    rcutils, rcl = ctypes.PyDLL("librcutils.so"), ctypes.PyDLL("librcl.so")  # PyDLL keeps the GIL, like rclpy
     rcutils.rcutils_get_default_allocator.restype = _Allocator
     allocator = rcutils.rcutils_get_default_allocator()
     take = rcl.rcl_take_serialized_message
     take.argtypes = [ctypes.c_void_p] * 4
 
     class Buffers(threading.local):
-        """What rcl fills, for each thread; the bytes are kept for the next message."""
+        """Structures that rcl fills, for each thread; the bytes are reused for the next message."""
 
         def __init__(self) -> None:
             self.message, self.info = _Bytes(allocator=allocator), ctypes.create_string_buffer(_INFO.size)

@@ -6,13 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Log lines about what comes from outside: each kind of line now and then, cut to a length, and safe to print.
+"""Log lines about outside input: throttled by kind, limited in length, and safe to print.
 
     self.log = ThrottledLog(node.get_logger().name)
     self.log.warning("parameters refused", f"parameters refused: {error}")     # a kind, then the line
 
-Names and values in messages are anybody's. A line that repeats one may be as long as a message, may come with every
-message, and may carry control characters, which a terminal obeys. Hence nodes log through this class only.
+Names and values in messages come from anybody. A line that quotes them may be as long as a message, may come with every
+message, and may contain control characters for the terminal. Hence nodes log only through this class.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robodyn_ros.base.errors import escaped
 LOG_EVERY = 2.0
 """Time after which a further line of the same kind is logged [s]."""
 LONGEST = 1000
-"""Characters of a line, and of a traceback four times as many; the middle of a longer one is left out."""
+"""Limit of a line [characters]; four times as many for a traceback. The middle of a longer text is cut."""
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:
@@ -49,7 +49,7 @@ def short_lines(text: str, longest: int = 4 * LONGEST) -> str:
 
 @dataclass
 class _Kind:
-    """The lines of one kind: how many may be logged now, and the last one held back."""
+    """State of one kind of lines: how many may be logged now, and the last one held back."""
 
     at_once: int
     allowance: float
@@ -58,7 +58,7 @@ class _Kind:
     last: Callable[[str], None] | None = None
 
     def claim(self) -> bool:
-        """Whether a line may be logged now; if so, it counts as logged."""
+        """Return whether a line may be logged now, and count it if so."""
         now = time.monotonic()
         self.allowance = min(self.at_once, self.allowance + (now - self.since) / LOG_EVERY)
         self.since = now
@@ -68,15 +68,15 @@ class _Kind:
         return True
 
     def emit(self, line: Callable[[str], None], held_back: int) -> None:
-        """Log a line, and how many lines were held back since the last one."""
+        """Log a line, with the number of lines held back since the last one."""
         self.held_back, self.last = 0, None
         line(f" ({held_back} more like this since the last line)" if held_back else "")
 
 
 def _write(name: str, severity: LoggingSeverity, kind: str, text: str) -> None:
-    """Log a line without the file and the number of the statement.
+    """Log a line without file and line number of the caller.
 
-    rclpy's loggers look for these in 0.3 ms a line, and in 50 ms for the first one, which holds up a control path.
+    rclpy's loggers take 0.3 ms per line to find these, and 50 ms for the first one, which would delay a control path.
 
     Args:
         name: Name of the logger.
@@ -88,7 +88,7 @@ def _write(name: str, severity: LoggingSeverity, kind: str, text: str) -> None:
 
 
 class ThrottledLog:
-    """Logs lines by kind; of lines that come too often, it keeps the last one for :meth:`flush` and counts the others.
+    """Logs lines by kind; of too frequent lines it keeps the last one for :meth:`flush` and counts the others.
 
     Args:
         name: Name of the logger.
@@ -105,7 +105,7 @@ class ThrottledLog:
         Args:
             kind: Kind of the line.
             text: The line.
-            at_once: Lines of this kind that may follow each other at once after a pause.
+            at_once: Number of lines of this kind that may follow each other immediately after a pause.
         """
         self._log(LoggingSeverity.INFO, kind, at_once, lambda: one_line(text))
 
@@ -123,7 +123,7 @@ class ThrottledLog:
             self._log(LoggingSeverity.DEBUG, kind, 1, lambda: short_lines(text()))
 
     def flush(self) -> None:
-        """Log the lines held back whose time has come; a node calls this once a second."""
+        """Log the held-back lines that are due; a node calls this once a second."""
         for kind in list(self._kinds.values()):
             if (line := kind.last) is not None and kind.claim():
                 kind.emit(line, kind.held_back - 1)

@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Which node is followed for each joint of a topic: the joint states at a controller, the commands at the hardware.
+"""Decides which node is followed for each joint of a topic: joint states at a controller, commands at the hardware.
 
-The first node that publishes a joint owns it. Another node is never followed because the owner falls silent; docs/
+The first node that publishes a joint owns it. The owner's silence alone never makes another node followed; docs/
 hardware.md, "Two nodes on one robot", has the rules::
 
     owners = TopicOwners("joint_states", names, "/controller", "joint_states_publisher", graph, silent_after=0.5)
@@ -33,9 +33,9 @@ from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.participants import describe, participant
 
 AT_START = 1.0
-"""Two nodes that are first heard within this time publish the same joints from the start [s]."""
+"""Two nodes first heard within this time count as publishing the same joints from the start [s]."""
 
-_LOOK_PERIOD = 0.1  # shortest time between two looks at the graph on the thread that takes messages [s]
+_LOOK_PERIOD = 0.1  # shortest time between two readings of the graph on the thread that takes messages [s]
 _COMMAND_LINE_NODE = re.compile(r".*/_ros2cli_\d+")  # a node of `ros2 topic pub`, named by its process id
 _NODE_NAME = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
@@ -47,10 +47,10 @@ class Owner:
     Attributes:
         process: Its participant.
         name: Its full name; empty: not known yet.
-        since: When it was bound at the start [s]; minus infinity: for another reason than that it was the first one.
+        since: When it was bound as the first one at the start [s]; minus infinity: it was bound for another reason.
         heard: When its last message came [s].
         gids: Its publishers.
-        disputed: Whether another node published its joints from the start; then neither is followed.
+        disputed: Whether another node published its joints from the start, too; then neither is followed.
     """
 
     process: bytes
@@ -68,7 +68,7 @@ class Refusal:
     Attributes:
         gid: Its publisher.
         name: Full name of the node; empty: not known.
-        owner: Who is followed; None: this node is not named in the parameter.
+        owner: The followed node; None: the refused node is not named in the parameter.
         joints: Indices of the joints that both publish.
         since: When it was refused first [s].
         heard: When its last message came [s].
@@ -83,11 +83,11 @@ class Refusal:
 
 
 class Conflict(NamedTuple):
-    """What to report of the nodes that are not followed.
+    """Report about nodes that are not followed.
 
     Attributes:
-        text: Who is followed, who is not, and what to do.
-        error: Whether somebody has to act: joints follow nobody.
+        text: Which nodes are followed and not followed, and what to do.
+        error: Whether the user must act, because some joints follow no node.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Conflict(NamedTuple):
 
 
 def publisher_field(name: str, what: str) -> Field:
-    """Return the parameter by which a person names the nodes to follow.
+    """Return the parameter by which the user names the nodes to follow.
 
     Args:
         name: Its name.
@@ -117,31 +117,31 @@ def _split(text: str) -> list[str]:
 
 
 class TopicOwners:
-    """Admits or refuses messages, each as a whole, by the publisher that sent them.
+    """Admits or refuses whole messages by their publisher.
 
     A joint belongs to the first node that publishes it. Nodes may own different joints. Other nodes that publish it are
     refused, with three exceptions:
 
-    - a node of the same name, if it was not refused while the owner still published, and the owner is silent or has
-      left the graph: a driver that was restarted;
-    - any such node after the owner has left that was `ros2 topic pub`, which cannot come back under its name;
-    - the nodes that a person names.
+    - a node of the same name, if the owner is silent or has left the graph, and the node was not refused while the
+    owner still published: a restarted driver;
+    - any node after an owner that was `ros2 topic pub` has left, because that cannot return under its name;
+    - nodes named by the user.
 
-    If two nodes publish the same joints from the start, neither is followed until a person names one.
+    If two nodes publish the same joints from the start, neither is followed until the user names one.
 
     Args:
         topic: Name of the topic, for reports.
         joint_names: The robot's joints.
         node: Full name of this node.
         parameter: Name of its parameter by :func:`publisher_field`, for reports.
-        graph: Returns the nodes that publish: their full names by GID.
+        graph: Returns the full names of publishing nodes by GID.
         silent_after: Time without a message after which an owner is silent [s].
-        wait_for_present: Whether nodes that the graph shows at the start count as publishers from the start, however
-            late they are heard.
+        wait_for_present: Whether nodes in the graph at the start count as publishers from the start, however late their
+            first message is.
         on_refusal: Called after each refusal with its steady time [s].
 
     Attributes:
-        refusals: The refused nodes that the graph still shows, by participant and name; replaced, never changed.
+        refusals: Refused nodes still in the graph, by participant and name; replaced as a whole, never changed.
     """
 
     def __init__(self, topic: str, joint_names: Sequence[str], node: str, parameter: str,
@@ -159,16 +159,16 @@ class TopicOwners:
         self._names: Mapping[bytes, str] = {}
         self._present: frozenset[bytes] = frozenset()  # publishers at the start
         self._next_look = -inf
-        self._lock = Lock()  # not for the messages of owners
+        self._lock = Lock()  # not taken for the messages of owners
         self.refusals: dict[tuple[bytes, str], Refusal] = {}
 
     def admits(self, gid: bytes, now: float, joints: Sequence[int] | Indices | None = None) -> bool:
-        """Return whether a message may be followed; if so, its joints belong to its node.
+        """Return whether a message may be followed; if so, its node owns its joints.
 
         Args:
             gid: Publisher of the message; empty: unknown, and the same for all.
             now: Steady time of its arrival [s].
-            joints: Index of each joint that it names; None: all.
+            joints: Indices of the joints in the message; None: all.
         """
         if gid == self._gid_of_all:
             self._owner_of_all.heard = now
@@ -185,14 +185,14 @@ class TopicOwners:
         return admitted
 
     def follows(self, process: bytes) -> bool:
-        """Return whether some joint follows a node of a participant; an unknown one may be any."""
+        """Return whether any joint follows a node of this participant; True for an unknown participant."""
         return not process or any(owner is not None and owner.process == process for owner in self._owners)
 
     def name(self, names: str) -> None:
-        """Follow only the nodes of these names from now on, because a person says so.
+        """Follow only nodes of these names from now on, as the user says.
 
         Args:
-            names: Names with commas between them, full or relative to the namespace of this node; empty: any.
+            names: Names separated by commas, full or relative to the namespace of this node; empty: any.
         """
         namespace = self._node.rpartition("/")[0]
         named = frozenset(name if name.startswith("/") else f"{namespace}/{name}" for name in _split(names))
@@ -206,11 +206,11 @@ class TopicOwners:
                                 and not self._is_gone(owner, now) else None for owner in self._owners]
             for owner in self._owners:
                 if owner is not None and not owner.disputed:
-                    owner.since = -inf  # by a person's word, not only as the first one
+                    owner.since = -inf  # named by the user, not only the first one
             self._forget_former_owners()
 
     def look(self) -> None:
-        """Learn names of owners, and forget refused nodes that have left or that are to be followed now."""
+        """Learn the names of owners; forget refused nodes that have left or may now be followed."""
         if not self.refusals and all(owner is None or owner.name or not owner.gids for owner in self._owners):
             return
         now = time.monotonic()
@@ -250,7 +250,7 @@ class TopicOwners:
         return f"{joints} follow {followed}; end one of the two, or give it another namespace; {remedy}"
 
     def _claim(self, gid: bytes, now: float, columns: Sequence[int]) -> bool:
-        """Bind joints to the sender of a message, if it may have them."""
+        """Bind joints to the sender of a message, if allowed."""
         name = self._name(gid, now)
         if self._named and name not in self._named:
             return self._refuse(gid, name, None, columns, now)
@@ -297,7 +297,7 @@ class TopicOwners:
         return False
 
     def _succeeds(self, name: str, owner: Owner, refusal: Refusal | None, now: float) -> bool:
-        """Whether a node of a name may take the place of an owner."""
+        """Return whether a node of this name may replace an owner."""
         if owner.disputed or not name or not owner.name or (refusal is not None and owner.heard > refusal.since):
             return False
         if name == owner.name:
@@ -305,13 +305,13 @@ class TopicOwners:
         return _COMMAND_LINE_NODE.fullmatch(owner.name) is not None and self._has_left(owner, now)
 
     def _may_follow(self, refusal: Refusal, now: float) -> bool:
-        """Whether the joints of a refused node may follow it now; the lock is held."""
+        """Return whether a refused node may be followed now; the lock is held."""
         return refusal.owner is not None and all(
             (owner := self._owners[column]) is None or self._succeeds(refusal.name, owner, refusal, now)
             for column in refusal.joints)
 
     def _is_gone(self, owner: Owner, now: float) -> bool:
-        """Whether an owner is silent or has left."""
+        """Return whether an owner is silent or has left."""
         return now - owner.heard >= self._silent_after or (bool(owner.name) and owner.gids.isdisjoint(self._names))
 
     def _has_left(self, owner: Owner, now: float) -> bool:
@@ -322,7 +322,7 @@ class TopicOwners:
         return owner.gids.isdisjoint(self._names)
 
     def _owner_of(self, gid: bytes, name: str) -> Owner | None:
-        """Return the owner that a publisher belongs to: the same node of the same process."""
+        """Return the owner to which a publisher belongs: the same node of the same process."""
         if (node := self._nodes.get(gid)) is not None:
             return node
         return next((owner for owner in self._owners if owner is not None and name and owner.name == name
@@ -333,13 +333,13 @@ class TopicOwners:
         return self.refusals.get((process, name)) or self.refusals.get((process, ""))
 
     def _name(self, gid: bytes, now: float) -> str:
-        """Return the name of the node of a publisher; empty: the graph does not show it yet."""
+        """Return the node name of a publisher; empty: the graph does not show it yet."""
         if gid not in self._names and now >= self._next_look:
             self._read_graph(now)
         return self._names.get(gid, "")
 
     def _read_graph(self, now: float) -> None:
-        """Look at the graph."""
+        """Read the graph."""
         self._next_look = now + _LOOK_PERIOD
         self._names = {gid: name for gid, name in self._graph().items() if not name.endswith("_NODE_NAME_UNKNOWN_")}
         for owner in self._owners:

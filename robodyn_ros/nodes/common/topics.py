@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Qualities of service that nodes share, subscriptions that no executor serves, and publishers for displays."""
+"""Shared qualities of service, subscriptions that no executor serves, and publishers for displays."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ CONTROL_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
                          history=HistoryPolicy.KEEP_LAST, depth=1)
 """For joint_states and joint_commands: no message is lost while both sides keep up; otherwise the newest one is kept.
 
-Reliable publishers also serve best-effort subscriptions (robot_state_publisher, RViz). A control path cannot hear a
-best-effort publisher, and reports it by name.
+Reliable publishers also serve best-effort subscriptions (robot_state_publisher, RViz). A control path cannot receive
+from a best-effort publisher, and reports it by name.
 """
 
 LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
@@ -34,11 +34,10 @@ LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
 """For robot_description, refused_commands and surfaces: late subscribers get the last value."""
 
 NEWEST_DEPTH = 32
-"""Messages that a subscription keeps of which only the newest is wanted.
+"""Queue depth of subscriptions that need only the newest message.
 
-Fast DDS 3 neither keeps nor frees a message that was published before all those that are kept, by another publisher,
-and arrives after them (DataReaderHistory.cpp, received_change_keep_last). On a busy machine, some tens of messages
-overtake one.
+Fast DDS 3 leaks a message of another publisher that was published before all kept messages and arrives after them
+(DataReaderHistory.cpp, received_change_keep_last). On a busy machine, some tens of messages overtake one.
 """
 
 COMMAND_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
@@ -49,10 +48,10 @@ other within a control period.
 
 STATE_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
                        history=HistoryPolicy.KEEP_LAST, depth=NEWEST_DEPTH)
-"""For subscriptions of joint_states that answer each of them."""
+"""For subscriptions that answer every joint state."""
 
 LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=NEWEST_DEPTH)
-"""For subscriptions that need the newest message only and must not slow down the publisher."""
+"""For subscriptions that need only the newest message and must not slow down the publisher."""
 
 
 DISPLAY_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
@@ -65,7 +64,7 @@ DISPLAY_STATES_RATE = 60.0
 """Greatest rate of the joint states for displays, in real time [Hz]."""
 
 AUDIENCE_PERIOD = 0.5
-"""Time between two looks for subscribers [s]; a look takes as long as to take two messages."""
+"""Time between two checks for subscribers [s]; a check costs as much as taking two messages."""
 
 
 class NoExecutor(CallbackGroup):
@@ -84,11 +83,10 @@ class NoExecutor(CallbackGroup):
 
 
 def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: QoSProfile) -> Any:
-    """Create a subscription that wakes no executor, neither by messages nor by events.
+    """Create a subscription whose messages and events wake no executor.
 
-    Events (incompatible quality of service) have no handlers: Fast DDS wakes a thread that waits for events of a reader
-    for each message of the reader too. Hence nothing warns of publishers that cannot be heard;
-    ``ControlPath.incompatible_publishers`` finds them.
+    Events (incompatible quality of service) have no handlers, because Fast DDS wakes a thread that waits for a reader's
+    events for each of its messages, too. ``ControlPath.incompatible_publishers`` finds such publishers instead.
 
     Args:
         node: The node that subscribes.
@@ -99,20 +97,20 @@ def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: 
     Returns:
         The subscription; take its messages by `take_newest` or `taken_messages.take_serialized`.
     """
-    # In the group from the first moment: an executor on another thread may look at it before this function returns.
+    # In the group from the beginning: an executor on another thread may check it before this function returns.
     return node.create_subscription(message_type, topic, _ignore_message, qos, callback_group=NoExecutor(),
                                     event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
 
 
 def _ignore_message(_: Any) -> None:
-    """Stand in for the callback, which nothing calls."""
+    """Placeholder for the callback, which is never called."""
 
 
 Message = TypeVar("Message")
 
 
 class LatestMessage(Generic[Message]):
-    """The newest message of a fast topic, for a slower reader; its subscription wakes no thread.
+    """The newest message of a fast topic for a slower reader, without waking a thread.
 
     Args:
         node: The node that subscribes.
@@ -127,7 +125,7 @@ class LatestMessage(Generic[Message]):
         self._subscription = unserved_subscription(node, message_type, topic, LATEST_QOS)
 
     def take(self) -> Message | None:
-        """Return the newest message, or None if none has come since the last call, or a malformed one."""
+        """Return the newest message; None if none arrived since the last call, or it is malformed."""
         data = self.take_serialized()
         if data is None:
             return None
@@ -135,13 +133,13 @@ class LatestMessage(Generic[Message]):
         return message
 
     def take_serialized(self) -> bytes | None:
-        """Return the newest message as bytes, or None if none has come since the last call."""
+        """Return the newest message as bytes; None if none arrived since the last call."""
         with self._subscription.handle:
             taken = take_newest(self._subscription.handle, self._message_type)
         return None if taken is None else taken[0]
 
     def take_all_serialized(self) -> list[bytes]:
-        """Return the messages that have come since the last call as bytes, at most `NEWEST_DEPTH`, the oldest first."""
+        """Return the messages since the last call as bytes, at most `NEWEST_DEPTH`, oldest first."""
         found: list[bytes] = []
         with self._subscription.handle:
             while len(found) < NEWEST_DEPTH and (
@@ -166,7 +164,7 @@ def take_newest(handle: Any, message_type: type[Any]) -> Taken:
         message_type: Type of the messages.
 
     Returns:
-        The newest one, serialized, and what the middleware knows of it; None: none is waiting.
+        The newest one, serialized, with its information; None: none is waiting.
     """
     newest = None
     while (taken := take_serialized(handle, message_type)) is not None:
@@ -175,16 +173,16 @@ def take_newest(handle: Any, message_type: type[Any]) -> Taken:
 
 
 class DisplayPublisher:
-    """Publisher of states for displays: a limited number of messages per second of real time.
+    """Publisher of states for displays, with a limited rate in real time.
 
-    Other topics have rates in simulated time, which may run many times faster than a display can draw; each message
-    would cost the control loop time. Their names begin with an underscore: ROS lists and records no such topics.
+    Rates in simulated time may exceed what a display can draw, and each message costs the control loop time. The topic
+    names begin with an underscore, so that ROS does not list or record them.
 
     Args:
         node: The node that publishes.
         message_type: Type of the messages.
         topic: Name of the topic.
-        rate: Most messages per second [Hz].
+        rate: Greatest rate [Hz].
     """
 
     def __init__(self, node: Node, message_type: type[Any], topic: str, rate: float = DISPLAY_RATE) -> None:
@@ -194,7 +192,7 @@ class DisplayPublisher:
         self.publish: Callable[[Any], None] = self._publisher.publish
 
     def due(self, now: float) -> bool:
-        """Whether a message is due at a steady time [s], and somebody subscribes."""
+        """Return whether a message is due at a steady time [s] and somebody subscribes."""
         if now < self._next:
             return False
         if now >= self._next_look:

@@ -6,17 +6,17 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""How messages travel: by UDP, not by shared memory, so that no process waits for one that was killed; and discovery.
+"""Message transport by UDP instead of shared memory, so that no process waits for a killed one; and discovery.
 
-Fast DDS's shared memory has a mutex for each process that receives. A process that is killed while it holds its mutex
-stops everyone who sends to it for a second, also the control thread of a node. Sockets have no such lock.
+Fast DDS's shared memory has a mutex for each receiving process. A process killed while it holds its mutex blocks
+everyone who sends to it for a second, including the control thread of a node. Sockets have no such lock.
 
-A new process finds the others by their announcements, 3 s apart in Fast DDS; a profile makes it 0.2 s on this
-machine and 0.5 s in a network. It also gives the memory of large messages back.
+A new process finds the others by their announcements, which Fast DDS repeats every 3 s; a profile makes it 0.2 s on
+this machine and 0.5 s in a network. The profile also returns the memory of large messages.
 
 Fast DDS reads its settings from the environment. :func:`set_up_transport` sets them before rclpy starts, unless the
-user has. They also hold for the processes that this one starts. Where the discovery range is LOCALHOST, rmw_fastrtps
-adds shared memory whatever the settings are; a profile with the same discovery then takes the place of the range.
+user has. Child processes inherit them. With the discovery range LOCALHOST, rmw_fastrtps adds shared memory regardless
+of the settings; a profile with the same discovery then replaces the range.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, OLD_PROFILES, PEER
 
 TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
 QOS_OF_PROFILE, PUBLICATION_MODE = "RMW_FASTRTPS_USE_QOS_FROM_XML", "RMW_FASTRTPS_PUBLICATION_MODE"
-"""Whether the profile's settings of writers and readers hold, and a setting that they would overrule."""
+"""Whether the profile's settings of writers and readers apply, and a setting that they would override."""
 
 UDP = "UDPv4"
 UDP_WITHOUT_WAITING = f"{UDP}?non_blocking=true"
-"""UDP alone; a send waits neither for room in a buffer nor for an address on the network."""
+"""Only UDP; sending waits neither for buffer space nor for an address on the network."""
 
 NETWORK_PROFILE = "fastdds_network.xml"
 
@@ -67,7 +67,7 @@ def init_ros(**options: Any) -> None:
 
 
 def set_up_transport(environment: MutableMapping[str, str], middleware: str) -> None:
-    """Have Fast DDS send by UDP alone and announce nodes often, unless the user has chosen transports or profiles.
+    """Make Fast DDS use only UDP and announce nodes often, unless the user has chosen transports or profiles.
 
     Args:
         environment: Environment variables; changed in place.
@@ -93,11 +93,7 @@ def set_up_transport(environment: MutableMapping[str, str], middleware: str) -> 
 
 
 def _with_peers(profile: Path, peers: Sequence[str]) -> Path:
-    """Return a copy of the profile that also looks for nodes at static peers; it is removed at exit.
-
-    Raises:
-        RobodynError: A peer has no address.
-    """
+    """Return a copy of the profile that also searches static peers; it is removed at exit."""
     locators = ""
     for peer in peers:
         try:

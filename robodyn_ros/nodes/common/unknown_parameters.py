@@ -38,15 +38,15 @@ PARAMETERS = frozenset((
     "tip_link", "trajectory_limits", "unchanged_command_timeout", "update_rate", "velocity_filter", "world",
     "wrench_sensor.", "wrench_timeout",
 ))
-"""Parameters of all nodes; a group stands for all its parameters.
+"""Parameters of all nodes; a group represents all its parameters.
 
-Written by tools/parameter_tables.py from the declarations, so that no node has to import all others.
+tools/parameter_tables.py writes them from the declarations, so that no node must import all the others.
 """
 
 _ROS_PREFIX = "qos_overrides."
 
 RENAMED = {"gravity_compensation": "gravity_compensation_by"}
-"""New names of parameters whose old names would be passed over; see `_check_unknown`."""
+"""New names of renamed parameters, whose old names would be ignored; see `_check_unknown`."""
 
 
 def unknown_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
@@ -62,7 +62,7 @@ def unknown_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
 
 
 def unclaimed_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
-    """Return the names in groups that no node has and a controller may have; arguments as for `unknown_names`."""
+    """Return the names in groups that no node but possibly a controller has; arguments as for `unknown_names`."""
     claimed = PARAMETERS.union(map(_group, declared))
     return [name for name in _undeclared(given, declared) if "." in name and _group(name) not in claimed]
 
@@ -76,7 +76,7 @@ class NodeParameters(Protocol):
         """Names of the declared parameters."""
 
     def unknown(self) -> Iterable[str]:
-        """Names that are given a value but not declared."""
+        """Names with a given value that are not declared."""
 
 
 class ParameterNode(Protocol):
@@ -90,14 +90,14 @@ class ParameterNode(Protocol):
 
 
 def check_given(nodes: Sequence[ParameterNode], given: GivenParameters) -> None:
-    """Report values without effect that this process was given; for nodes that have declared all parameters.
+    """Report given values without effect, after the nodes have declared all parameters.
 
     Args:
         nodes: The nodes of this process.
         given: Values given to the process.
 
     Raises:
-        InputError: A value on the command line is for no parameter, or for no node, of this process.
+        InputError: A value on the command line matches no parameter or no node of this process.
     """
     full_names = [node.get_fully_qualified_name() for node in nodes]
     own_names = [name.rpartition("/")[2] for name in full_names]
@@ -116,7 +116,7 @@ def check_given(nodes: Sequence[ParameterNode], given: GivenParameters) -> None:
 
 
 def _check_sections(log: ThrottledLog, given: GivenParameters, full_names: Sequence[str]) -> None:
-    """Tell of sections of files that fit no node of this process; warn of those that may be meant for one."""
+    """Log file sections that match no node of this process; warn if one may be meant for a node."""
     own = {name.rpartition("/")[2]: name for name in full_names}
     others: dict[str, list[str]] = {}
     for pattern, source in given.file_patterns().items():
@@ -140,7 +140,7 @@ def _check_sections(log: ThrottledLog, given: GivenParameters, full_names: Seque
 
 
 def _check_unknown(nodes: Sequence[ParameterNode]) -> None:
-    """Refuse names on the command line that no node has, and old names; warn of unknown names in files."""
+    """Refuse unknown and old names on the command line; warn of unknown names in files."""
     meant: dict[str, list[ParameterNode]] = {}
     for node in nodes:
         for name in node.parameters.unknown():
@@ -158,10 +158,10 @@ def _check_unknown(nodes: Sequence[ParameterNode]) -> None:
 
 
 def check_files(arguments: Iterable[str]) -> None:
-    """Refuse parameter files on a command line that ROS 2 would wait for or read without bounds.
+    """Refuse parameter files that would block ROS 2 or be read without bounds.
 
     Raises:
-        InputError: A file is no regular file, no YAML, or exceeds the bounds of `read_yaml`.
+        InputError: A file is not a regular file, not YAML, or exceeds the bounds of `read_yaml`.
     """
     words = list(arguments)
     for option, word in zip(words, words[1:], strict=False):
