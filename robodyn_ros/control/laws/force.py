@@ -34,7 +34,7 @@ from robodyn_ros.robot import Robot
 
 
 def last_translation(robot: Robot) -> str:
-    """Return the last of x, y, z along which the robot can move its tip link, or else its first axis."""
+    """The last of x, y, z along which the robot can move its tip link; its first axis if there is none."""
     axes = task_axes(robot).split()
     return [axis for axis in axes if axis in AXES[:3] or axis == axes[0]][-1]
 

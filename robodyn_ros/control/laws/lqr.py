@@ -46,7 +46,7 @@ def operating_point(robot: Robot) -> Array:
 
 
 def period_with_delay(robot: Robot) -> float:
-    """Return the period times 2 N + 1 for a delay of N periods: efforts held so long act as late, on average."""
+    """The control period, times 2 N + 1 for a delay of N periods: efforts held so long act as late, on average."""
     return robot.timing.period * (2 * robot.timing.delay + 1)
 
 

@@ -48,7 +48,7 @@ _TINY = 1e-300
 
 @lru_cache(maxsize=8)
 def task_axes(robot: Robot) -> str:
-    """Return the axes along and about which a robot can move its tip link independently, such as ``"x y z rz"``.
+    """The axes along and about which the robot can move its tip link independently, such as ``"x y z rz"``.
 
     They are chosen in the order of `AXES`: all six for most arms of six joints and more.
     """
