@@ -13,6 +13,6 @@ Open first: ``controller/node.py``, ``hardware/node.py``, ``common/runtime.py``.
 
 import sys
 
-# The generator of Python messages needs a parser. It is imported with the first message, though never used, and takes a
-# tenth of a second; None makes the import fail, for which the package is prepared.
+# The first message imports the generator of Python messages, with its parser, which takes a tenth of a second and is
+# never used. None makes this import fail, and the package handles that.
 sys.modules.setdefault("rosidl_generator_py.generate_py_impl", None)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str], namespace: str, *, kinematic: bool = False) -
     Args:
         arguments: Command-line arguments of ROS: ``--ros-args`` and all after it.
         namespace: Namespace that the arguments give to all nodes; starts with a slash.
-        kinematic: Whether a robot without dynamics stands in the place of hardware and controller.
+        kinematic: Whether a robot without dynamics replaces hardware and controller.
 
     Returns:
         Exit code, as of :func:`robodyn_ros.nodes.common.runtime.run_nodes`.

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Node ``dynamics``: the robot's dynamics and kinematics as services, and its gravity effort as a stream.
+"""Node ``dynamics``: the robot's dynamics and kinematics as services, and its gravity effort as a topic.
 
 Requests give values by joint name in any order; answers are in the order of the robot. If the node cannot answer a
 request, ``success`` is false and ``message`` says why.
@@ -63,7 +63,7 @@ PARAMETERS = (
 
 
 class DynamicsNode(RobodynNode):
-    """The services, and the stream of gravity effort."""
+    """The services, and the topic of gravity effort."""
 
     def __init__(self) -> None:
         super().__init__("dynamics")
@@ -119,9 +119,10 @@ class DynamicsNode(RobodynNode):
                 "ready", f"ready: robot '{self._robot.name}', {self._robot.n} joints, compiled in {seconds:.2f} s")
 
     def _stream_gravity(self, newest: NewestStates) -> None:
-        """Publish the gravity effort once every joint has a new state; on the thread that looks for joint states.
+        """Publish the gravity effort once every joint has a new state; on the polling thread.
 
-        Its stamp is the oldest of the joints', so that no position is stamped as newer than it is.
+        Its stamp is the oldest
+        one of the joints, so that no position appears newer than it is.
         """
         self._updated |= newest.updated
         if self._updated.all() and not self._to_compile:
@@ -129,7 +130,7 @@ class DynamicsNode(RobodynNode):
             self._gravity_effort.publish(self._wire.encode(int(newest.stamps.min()), self._dynamics.gravity(newest.q)))
 
     def _answer(self, name: str, answer: Callable[[Any, Any], None], request: Any, response: Any) -> Any:
-        """Answer a request, or say why it cannot be answered."""
+        """Answer a request, or write into the response why it cannot be answered."""
         try:
             answer(request, response)
             response.success = True
@@ -188,11 +189,7 @@ class DynamicsNode(RobodynNode):
 
 
 def _finite(result: Array) -> Array:
-    """Return a finite result.
-
-    Raises:
-        InputError: The result is not finite: inputs are too large, or the mass matrix is singular.
-    """
+    """Return a result; raise if it is not finite: inputs are too large, or the mass matrix is singular."""
     if not np.isfinite(result).all():
         raise InputError("the result is not finite: the values given are too large, or the robot is singular there")
     return result

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Node ``kinematic_robot``: a robot that is where its motions are, for robots without inertias.
+"""Node ``kinematic_robot``: a robot that follows its trajectories exactly, for robots without inertias.
 
-It stands in the place of hardware and controller: it follows trajectories on the topic of the controller, and publishes
-joint states. ``robodyn simulate --kinematic`` runs it.
+It replaces hardware and controller: it follows trajectories on the controller's topic, and publishes joint states.
+``robodyn simulate --kinematic`` runs it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RATE = 60.0
 
 
 class KinematicRobot(RobodynNode):
-    """Follows each trajectory from where the robot is, at any speed, and publishes the joint states."""
+    """Follows each trajectory from the present position, at any speed, and publishes the joint states."""
 
     def __init__(self) -> None:
         super().__init__("kinematic_robot")
@@ -75,7 +75,7 @@ class KinematicRobot(RobodynNode):
             self.diagnostics.problem("rejected trajectories", str(error))
 
     def _update(self) -> None:
-        """Move to where the motion is now; without one, or after it, the robot rests."""
+        """Move to the present point of the motion; rest without or after one."""
         if self._motion is None:
             rest = np.zeros(self._robot.n)
             self._reference = JointReference(self._reference.q, rest, rest)

@@ -8,9 +8,9 @@
 
 """Node ``state_publisher``: the robot's links on /tf and /tf_static and its description on robot_description.
 
-It replaces robot_state_publisher where that is not installed: it has the same topics, message types and qualities of
-service, and the same parameters ``robot_description``, ``publish_frequency`` and ``frame_prefix``. It publishes the
-newest joint state at its own rate.
+It replaces robot_state_publisher where that is not installed, with the same topics, message types, qualities of service
+and parameters ``robot_description``, ``publish_frequency`` and ``frame_prefix``. It publishes the newest joint state at
+its own rate.
 """
 
 from __future__ import annotations
@@ -76,21 +76,22 @@ class StatePublisher(RobodynNode):
         self._tf = self.create_publisher(TFMessage, topic_names.TF, TF_QOS)
 
         start = np.full(model.n, np.nan)
-        for name, position in held_positions(model).items():  # simulated robots do not publish these
+        for name, position in held_positions(model).items():  # simulated robots do not publish these joints
             start[model.joint_index(name)] = position
         PolledJointStates(self, JointOrder(model.joint_names), self.parameters["publish_frequency"], self._tf,
                           self._publish, start=start)
         self.introduction = f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'"
 
     def _frames(self, links: Iterable[str]) -> dict[str, str]:
-        """Return the frame of each link's parent by the frame of the link."""
+        """Return each link's parent frame by the frame of the link."""
         prefix: str = self.parameters["frame_prefix"]
         return {prefix + link: prefix + self._tree.parents[link] for link in links}
 
     def _publish(self, newest: NewestStates) -> None:
-        """Publish the moving links whose joints have new states; on the thread that looks for joint states.
+        """Publish the moving links whose joints have new states; on the polling thread.
 
-        Each transform has the stamp of its joint, so that no position is stamped as newer than it is.
+        Each transform has the stamp of
+        its joint, so that no position appears newer than it is.
         """
         if self._poses is None:
             self._poses = compile_function(
@@ -118,7 +119,7 @@ class TransformWire:
         parents: Frame of each link's parent by the frame of the link.
 
     Raises:
-        RobodynError: The middleware serializes messages in a form that is not known.
+        RobodynError: The middleware serializes messages in an unknown form.
     """
 
     def __init__(self, parents: Mapping[str, str]) -> None:
@@ -134,7 +135,7 @@ class TransformWire:
             stamps.append(found[0])
             numbers.append(found[1])
             end = found[1] + row.nbytes
-        # Where each byte goes, so that one assignment writes all links.
+        # Destination of each byte, so that one assignment writes all links.
         self._stamps = np.add.outer(np.array(stamps, int), np.arange(_STAMP.size))
         self._numbers = np.add.outer(np.array(numbers, int), np.arange(_NUMBERS * values.itemsize))
 

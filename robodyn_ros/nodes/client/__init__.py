@@ -6,4 +6,4 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Programs that talk to a running graph: swap a controller, send a motion, record what happens."""
+"""Clients of a running graph, for programs that swap a controller, send a motion or record data."""

@@ -6,10 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Watches the commands of any law, and switches an effort controller of ros2_control off when they stop or freeze.
+"""Watches the commands of a law, and switches an effort controller of ros2_control off when they stop or freeze.
 
-A forward_command_controller passes its last command on for ever: an arm whose law has ended goes on with its last
-efforts. Inactive, the controller gives the joints back to the driver, which holds them, brakes, or lets them fall.
+A forward_command_controller repeats its last command for ever, so an arm whose law has ended continues with its last
+efforts. When the controller is deactivated, the joints return to the driver, which holds them, brakes, or lets them
+fall.
 """
 
 from __future__ import annotations
@@ -37,21 +38,21 @@ ANSWER_SECONDS = 2.0
 MANAGER_SECONDS = 10.0
 """Longest wait for the controller manager at the start [s]."""
 BEST_EFFORT = 1
-"""Strictness of the service: a controller that is inactive already is no error."""
+"""Strictness of the service: an already inactive controller is not an error."""
 LATE, GRACE = 0.005, 0.01
-"""The guard was held up itself if it wakes this much late; it then gives messages that wait this time to arrive [s].
+"""If the guard wakes later than the first, it was delayed itself, and then waits the second for messages to arrive [s].
 
 It does so again while it is held up, up to the time without a command that it allows."""
 MOVED = 0.01
-"""An arm moves if a joint has moved by more than this since the commands froze [rad or m]."""
+"""The arm moves if a joint has moved by more than this since the commands froze [rad or m]."""
 ATTEMPTS, RETRY_SECONDS = 5, 0.1
-"""Requests to switch off, and the time between the answer to one and the next [s]."""
+"""Number of requests to switch off, and the time from an answer to the next request [s]."""
 OBSERVATION_SECONDS, HELD_TOLERANCE = 1.0, 0.05
-"""The driver holds the arm if no joint moves by as much [rad or m] within this time after the switch [s]."""
+"""The driver holds the arm if no joint moves by the second [rad or m] within the first [s] after the switch."""
 PRIORITY = 40
 """Real-time priority of the guard where the system allows one; the control path of ros2_control has 50."""
 LOOK_PERIOD = 0.05
-"""Time between two looks whether the silence is over or the manager has left [s]."""
+"""Time between two checks of the silence and of the manager [s]."""
 
 
 class Services(NamedTuple):
@@ -77,7 +78,7 @@ def service_types() -> Services:
 
 
 class ControllerSwitch:
-    """The request that switches controllers off, made ready: a client that is connected, and names that are known.
+    """A prepared request that switches controllers off: with a connected client and known names.
 
     Args:
         client: The connection to the graph.
@@ -108,19 +109,19 @@ class ControllerSwitch:
         client.wait_for(self.is_ready, f"service switch_controller of node '{manager}'", MANAGER_SECONDS)
 
     def is_ready(self) -> bool:
-        """Whether the controller manager can be asked."""
+        """Whether the controller manager is available."""
         return bool(self._service.service_is_ready())
 
     def ask(self) -> Any:
-        """Send the request at once, from any thread; returns its future."""
+        """Send the request from any thread, and return its future."""
         return self._service.call_async(self._request)
 
     def finish(self, future: Any, report: Callable[[str], None]) -> None:
-        """Wait for the answer to a request, and ask again where it fails.
+        """Wait for the answer to a request, and repeat the request if it fails.
 
         Args:
-            future: Of the request.
-            report: Called with why it failed.
+            future: Future of the request.
+            report: Called with the reason of a failure.
 
         Raises:
             RobodynError: All attempts failed.
@@ -136,11 +137,7 @@ class ControllerSwitch:
                 future = self.ask()
 
     def _check(self, future: Any) -> None:
-        """Wait for the answer to a request.
-
-        Raises:
-            RobodynError: The controller manager does not answer, or refuses.
-        """
+        """Wait for the answer to a request; raise if the controller manager does not answer, or refuses."""
         self._client.wait_for(future.done, f"answer of node '{self.manager}'", ANSWER_SECONDS)
         answer = future.result()
         if not answer.ok:
@@ -149,18 +146,17 @@ class ControllerSwitch:
 
 
 class CommandGuard:
-    """A thread that waits for commands, and acts at once when they stop, or freeze while the arm moves.
+    """A thread that waits for commands, and acts when they stop, or freeze while the arm moves.
 
     Args:
         client: The connection to the graph.
         topic: Name of the commands' topic; a relative name belongs to the client's namespace.
-        timeout: Time without a command after which they have stopped [s].
-        unchanged: Time of commands that are the same to the bit, while a joint moves, after which they are frozen [s];
-            0: never.
-        act: Called on the thread at the alarm.
+        timeout: Time without a command after which commands have stopped [s].
+        unchanged: Time of bitwise equal commands, while a joint moves, after which commands are frozen [s]; 0: never.
+        act: Called on this thread at the alarm.
 
     Attributes:
-        alarm: Why it acted; empty before.
+        alarm: Why it acted; empty: it has not.
         armed: Set at the first command.
 
     Raises:
@@ -180,10 +176,10 @@ class CommandGuard:
         self._path = ControlPath(client.node, diagnostics, message_type, topic, self._cycle, qos, serialized=True)
         self._path.listen(JointState, topic_names.JOINT_STATES, self._on_joint_state,
                           QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
-        self._last = self._changed = 0.0  # steady times of the last command, and of the first one that equals it
+        self._last = self._changed = 0.0  # steady times of the last command, and of the first of equal ones
         self._command: Any = None
         self._positions: dict[str, float] = {}
-        self._begin: dict[str, float] = {}  # of the positions, when the commands froze or the alarm came
+        self._begin: dict[str, float] = {}  # positions when the commands froze or at the alarm
 
     def __enter__(self) -> CommandGuard:
         """Begin to watch; the guard is armed from the first command on."""
@@ -196,7 +192,7 @@ class CommandGuard:
 
     def moved(self) -> float:
         """Return how far a joint has moved at most since the commands froze, or since the alarm [rad or m]."""
-        begin = self._begin  # a turn back by 2 pi is how drivers wrap angles
+        begin = self._begin  # drivers may wrap angles by 2 pi
         return max((abs(math.remainder(position - begin[name], math.tau))
                     for name, position in self._positions.copy().items() if name in begin), default=0.0)
 
@@ -212,7 +208,7 @@ class CommandGuard:
         now = time.monotonic()
         if self.armed.is_set() and not self.alarm:
             end = now + self._timeout
-            while data is None and begin + wait + LATE < now < end:  # held up: commands may wait to be received
+            while data is None and begin + wait + LATE < now < end:  # delayed: commands may still be arriving
                 begin, wait = now, GRACE
                 data, now = path.wait(wait), time.monotonic()
         if data is not None:
@@ -227,7 +223,7 @@ class CommandGuard:
 
     def _on_command(self, data: bytes, now: float) -> None:
         command: Any = data
-        if self._has_header:  # its stamp differs from message to message
+        if self._has_header:  # the stamp always differs
             message = self._diagnostics.deserialize(data, self._message_type, self._topic)
             if message is None:
                 return
@@ -254,7 +250,7 @@ def guard(client: GraphClient, switch: ControllerSwitch, topic: str, timeout: fl
         client: The connection to the graph.
         switch: The request to send.
         topic: Name of the topic, which has a publisher.
-        timeout: As of :class:`CommandGuard`.
+        timeout: As for :class:`CommandGuard`.
         unchanged: Likewise.
         report: Called with each line for the user.
 

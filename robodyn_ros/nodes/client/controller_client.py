@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Swaps of the controller of a running graph, and the reasons for which a command to it would wait in vain.
+"""Swaps the controller of a running graph, and finds reasons why a command to it would wait in vain.
 
-Imports no control laws, because a command would wait for that.
+It does not import control laws, which would delay commands.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.controller.events import FALLBACK
 
 DESCRIPTION_SECONDS = 5.0
-"""Time after the first diagnostics of a node in which the one that publishes the description may start [s]."""
+"""Time from the first diagnostics of a node for the publisher of the description to start [s]."""
 TRIAL_SECONDS, LONGEST_TRIAL_SECONDS = 0.5, 3.0
-"""A controller is watched for so long after a swap, in the time of the joint states, and at most in real time [s]."""
+"""Time for which a controller is watched after a swap, in joint state time, and at most in real time [s]."""
 TRANSIT_SECONDS = 0.1
-"""States that were published before a swap may come for so long after its answer [s]."""
+"""Time after the answer to a swap in which states from before it may arrive [s]."""
 ANSWER_SECONDS = 20.0
 """Longest wait for the answer to a swap: a node refuses a law that takes longer than its parameter swap_timeout [s]."""
 
 
 class ControllerHealth:
-    """Listens to the diagnostics of the node ``controller`` and of the others of its namespace.
+    """Reads the diagnostics of the node ``controller`` and other nodes of its namespace.
 
-    They begin when a node has started.
+    Diagnostics begin when a node has started.
 
     Args:
         client: The connection to the graph.
 
     Attributes:
-        message: The last message of the status of ``controller``; empty: none has come.
+        message: The last status message of ``controller``; empty: none has arrived.
     """
 
     def __init__(self, client: GraphClient) -> None:
@@ -61,13 +61,13 @@ class ControllerHealth:
 
     @contextmanager
     def states_expected(self) -> Iterator[None]:
-        """End a wait inside of the block with an error if the controller has no joint states."""
+        """Within the context, waits end with an error if the controller has no joint states."""
         with self._checking(self._check_states):
             yield
 
     @contextmanager
     def description_expected(self) -> Iterator[None]:
-        """End a wait inside of the block with an error if nodes run and nobody publishes the description."""
+        """Within the context, waits end with an error if nodes run but none publishes the description."""
         with self._checking(self._check_description):
             yield
 
@@ -121,10 +121,10 @@ class ControllerClient(GraphClient):
         self._controller = controller
         self._states: list[ControllerState] = []
         self._trial: Any = None  # subscription of the states
-        self._last_reason = ""  # the reason that was told last
+        self._last_reason = ""  # last reported reason
 
     def swap(self, controller: str, seconds: float = 5.0) -> None:
-        """Put a controller in force, as ``ros2 param set /controller controller NAME`` does.
+        """Swap to a controller, as ``ros2 param set /controller controller NAME`` does.
 
         Args:
             controller: Installed name, or ``package.module:Class``.
@@ -132,7 +132,7 @@ class ControllerClient(GraphClient):
 
         Raises:
             PluginError: The controller node refuses; the message has its reason.
-            RobodynError: The controller node does not answer, or the node is of another kind.
+            RobodynError: The node does not answer, or is not a controller node.
         """
         value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
         request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
@@ -145,24 +145,24 @@ class ControllerClient(GraphClient):
                               f"{result.reason}")
 
     def try_out(self, controller: str, seconds: float = 5.0) -> str:
-        """Put a controller in force, and wait for its first ticks.
+        """Swap to a controller, and wait for its first ticks.
 
         Args:
             controller: Installed name, or ``package.module:Class``.
-            seconds: As of :meth:`swap`.
+            seconds: As for :meth:`swap`.
 
         Returns:
-            That it is in force, and whether it is compiled or why not.
+            A message that it runs, and whether it is compiled, or why not.
 
         Raises:
             PluginError: The controller node refuses it, or dropped it within `TRIAL_SECONDS`; the message says why.
-            RobodynError: As of :meth:`swap`.
+            RobodynError: As for :meth:`swap`.
         """
         if self._trial is None:
             self._trial = self.node.create_subscription(
                 ControllerState, f"{self._controller}/controller_state", self._states.append, 100)
         self.swap(controller, seconds)
-        names = {filtered_name(controller, each) for each in FILTERS}  # that the node may give it
+        names = {filtered_name(controller, each) for each in FILTERS}  # names that the node may use
         self.wait_for_drop(TRANSIT_SECONDS)
         self._last_reason = ""
         ticks, uncompiled = list[float](), ""
@@ -174,7 +174,7 @@ class ControllerClient(GraphClient):
             ticks.extend(to_seconds(read_stamp(state.header.stamp)) for state in self._states
                          if state.controller in names)
             why = self._take_fallback()
-            if why.startswith(tuple(f"controller '{name}' " for name in names)):  # a late state may tell of another
+            if why.startswith(tuple(f"controller '{name}' " for name in names)):  # it may be about another one
                 raise PluginError(why)
             return bool(ticks) and ticks[-1] - ticks[0] >= TRIAL_SECONDS
 
@@ -185,13 +185,13 @@ class ControllerClient(GraphClient):
         return f"controller '{controller}' is in force{how}"
 
     def wait_for_drop(self, seconds: float) -> str:
-        """Wait for a drop of the controller that was tried out.
+        """Wait until the controller of `try_out` is dropped.
 
         Args:
             seconds: Longest wait [s].
 
         Returns:
-            Why it was dropped; empty: it was not.
+            Why it was dropped; empty: it was not dropped.
         """
         end, found = time.monotonic() + seconds, ""
 
@@ -204,7 +204,7 @@ class ControllerClient(GraphClient):
         return found
 
     def _take_fallback(self) -> str:
-        """Take the states that have come; return why a controller was dropped, once for each reason."""
+        """Read the arrived states; return why a controller was dropped, once per reason."""
         if not self._states:
             return ""
         why = self._states[-1].intervention.partition(f"{FALLBACK}: ")[2]

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A program's connection to a running graph: waits with a deadline, calls of services, lists of nodes."""
+"""A program's connection to a running graph: waits with deadlines, service calls, lists of nodes."""
 
 from __future__ import annotations
 
@@ -44,47 +44,47 @@ from robodyn_ros.nodes.common.transport import init_ros
 T = TypeVar("T")
 
 ANNOUNCED_SECONDS, DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.8, 0.3, 6.0
-"""Time from the start until the graph counts as known, time without a new node, and longest wait for both [s].
+"""Time until the graph counts as known, time without a new node, and longest wait for both [s].
 
 A node is found at its next announcement, at most 0.5 s after the start (config/fastdds_network.xml). On a busy
-machine nodes are found late, so the client also waits as long again as it took to find the last one. A node's topics
-are known before its name; until then the graph is not known either. No time is long enough for a second node of one
-name on a machine that is busy enough. Hence names are compared again after each answer.
+machine nodes are found late, so the client also waits as long again as it took to find the last one. The graph counts
+as unknown while a node's topics are known but not its name. On a very busy machine, a second node of the same name may
+appear after any time. Hence names are compared again after each answer.
 
-Where nodes are looked for on this machine alone, the kernel tells how many participants there are, and the graph is
-known when all of them have told their nodes.
+If discovery is restricted to this machine, the kernel gives the number of participants, and the graph is known when all
+of them have announced their nodes.
 """
 SETTLED_SECONDS = 0.05
-"""Time without a new node or service after which a graph counts as known all of whose participants are known [s]."""
+"""Time without a new node or service until the graph counts as known, if all participants are known [s]."""
 ABSENT_SECONDS = 1.2
-"""A command gives up after so long if no other process of this machine takes part in its domain [s]."""
+"""Time after which a command gives up if no other process on this machine uses its domain [s]."""
 MEETING_SECONDS = 0.5
-"""Longest wait for the answer that shows that a node knows this client [s]."""
+"""Longest wait for an answer which shows that a node knows this client [s]."""
 FIRST_ANSWER_SECONDS = 0.25
-"""Time after which a request that changes nothing is sent again the first time [s]."""
+"""Time until the first repetition of a request that changes nothing [s]."""
 UNNAMED = "_NODE_NAME_UNKNOWN_"
-"""What the graph shows for a name that is not known yet (rmw_dds_common)."""
+"""Placeholder in the graph for a name that is not known yet (rmw_dds_common)."""
 PREFIX_LENGTH = 12
-"""Bytes by which the identifiers of all entities of a participant begin (RTPS 2.5, 9.3.1)."""
+"""Length of the prefix that identifies a participant in the identifiers of its entities [bytes] (RTPS 2.5, 9.3.1)."""
 MATCHING_SECONDS = 1.0
-"""Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
+"""Longest time from the appearance of a subscription in the graph until a publisher matches it [s]."""
 READING = (DescribeParameters, GetParameters, ListParameters)
-"""Services that answer at once and change nothing."""
+"""Services that answer immediately and change nothing."""
 REPEATABLE = (*READING, Gravity, SetParameters, SetParametersAtomically)
-"""Services that may serve a request twice without a difference."""
+"""Services that may receive a request twice without a different effect."""
 STARTING_SECONDS = 60.0
-"""Further wait for the first message if nodes are there: on a slow machine, nodes take long to start [s]."""
+"""Further wait for the first message while nodes are starting, for slow machines [s]."""
 POLL_SECONDS = 0.01
-"""Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
+"""Longest wait for one callback, and period of checks of conditions and Ctrl-C [s]."""
 
 
 def check_node_name(node: str) -> None:
-    """Check that a name can be that of a node; relative names can.
+    """Check that a name is valid for a node; it may be relative.
 
     Raises:
-        InputError: It cannot.
+        InputError: The name is not valid.
     """
-    try:  # ROS has no check of a node's name with its namespace
+    try:  # ROS cannot check a node's name with its namespace at once
         validate_full_topic_name(expand_topic_name(node, "node", "/"))
     except (NameValidationException, ValueError) as error:
         raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
@@ -98,13 +98,13 @@ class GraphClient:
         namespace: Namespace of the graph.
 
     Attributes:
-        checks: Called again and again during each wait; one that raises ends the wait.
-        waits_for_start: Whether to wait for nodes although no other process of this machine takes part in the domain.
+        checks: Called repeatedly during each wait; an exception ends the wait.
+        waits_for_start: Whether to wait for nodes even if no other process on this machine uses the domain.
         node: The program's own node.
 
     Raises:
         RobodynError: ROS cannot start in this environment.
-        InputError: The namespace cannot be one.
+        InputError: The namespace is not valid.
     """
 
     def __init__(self, name: str, namespace: str = "") -> None:
@@ -140,13 +140,13 @@ class GraphClient:
         rclpy.try_shutdown()
 
     def wait_for(self, condition: Callable[[], T], what: str, seconds: float, starting: float = 0.0) -> T:
-        """Serve callbacks until a condition returns something true, and return that.
+        """Serve callbacks until a condition is true, and return its value.
 
         Args:
             condition: Called between callbacks.
             what: Noun phrase for the error message.
             seconds: Longest wait [s].
-            starting: Further wait if nodes of the graph are there, which may be starting [s].
+            starting: Further wait if nodes of the graph exist, which may still be starting [s].
 
         Raises:
             RobodynError: The time ran out.
@@ -166,7 +166,7 @@ class GraphClient:
         return result
 
     def _is_absent(self) -> bool:
-        """Whether it is certain that there are no nodes, and time to say so."""
+        """Return whether there certainly are no nodes, after `ABSENT_SECONDS`."""
         return (not self.waits_for_start and time.monotonic() - self._started > ABSENT_SECONDS
                 and is_this_machine_alone() and participants_here(self._domain()) == 1)
 
@@ -175,7 +175,7 @@ class GraphClient:
         return number
 
     def _advice(self) -> str:
-        """Where a node may be that does not answer."""
+        """Return advice where a node that does not answer may be."""
         own = self.node.get_namespace()
         others = sorted(self._namespaces() - {own})
         if others:
@@ -185,12 +185,12 @@ class GraphClient:
         return f"are the nodes running, with the same ROS_DOMAIN_ID ({self._domain()}){elsewhere}?"
 
     def _namespaces(self) -> set[str]:
-        """Namespaces of the graphs that are there."""
+        """Return the namespaces of existing graphs."""
         return {namespace for name, namespace in self.node.get_node_names_and_namespaces()
                 if name in ("hardware", "controller")}
 
     def first_message(self, kind: type, topic: str, qos: Any, what: str, seconds: float) -> Any:
-        """Subscribe to a topic, and return the first message that comes.
+        """Subscribe to a topic, and return its first message.
 
         Args:
             kind: Type of the message.
@@ -200,7 +200,7 @@ class GraphClient:
             seconds: Longest wait if there are no nodes [s].
 
         Raises:
-            RobodynError: None comes.
+            RobodynError: No message arrives.
         """
         heard: list[Any] = []
         subscription = self.node.create_subscription(kind, topic, heard.append, qos)
@@ -210,7 +210,7 @@ class GraphClient:
             self.node.destroy_subscription(subscription)
 
     def publisher_to(self, node: str, kind: type, topic: str, depth: int, seconds: float) -> Any:
-        """Create a publisher that reaches a node; a recorder or another listener of the topic does not suffice.
+        """Create a publisher that reaches a node; a recorder or another subscriber does not suffice.
 
         Args:
             node: Name of the node.
@@ -234,7 +234,7 @@ class GraphClient:
             if not any(f"{each.node_namespace.rstrip('/')}/{each.node_name}" == owner for each in listeners):
                 return False
             shown_since = shown_since or time.monotonic()
-            # All that the graph shows are matched, but those whose quality of service does not fit.
+            # All subscriptions in the graph are matched, except those with an incompatible quality of service.
             count: int = publisher.get_subscription_count()
             return count >= len(listeners) or (count > 0 and time.monotonic() - shown_since > MATCHING_SECONDS)
 
@@ -256,18 +256,18 @@ class GraphClient:
         Raises:
             RobodynError: The node does not answer.
         """
-        # An executor takes messages before it answers a request that came later.
+        # An executor takes messages before it answers a later request.
         self.call(GetParameters, node, "get_parameters", GetParameters.Request(), seconds)
 
     def set_parameters(self, node: str, values: Mapping[str, Any], seconds: float,
                        answer_seconds: float = 0.0) -> SetParametersResult:
-        """Set parameters of a node at once, and return whether it took them, and if not, why.
+        """Set parameters of a node together; return whether it accepted them, or why not.
 
         Args:
             node: Name of the node.
             values: Value of each parameter.
             seconds: Longest wait for the node, and again for its answer [s].
-            answer_seconds: Longest wait for its answer, if it is longer [s].
+            answer_seconds: Longest wait for its answer, if that is longer [s].
 
         Raises:
             RobodynError: The node does not answer.
@@ -286,14 +286,14 @@ class GraphClient:
             service: Name of the service below the node's name.
             request: The request.
             seconds: Longest wait for the node, and again for its answer [s].
-            answer_seconds: Longest wait for its answer, if it is longer [s].
+            answer_seconds: Longest wait for its answer, if that is longer [s].
 
         Returns:
             The response.
 
         Raises:
-            InputError: The name cannot be that of a node.
-            RobodynError: Nobody answers, or two nodes have the name.
+            InputError: The name is not valid for a node.
+            RobodynError: There is no answer, or two nodes have the name.
         """
         check_node_name(node)
         name = f"{node}/{service}"
@@ -323,7 +323,7 @@ class GraphClient:
                 client.remove_pending_request(future)
 
     def check_only_one(self, node: str) -> None:
-        """Wait until no more nodes are found, and refuse to ask two of one name, since either could answer.
+        """Wait until no more nodes are found; raise if two have this name, since either could answer.
 
         Args:
             node: Name of the node; a relative name belongs to the client's namespace.
@@ -339,9 +339,9 @@ class GraphClient:
         self._checked.add(full_name)
 
     def meet(self, node: str) -> None:
-        """Have a node answer a request that may be repeated; then it has discovered this client, and answers the next.
+        """Send a repeatable request to a node until it answers: then it has discovered this client.
 
-        A response reader that was made before is discovered before.
+        Response readers created earlier are then discovered, too.
 
         Args:
             node: Name of the node.
@@ -349,14 +349,14 @@ class GraphClient:
         if node in self._met:
             return
         self._met.add(node)
-        with suppress(RobodynError):  # the later request will tell
+        with suppress(RobodynError):  # the later request will report it
             self.call(GetParameters, node, "get_parameters", GetParameters.Request(), MEETING_SECONDS)
 
     def wait_until_known(self, counting: bool = True) -> None:
-        """Wait until no more nodes are found, and all have told their names; some seconds at most.
+        """Wait, some seconds at most, until no more nodes are found and all names are known.
 
         Args:
-            counting: Whether it suffices that as many participants have told their nodes as this machine has.
+            counting: Whether it suffices that all participants on this machine have announced their nodes.
         """
         deadline = time.monotonic() + LONGEST_DISCOVERY_SECONDS
 
@@ -378,12 +378,12 @@ class GraphClient:
         self.wait_for(is_known, "discovery", 2.0 * LONGEST_DISCOVERY_SECONDS)
 
     def _unnamed(self) -> bool:
-        """Whether the graph shows a node that has not told its name yet; each one publishes /parameter_events."""
+        """Return whether a node's name is still unknown; each node publishes /parameter_events."""
         return any(shown.node_name == UNNAMED
                    for shown in self.node.get_publishers_info_by_topic(topic_names.PARAMETER_EVENTS))
 
     def _all_here_are_known(self) -> bool:
-        """Whether all participants that can be found are those of this machine, and each has told its nodes."""
+        """Return whether discovery is limited to this machine and all its participants have announced their nodes."""
         if not is_this_machine_alone():
             return False
         publishers = self.node.get_publishers_info_by_topic(topic_names.PARAMETER_EVENTS)

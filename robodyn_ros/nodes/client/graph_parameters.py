@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
     @property
     def range(self) -> str:
-        """The allowed numbers, or the words that its description of constraints lists; empty: any."""
+        """The allowed numbers, or the words listed in its description of constraints; empty: any."""
         for bounds in (*self.descriptor.floating_point_range, *self.descriptor.integer_range):
             return f"{bounds.from_value:g} to {bounds.to_value:g}"
         return str(self.descriptor.additional_constraints)
@@ -63,14 +63,14 @@ class GraphParameters:
         client: The connection to the graph.
         node: Only this node; empty: all nodes of the client's namespace. Namespaces below it are other graphs.
         seconds: Longest wait for each node [s].
-        answer_seconds: Longest wait for each answer of a node that is there [s].
+        answer_seconds: Longest wait for each answer of an existing node [s].
 
     Attributes:
         nodes: Full names of the nodes.
-        silent: Those of them that gave no answer, such as a recorder on a busy computer; their parameters are missing.
+        silent: Nodes without an answer, such as a recorder on a busy computer; their parameters are missing.
 
     Raises:
-        RobodynError: There are no nodes within that time.
+        RobodynError: No nodes are found within that time.
     """
 
     def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0,
@@ -85,12 +85,12 @@ class GraphParameters:
         """Return parameters with their values.
 
         Args:
-            names: Names of parameters, or of groups of them (``pd``, ``pd.gains``), in which ``*`` stands for any part
-                between two dots (``pd.gains.*.p``); empty: all.
+            names: Names of parameters or groups (``pd``, ``pd.gains``), with ``*`` for any part between two dots
+                (``pd.gains.*.p``); empty: all.
 
         Raises:
             InputError: No node has a parameter or group of this name.
-            RobodynError: The node that was named does not answer, or none does.
+            RobodynError: The given node does not answer, or no node does.
         """
         found: list[Entry] = []
         for node in self.nodes:
@@ -104,14 +104,14 @@ class GraphParameters:
         return found
 
     def containing(self, words: Sequence[str]) -> list[Entry]:
-        """Return parameters with their values: those of `entries`, or else those with a word in name or description.
+        """Return parameters with values: those of `entries`, or else those with a word in their name or description.
 
         Args:
             words: Names, groups or words; empty: all parameters.
 
         Raises:
             InputError: Nothing has this name, and no name and no description contains it.
-            RobodynError: The node that was named does not answer, or none does.
+            RobodynError: The given node does not answer, or no node does.
         """
         every, found = self.entries(), dict[tuple[str, str], Entry]()
         for word in words:
@@ -125,15 +125,15 @@ class GraphParameters:
         return [entry for entry in every if not words or (entry.node, entry.name) in found]
 
     def set(self, values: Mapping[str, str]) -> list[Entry]:
-        """Set parameters, those of each node at once, and return them with their new values.
+        """Set parameters, node by node, and return them with their new values.
 
         Args:
-            values: Value of each parameter as YAML text, as ``ros2 param set`` takes it. ``*`` in a name stands for any
-                part between two dots; of two names that mean one parameter, the later one counts.
+            values: Value of each parameter as YAML text, as ``ros2 param set`` takes it. ``*`` in a name matches any
+                part between two dots. If two names match the same parameter, the later one counts.
 
         Raises:
             InputError: A name is unknown or belongs to several nodes, or a value is of another kind.
-            RobodynError: A node refuses, with its reason, or does not answer, unless it is one of `silent`.
+            RobodynError: A node refuses, with its reason, or does not answer and is not in `silent`.
         """
         values = {name: value for given, value in values.items() for name in self._meant(given)}
         owners = {name: self._owner(name) for name in values}
@@ -154,7 +154,7 @@ class GraphParameters:
         return [entry for entry in self.entries(list(values)) if owners.get(entry.name) == entry.node]
 
     def _meant(self, name: str) -> list[str]:
-        """The parameters that a name means: several if it has a ``*``."""
+        """Return the parameters that match a name."""
         if "*" not in name:
             return [name]
         found = [known for node in self.nodes for known in self._names(node)
@@ -198,7 +198,7 @@ class GraphParameters:
 
     @contextmanager
     def _left_out_if_silent(self, node: str) -> Iterator[None]:
-        """Go on without a node that gives no answer meanwhile, unless it was named, or none is left."""
+        """Within the context, skip a node that does not answer, unless it was named or no other is left."""
         try:
             yield
         except RobodynError:
@@ -212,7 +212,7 @@ class GraphParameters:
         return self._client.call(kind, node, service, kind.Request(**fields), self._seconds, self._answer_seconds)
 
     def _has_found_more(self) -> bool:
-        """Whether there are further nodes, after a longer look: nodes can be known before their services are."""
+        """Return whether a longer search finds further nodes: nodes can be known before their services."""
         known = len(self.nodes)
         if self._all:
             self._all = False
@@ -224,7 +224,7 @@ class GraphParameters:
         begin = own.get_namespace().rstrip("/") + "/"
 
         def nodes() -> list[str]:
-            # A service that only has clients is listed, too: a recorder asks all nodes, also those that have ended.
+            # A service with only clients is listed, too: a recorder also queries nodes that have ended.
             names = (service.removesuffix(LIST_SERVICE) for service, _ in own.get_service_names_and_types()
                      if service.endswith(LIST_SERVICE) and own.count_services(service))
             return sorted(name for name in names if name.rpartition("/")[0] + "/" == begin)
@@ -236,14 +236,14 @@ class GraphParameters:
 
 
 def to_value(text: str, descriptor: ParameterDescriptor) -> Any:
-    """Return a value of a parameter's kind.
+    """Convert YAML text to a value of a parameter's kind.
 
     Args:
         text: The value as YAML.
-        descriptor: The parameter's.
+        descriptor: Descriptor of the parameter.
 
     Raises:
-        InputError: The text is no YAML, or a value of another kind.
+        InputError: The text is not YAML, or a value of another kind.
     """
     kind = descriptor.type
     if kind == ParameterType.PARAMETER_STRING:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motions of a running robot: joints to positions by the action, the tip link to a pose by the law that is in force."""
+"""Motions of a running robot: joints to positions by the action, the tip link to a pose by the current law."""
 
 from __future__ import annotations
 
@@ -43,18 +43,17 @@ from robodyn_ros.robot import Robot
 ANSWER = 10.0
 """Longest wait for an answer, or for a message that nodes repeat [s]."""
 STUCK_FACTOR = 30.0
-"""A motion may take this many times its duration, and as many seconds besides, until it counts as stuck."""
+"""A motion counts as stuck after this factor times its duration, plus as many seconds."""
 SAME_PLACE, AT_REST = 1e-6, 1e-9
-"""The reference has arrived when it is this close to its end point [m] and this slow [m/s, rad/s]."""
+"""The reference has arrived if it is this close to its end point [m] and this slow [m/s, rad/s]."""
 
 SETTLED_CHANGE, SETTLING_SPAN, LONGEST_SETTLING = 1e-4, 0.2, 3.0
-"""Joints or the tip link have settled when their errors changed by less than this [m, rad] within such a span [s].
-
-They are not waited for longer than the third [s]: noise of encoders may never let them settle.
+"""Joints or the tip link have settled if their errors changed by less than the first [m, rad] within the second [s].
+The third is the longest wait [s], because encoder noise may never let them settle.
 """
 
 ANGLE_TOLERANCE, LENGTH_TOLERANCE, RESTING_FACTOR = 0.1, 0.02, 3.0
-"""A joint has arrived within this distance of its goal [rad], [m]; joints that were to stay within so many times it."""
+"""Tolerances of a joint at its goal [rad], [m], and the factor on them for joints that should not move."""
 
 
 def trigger(client: GraphClient, service: str) -> str:
@@ -70,11 +69,11 @@ def trigger(client: GraphClient, service: str) -> str:
 
 
 AT_LIMIT = 0.99
-"""A joint is at its effort limit from this share of it on."""
+"""From this share of its effort limit a joint counts as at the limit."""
 
 
 def _distance_reason(robot: Robot, message: ControllerState) -> str:
-    """Why the arm may be elsewhere than its reference, from the last state of the controller."""
+    """Return why the arm may be away from its reference, from the last state of the controller."""
     limits = dict(zip(robot.joint_names, robot.effort_limit.tolist(), strict=True))
     units = {joint.name: "N m" if joint.unit == "rad" else "N" for joint in robot.model.leaders}
     held = [f"joint '{name}' is at its effort limit of {limits[name]:g} {units[name]}"
@@ -84,10 +83,10 @@ def _distance_reason(robot: Robot, message: ControllerState) -> str:
 
 
 class Settling:
-    """Tells from the error of each state whether it stays as it is."""
+    """Detects from the errors of successive states whether they have settled."""
 
     def __init__(self) -> None:
-        self._errors: deque[tuple[float, Array]] = deque()  # of the last span, with their times
+        self._errors: deque[tuple[float, Array]] = deque()  # errors of the last span, with their times
         self._begin = np.inf
 
     def update(self, time: float, error: Array) -> bool:
@@ -102,11 +101,11 @@ class Settling:
 
 
 class JointArrival:
-    """Tells where the joints are once they have settled after a motion.
+    """Waits until the joints have settled after a motion, and reports their positions.
 
     Args:
         robot: The robot.
-        goal: Where joints were to move, by name [rad or m].
+        goal: Goal positions of joints by name [rad or m].
     """
 
     def __init__(self, robot: Robot, goal: Mapping[str, float]) -> None:
@@ -125,14 +124,14 @@ class JointArrival:
         return self._settling.update(to_seconds(read_stamp(message.header.stamp)), self._error)
 
     def end(self, tolerance: float | None) -> str:
-        """Return where the joints are.
+        """Return a report of the joints' positions.
 
         Args:
             tolerance: Greatest distance from the goal [rad or m]; None: `ANGLE_TOLERANCE`, `LENGTH_TOLERANCE`. Joints
-                that were to stay may be `RESTING_FACTOR` times as far from their references.
+                that should not move have `RESTING_FACTOR` times the tolerance.
 
         Raises:
-            RobodynError: A joint is not there.
+            RobodynError: A joint is not at its goal.
         """
         default = [LENGTH_TOLERANCE if unit == "m" else ANGLE_TOLERANCE for unit in self._units]
         allowed = np.array(default if tolerance is None else [tolerance] * len(default))
@@ -159,7 +158,7 @@ class JointArrival:
 
 
 class TipArrival:
-    """Tells when the reference of the tip link is at its end and the tip link has settled.
+    """Detects when the tip link's reference has reached its end and the tip link has settled.
 
     Args:
         position: Where the reference ends, in the base frame, shape (3,) [m].
@@ -196,7 +195,7 @@ class TipArrival:
 
 
     def at_rest(self, robot: Robot) -> str:
-        """Which joints of the tip link's chain with dry friction never moved, as the end of a message; or nothing."""
+        """Return the joints of the chain that dry friction has held, as the end of a message; empty: none."""
         model = robot.model
         held = [f"joint '{name}' ({friction:g} {'N m' if leader.unit == 'rad' else 'N'})"
                 for name, leader, friction, moves in zip(robot.joint_names, model.leaders, model.friction,
@@ -213,7 +212,7 @@ class MotionRequests:
 
     Attributes:
         robot: The robot of the graph, by the topic ``robot_description``.
-        health: What the controller reports.
+        health: Health of the controller.
         tolerance: Greatest distance of a joint from its goal at the end of a motion [rad or m]; None: the default.
 
     Raises:
@@ -228,7 +227,7 @@ class MotionRequests:
         self.robot = Robot.from_urdf_text(description.data)
 
     def take_tip_link(self) -> None:
-        """Take the tip link that the node ``controller`` was given, for the robot.
+        """Use the tip link of the node ``controller`` for the robot.
 
         Raises:
             RobodynError: It does not answer.
@@ -239,11 +238,11 @@ class MotionRequests:
                 self.robot = Robot.from_urdf_text(self.robot.model.description, tip_link=value.string_value)
 
     def move_joints(self, targets: Mapping[str, float], duration: float | None) -> str:
-        """Move joints to positions, and wait until they are there.
+        """Move joints to positions, and wait for their arrival.
 
         Args:
-            targets: Position of each joint that is to move [rad or m].
-            duration: Of the motion [s]; None: at half the velocity limits at most.
+            targets: Goal position of each moving joint [rad or m].
+            duration: Duration of the motion [s]; None: at most half of the velocity limits.
 
         Returns:
             How it ended.
@@ -270,7 +269,7 @@ class MotionRequests:
         return self._follow(goal, seconds, targets)
 
     def _moving_the_tip(self, names: Iterable[str]) -> list[str]:
-        """The joints among some that move the tip link."""
+        """Return the joints among these that move the tip link."""
         self.take_tip_link()
         moves = self.robot.model.moves(self.robot.tip_link)
         return [name for name in names if moves[self.robot.joint_names.index(name)]]
@@ -279,7 +278,7 @@ class MotionRequests:
         """Move through points, and wait until the last one is reached.
 
         Args:
-            points: In the order of the robot's joints; a first point at time 0 has to be where the robot is.
+            points: In the order of the robot's joints; a first point at time 0 must be the present position.
 
         Returns:
             How it ended.
@@ -294,15 +293,15 @@ class MotionRequests:
                             dict(zip(self.robot.joint_names, points.q[-1].tolist(), strict=True)))
 
     def move_tip(self, position: Array, rotation: Array | None, duration: float | None) -> str:
-        """Move the tip link to a pose in the base frame, and wait until it is there.
+        """Move the tip link to a pose in the base frame, and wait for its arrival.
 
-        A law that follows the tip link goes on a straight line. With any other law the joints go to the positions of
+        A law that follows the tip link moves it on a straight line. With other laws, the joints move to the solution of
         inverse kinematics.
 
         Args:
             position: Shape (3,) [m].
             rotation: Shape (3, 3); None: any (joints), or the present one (laws that follow the tip link).
-            duration: Of the motion [s]; None: as fast as the limits of the node or of the joints allow.
+            duration: Duration of the motion [s]; None: as fast as the limits of the node or joints allow.
 
         Returns:
             How it ended.
@@ -351,7 +350,7 @@ class MotionRequests:
             node.destroy_subscription(subscription)
         text = f"the tip link is {1000.0 * arrival.distance:.1f} mm and {arrival.angle:.4f} rad from it"
         length, angle = self.tolerance or LENGTH_TOLERANCE, self.tolerance or ANGLE_TOLERANCE
-        turns = rotation is not None  # the orientation that it had is kept only as far as the arm has joints for it
+        turns = rotation is not None  # without it, the orientation is kept only as far as the arm has joints for it
         if arrival.distance > length or (turns and arrival.angle > angle):
             bounds = f"{length:g} m{f' and {angle:g} rad' * turns}"
             raise RobodynError(f"the reference is there, but {text}, tolerance {bounds}: "
@@ -373,7 +372,7 @@ class MotionRequests:
             try:
                 self._client.wait_for(ended.done, "end of the motion (is the simulation paused?)",
                                       STUCK_FACTOR * (1.0 + duration))
-            except BaseException:  # Ctrl-C, too: the robot holds where it is
+            except BaseException:  # also Ctrl-C: the robot holds its position
                 canceled = handle.cancel_goal_async()
                 self._client.wait_for(canceled.done, "answer to the cancellation", ANSWER)
                 raise

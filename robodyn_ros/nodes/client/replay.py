@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Repeats a recording on a simulation in lockstep, by the topics, services and parameters of its nodes.
+"""Replays a recording on a simulation in lockstep, by the topics, services and parameters of its nodes.
 
 `ClosedLoopReplay` sends the references to a controller; `OpenLoopReplay` sends the recorded commands in its place.
 """
@@ -43,17 +43,17 @@ from robodyn_ros.toolbox.recording.replay_plan import PlannedSwap, ReferenceMoti
 ANSWER, START = 30.0, 120.0
 """Longest waits for an answer, and for the nodes to start [s]."""
 STEPS = 250
-"""Most control periods in one request, and between two messages on the progress."""
+"""Greatest number of control periods in one request and between two progress messages."""
 NO_TOLERANCE = -1.0
 LAST_SECONDS = 0.2
-"""Controller states may end so long before the end of the replay [s]."""
+"""Longest time between the last controller state and the end of the replay [s]."""
 HARDWARE = "hardware"
 STAMP_BEGIN = 4
-"""Place of the stamp in a serialized message that begins with a header, after the four bytes of the encoding."""
+"""Offset of the stamp in a serialized message with a header, after the four bytes of the encoding."""
 
 
 class Replay(ABC):
-    """Takes a simulation through the requests of a plan.
+    """Runs the requests of a plan on a simulation.
 
     Args:
         client: The connection to the graph, whose hardware node runs in lockstep.
@@ -61,7 +61,7 @@ class Replay(ABC):
         joints: Names of the robot's joints, in the order of the plan's columns.
 
     Attributes:
-        refusals: What the nodes refused, one line each.
+        refusals: Refusals of the nodes, one line each.
         samples: Measured positions by tick, in the order of ``joints`` [rad or m].
     """
 
@@ -75,7 +75,7 @@ class Replay(ABC):
         self._publishers: dict[str, Any] = {}
 
     def prepare(self) -> None:
-        """Wait for the nodes, let the simulation stand still, and put the robot into the first state.
+        """Wait for the nodes, stop the simulation's time, and set the first state.
 
         Raises:
             RobodynError: A node does not answer or refuses.
@@ -91,10 +91,10 @@ class Replay(ABC):
                     request.topic.partition("/")[0], message_class(request.type), request.topic, 10, ANSWER)
 
     def run(self, show: Callable[[int], None]) -> None:
-        """Make all further requests in their ticks, and go on to the end.
+        """Make all further requests at their ticks, until the end.
 
         Args:
-            show: Called with the tick from time to time.
+            show: Called with the tick periodically.
 
         Raises:
             RobodynError: A node does not answer, or refuses a state, a swap or a motion.
@@ -106,7 +106,7 @@ class Replay(ABC):
 
     @abstractmethod
     def _stand_still(self) -> None:
-        """Wait until the simulation runs, and keep its time from passing."""
+        """Wait until the simulation runs, and stop its time."""
 
     @abstractmethod
     def _go_to(self, tick: int, show: Callable[[int], None]) -> None:
@@ -142,7 +142,7 @@ class Replay(ABC):
         self._send(request.topic, message, request.topic.partition("/")[0])
 
     def _send(self, topic: str, message: Any, node: str) -> None:
-        """Publish a message, and wait until a node has it."""
+        """Publish a message, and wait until a node has received it."""
         publisher = self._publishers[topic]
         publisher.publish(message)
         publisher.wait_for_all_acked()
@@ -153,15 +153,15 @@ class Replay(ABC):
         return round((stamp - self._origin) / self._period_ns) if self._origin >= 0 else -1
 
     def _note(self, tick: int, joints: list[str], positions: list[float]) -> None:
-        """Keep the measured positions of a tick."""
+        """Store the measured positions of a tick."""
         values = dict(zip(joints, positions, strict=True))
         self.samples[tick] = [values[name] for name in self._joints]
 
     def report(self) -> list[str]:
-        """Return lines about what was not repeated, and how far the positions are from the recorded ones.
+        """Return lines about omitted requests and the distance from the recorded positions.
 
         Raises:
-            RobodynError: No positions came at recorded ticks.
+            RobodynError: No positions arrived at recorded ticks.
         """
         plan, recorded = self._plan, dict(zip(self._plan.ticks.tolist(), self._plan.position, strict=True))
         ticks = [tick for tick in self.samples if tick in recorded]
@@ -198,7 +198,7 @@ class ClosedLoopReplay(Replay):
         self._action: Any = ActionClient(client.node, FollowJointTrajectory, topic_names.FOLLOW_JOINT_TRAJECTORY)
 
     def prepare(self) -> None:
-        """As in `Replay`; also reach the inputs of the first law."""
+        """As in `Replay`; also connect to the inputs of the first law."""
         super().prepare()
         self._open_inputs(self._first)
 
@@ -220,7 +220,7 @@ class ClosedLoopReplay(Replay):
         """Wait for the last controller states.
 
         Raises:
-            RobodynError: They do not come.
+            RobodynError: They do not arrive.
         """
         last = self._plan.end - LAST_SECONDS / self._plan.period
         self._client.wait_for(lambda: self.samples and max(self.samples) > last, "controller state", ANSWER)
@@ -239,7 +239,7 @@ class ClosedLoopReplay(Replay):
                 super()._make(request)
 
     def _open_inputs(self, controller: str) -> None:
-        """Reach the topics that a controller declares, once it is in force."""
+        """Connect to the topics that a controller declares, once it runs."""
         topics = self._inputs.get(controller, {})
         for topic in self._of_law - topics.keys():
             self._client.node.destroy_publisher(self._publishers.pop(topic))
@@ -249,7 +249,7 @@ class ClosedLoopReplay(Replay):
         self._of_law = set(topics)
 
     def _answered(self) -> int:
-        """Return the stamp of the newest command; the last state is repeated until it is answered."""
+        """Return the stamp of the newest command; the hardware repeats a state until it is answered."""
         with self._answers.handle:
             taken = self._answers.handle.take_message(self._message_type, False)
         if taken is not None:
@@ -257,7 +257,7 @@ class ClosedLoopReplay(Replay):
         return self._newest
 
     def _follow(self, motion: ReferenceMotion) -> None:
-        """Send a motion as a goal without tolerances: an answer then tells if it is refused."""
+        """Send a motion as a goal without tolerances, so that a refusal is answered."""
         goal = FollowJointTrajectory.Goal()
         goal.trajectory.joint_names = list(self._joints)
         goal.trajectory.points = to_trajectory_points(motion.points)
@@ -279,7 +279,7 @@ class ClosedLoopReplay(Replay):
 
 
 class OpenLoopReplay(Replay):
-    """Answers each joint state with the recorded commands of its tick; time stands still where it does not answer.
+    """Answers each joint state with the recorded commands of its tick; without an answer, time stands still.
 
     A tick without recorded commands is answered with those of the tick before. Arguments as for :class:`Replay`.
     """
@@ -294,7 +294,7 @@ class OpenLoopReplay(Replay):
         client.node.create_subscription(JointState, topic_names.JOINT_STATES, self._on_state, CONTROL_QOS)
 
     def report(self) -> list[str]:
-        """Return lines about what was not repeated or not recorded, and how far the positions are from each other."""
+        """Return lines about omitted or unrecorded data and the distance from the recorded positions."""
         missing, end = self._open_loop.missing, self._plan.end
         return [*([f"without a recorded command: {missing} of {end} control periods; the commands before were sent "
                    "again"] if missing else []), *super().report()]
@@ -324,13 +324,13 @@ class OpenLoopReplay(Replay):
 
     def _on_state(self, message: JointState) -> None:
         tick = self._tick_at(read_stamp(message.header.stamp))
-        if tick >= self._tick:  # the hardware repeats a state that is not answered
+        if tick >= self._tick:  # the hardware repeats unanswered states
             self._tick = tick
             self._note(tick, message.name, message.position)
             self._answer()
 
     def _answer(self) -> None:
-        """Send the commands of the present tick, unless time is to stand still."""
+        """Send the commands of the present tick, unless time should stand still."""
         if self._tick >= self._target:
             return
         self._last = self._commands.get(self._tick, self._last)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Requests of a program to the nodes of one robot; the methods take and return NumPy arrays, no messages."""
+"""Requests to the nodes of one robot, with NumPy arrays instead of messages."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class RobotClient(ControllerClient):
 
         Args:
             joint_names: Names of the n joints.
-            points: The points; velocities or accelerations of a point that are not all given are left out.
-            seconds: Longest wait for a controller node that listens [s].
+            points: The points; incomplete velocities or accelerations of a point are omitted.
+            seconds: Longest wait for a subscribing controller node [s].
 
         Raises:
-            RobodynError: No controller node listens.
+            RobodynError: No controller node subscribes.
         """
         message = JointTrajectory(joint_names=list(joint_names), points=to_trajectory_points(points))
         topic = f"{self._controller}/joint_trajectory"
@@ -74,8 +74,8 @@ class RobotClient(ControllerClient):
         """Start to record ``~/controller_state`` of a controller that follows joints.
 
         Returns:
-            A list that gets one sample for each message from now on, while a method of this client waits. Its time is
-            the stamp of the joint state.
+            A list that grows by one sample per message while a method of this client waits. The time of a sample is the
+            stamp of its joint state.
         """
         samples: list[TrackingSample] = []
 
@@ -98,7 +98,7 @@ class RobotClient(ControllerClient):
         self.first_message(TFMessage, topic_names.TF, 10, "message on /tf", seconds)
 
     def gravity_effort(self, joint_names: Sequence[str], q: Array, seconds: float = 10.0) -> Array:
-        """Ask the dynamics node for the efforts that hold the robot against gravity, shape (n,) [N m or N].
+        """Return the gravity efforts from the dynamics node, shape (n,) [N m or N].
 
         Args:
             joint_names: Names of the n joints.
@@ -116,7 +116,7 @@ class RobotClient(ControllerClient):
 
 
 def to_trajectory_points(points: Points) -> list[JointTrajectoryPoint]:
-    """Return points as fields of messages; velocities or accelerations that are not all given are left out."""
+    """Convert points to messages; incomplete velocities or accelerations are omitted."""
     fields = []
     for when, *rows in zip(points.times, points.q, points.v, points.a, strict=True):
         q, v, a = ([] if np.isnan(row).any() else row.tolist() for row in rows)

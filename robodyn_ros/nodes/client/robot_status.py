@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""How a running graph is: joints and errors, the tip link, law, time, warnings, and who publishes."""
+"""Status of a running graph: joints and errors, tip link, law, time, warnings, and publishers."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_vector
 from robodyn_ros.nodes.common.topics import LATEST_QOS
 
-_CALENDAR = 1e9  # [s]; later stamps are those of the calendar
+_CALENDAR = 1e9  # [s]; later stamps are calendar time
 _UNITS = {"prismatic": ("mm", 1e3, "N"), "revolute": ("deg", math.degrees(1.0), "N m")}
 
 LISTENING_SECONDS = 1.2
-"""Time for which messages are collected: diagnostics come once a second [s]."""
+"""Time for which messages are collected [s]; diagnostics arrive once a second."""
 ANSWER_SECONDS = 10.0
-"""Longest wait for an answer, and for a first joint state where somebody publishes them [s]."""
+"""Longest wait for an answer, and for a first joint state if there is a publisher [s]."""
 CONTROLLER = "controller"
 """Name of the node, and of its parameter that names the law."""
 COMMANDS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS)
@@ -46,17 +46,17 @@ COMMANDS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS)
 
 @dataclass(frozen=True)
 class RobotStatus:
-    """State of a graph; arrays have shape (n,) and NaN where nothing is known.
+    """State of a graph; arrays have shape (n,), with NaN for unknown values.
 
     Attributes:
-        time: Stamp of the newest joint state [s]; NaN: none came.
-        rate: Joint states in a second of real time; 0 while none come.
-        real_time_factor: Increase of their stamps in a second of real time.
+        time: Stamp of the newest joint state [s]; NaN: none arrived.
+        rate: Joint states per second of real time; 0: none arrive.
+        real_time_factor: Increase of their stamps per second of real time.
         q: Positions [rad or m].
         error: Desired minus measured positions [rad or m].
         effort: Efforts [N m or N].
         pose_base_tip: Pose of the tip link in the base frame, shape (4, 4); None where a position is not known.
-        tip_error: Distance from the desired to the measured position of the tip link [m]; None without a desired one.
+        tip_error: Distance of the tip link from its desired position [m]; None: there is no desired position.
         law: The active controller; empty without a controller node.
         uncompiled_reason: Why it runs as Python code; empty if it is compiled.
         mode: What the controller does and why, such as "stopped: on request"; empty while it runs.
@@ -112,7 +112,7 @@ class StatusReader:
         self.model: RobotModel = requests.robot.model
 
     def read(self) -> RobotStatus:
-        """Listen for a moment, and return the status, also of a graph without joint states."""
+        """Collect messages for a moment, and return the status, also for a graph without joint states."""
         own = set(self.model.joint_names)
         self._states.clear()
         self._controller = None
@@ -164,7 +164,7 @@ class StatusReader:
         return (CONTROLLER, node.get_namespace()) in node.get_node_names_and_namespaces()
 
     def _silent_law(self) -> str:
-        """The law of a controller that publishes nothing now, as in a pause; empty without a controller."""
+        """Return the law of a controller that publishes nothing now, as in a pause; empty: there is no controller."""
         if not self._has_controller():
             return ""
         request = GetParameters.Request(names=[CONTROLLER])
@@ -181,7 +181,7 @@ class StatusReader:
                 self._diagnostics[status.name] = status
 
     def _by_joint(self, known: Array, names: Sequence[str], values: Sequence[float]) -> Array:
-        """Known values with those of a message, whose names may be those of other joints, too."""
+        """Update known values from a message, which may also name other joints."""
         if len(names) != len(values):
             return known
         given = dict(zip(names, values, strict=True))
@@ -239,10 +239,10 @@ def _law(status: RobotStatus) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Time of a joint state: simulated time in seconds, or the time of day."""
+    """Format the time of a joint state: simulated time in seconds, or the time of day."""
     return f"{seconds:.3f} s" if seconds < _CALENDAR else time.strftime("%X", time.localtime(seconds))
 
 
 def _number(value: float, digits: int, width: int = 9) -> str:
-    """A number of a column; a dash if it is not known."""
+    """Format a number in a column; a dash: unknown."""
     return f"{'-':>{width}}" if math.isnan(value) else f"{round(value, digits) + 0.0:>{width}.{digits}f}"

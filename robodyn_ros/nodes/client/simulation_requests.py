@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Requests to the simulated hardware: time, state, pushes."""
+"""Requests to the simulated hardware: time, state and pushes."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ class SimulationRequests:
         return self._ask(SetState, "set_state", request, seconds)
 
     def joint_positions(self, names: Collection[str]) -> dict[str, float]:
-        """Measured position of each of these joints [rad or m], which several nodes may publish.
+        """Return measured positions of these joints [rad or m], which several nodes may publish.
 
         Raises:
-            RobodynError: No joint states of some of them come.
+            RobodynError: Joint states of some of them do not arrive.
         """
         found: dict[str, float] = {}
         if not names:
@@ -98,15 +98,15 @@ class SimulationRequests:
         return found
 
     def push(self, link: str, wrench: Array, duration: float) -> None:
-        """Push a link, and let go after a time.
+        """Push a link for some time.
 
         Args:
             link: The link.
             wrench: Force and torque in the link's axes, shape (6,) [N, N m].
-            duration: Simulated time after which it ends [s]; 0: it lasts until the next push.
+            duration: Simulated duration [s]; 0: until the next push.
 
         Raises:
-            RobodynError: Nobody takes wrenches, or simulated time does not pass.
+            RobodynError: No node accepts wrenches, or simulated time does not pass.
         """
         publisher = self._client.publisher_to(HARDWARE, WrenchStamped, f"{HARDWARE}/external_wrench", 10, ANSWER)
         try:
@@ -147,10 +147,10 @@ class SimulationRequests:
             node.destroy_subscription(subscription)
 
     def next_state(self) -> JointState:
-        """Return the next joint state that comes.
+        """Return the next joint state.
 
         Raises:
-            RobodynError: None comes.
+            RobodynError: None arrives.
         """
         return self._client.first_message(JointState, topic_names.JOINT_STATES, 1, "joint states", ANSWER)
 

@@ -23,7 +23,7 @@ from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.recorder.definitions import message_class
 
 APPEARANCE, ALONE = 3.0, 10.0
-"""Longest wait for the topic to appear once other nodes are there, and for these [s]."""
+"""Longest wait for the topic while other nodes exist, and for other nodes [s]."""
 
 
 def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> Any:
@@ -45,7 +45,7 @@ def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> A
 
 
 def find_topic(client: GraphClient, topic: str) -> tuple[str, Any, QoSProfile]:
-    """Return the full name of a topic, the type of its messages, and a quality of service that hears its publishers.
+    """Return a topic's full name, message type, and a quality of service compatible with its publishers.
 
     Args:
         client: The connection to the graph.

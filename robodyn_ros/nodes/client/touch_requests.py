@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Requests of the demo of touch to the nodes of one robot: a force, a circle, and records of both."""
+"""Requests of the touch demo: exert a force, draw a circle, record both."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from robodyn_ros.nodes.common.poses import set_vector, to_vector, to_wrench
 
 @dataclass
 class TouchRecord:
-    """Measurements since the record began, each list with one element per message.
+    """Recorded measurements; each list has one element per message.
 
     Attributes:
         force_times: Stamps of the forces [s].
-        forces: Measured force of the surroundings, in the axes of the sensor, shape (3,) each [N].
+        forces: Measured forces of the surroundings in sensor axes, shape (3,) each [N].
         times: Stamps of the positions [s].
         desired: Desired position of the tip link in the base frame, shape (3,) each [m].
-        measured: Likewise measured [m].
+        measured: Measured position likewise [m].
         joints: Joint positions in the robot's order, shape (n,) each [rad or m].
     """
 
@@ -46,7 +46,7 @@ class TouchRecord:
 
 
 class TouchRequests:
-    """Asks a controller that follows poses and wrenches.
+    """Sends requests to a controller that follows poses and wrenches.
 
     Args:
         client: The connection to the graph.
@@ -64,7 +64,7 @@ class TouchRequests:
             seconds: Longest wait for the controller [s].
 
         Raises:
-            RobodynError: No controller listens.
+            RobodynError: No controller subscribes.
         """
         message = WrenchStamped(wrench=to_wrench(np.concatenate([force, np.zeros(3)])))
         message.header.frame_id = self._frame
@@ -73,7 +73,7 @@ class TouchRequests:
         publisher.wait_for_all_acked()
 
     def draw_circle(self, center: Array, axis: Array, duration: float, seconds: float) -> None:
-        """Go once around an axis.
+        """Move once around an axis.
 
         Args:
             center: A point on the axis in the base frame, shape (3,) [m].
@@ -82,7 +82,7 @@ class TouchRequests:
             seconds: Longest wait for the controller [s].
 
         Raises:
-            RobodynError: No controller listens.
+            RobodynError: No controller subscribes.
         """
         segment = CartesianSegment(shape=CartesianSegment.CIRCLE, angle=2.0 * np.pi, axis=Vector3())
         set_vector(segment.center, center)
@@ -96,7 +96,7 @@ class TouchRequests:
         publisher.wait_for_all_acked()
 
     def record(self) -> TouchRecord:
-        """Start to record the sensor and the controller's state; the lists grow while a method of the client waits."""
+        """Start recording the sensor and the controller's state; the lists grow while a method of the client waits."""
         found = TouchRecord()
 
         def on_wrench(message: WrenchStamped) -> None:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The driver of the arm in the hardware node: it changes commands, decides on reported efforts, and is announced."""
+"""The arm driver in the hardware node: changes commands, computes reported efforts, and announces itself."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 
 
 class ArmDriver:
-    """Gives the commands of each control period to a driver; compiles when it is made.
+    """Passes the commands of each control period through a driver, which it compiles at construction.
 
     Args:
         driver: The driver.
         period: Control period [s].
 
     Attributes:
-        name: Of the driver.
+        name: Name of the driver.
     """
 
     def __init__(self, driver: Driver, period: float) -> None:
@@ -49,7 +49,7 @@ class ArmDriver:
         self._memory = self._first
 
     def apply(self, drive: Drive, q: Array, v: Array) -> Drive:
-        """Return what the drives get in a control period.
+        """Return the commands of the drives in a control period.
 
         Args:
             drive: The commands.
@@ -61,7 +61,7 @@ class ArmDriver:
 
 
 def arm_driver(plant: SimulatedRobot, period: float) -> ArmDriver | None:
-    """Return the driver of a simulated robot; None if it has none that changes commands.
+    """Return the driver of a simulated robot; None: it has no driver that changes commands.
 
     Args:
         plant: The simulated robot.
@@ -72,7 +72,7 @@ def arm_driver(plant: SimulatedRobot, period: float) -> ArmDriver | None:
 
 
 def effort_report(plant: SimulatedRobot) -> Callable[[SimulatedRobot], Array] | None:
-    """Return what computes the effort of joint states, shape (n,) [N m or N, or A]; None: the driver reports none."""
+    """Return the function for the effort in joint states, shape (n,) [N m or N, or A]; None: there is none."""
     driver = plant.model.driver
     kind = EffortReport.DRIVE_TORQUE if driver is None else EffortReport(driver.profile.effort)
     if driver is None or kind is EffortReport.DRIVE_TORQUE:
@@ -91,11 +91,10 @@ def effort_report(plant: SimulatedRobot) -> Callable[[SimulatedRobot], Array] | 
 
 
 class DriverAnnouncement:
-    """Announces the timing of the loop, and what the driver adds to commands.
+    """Announces the driver's profile and the timing of the loop.
 
-    To be made before the publisher of joint states.
-
-    A node that hears a joint state has then discovered this topic, too.
+    Create it before the publisher of joint states, so that a node that receives joint states has also discovered this
+    topic.
 
     Args:
         node: The node that publishes.

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Commands and external wrenches: from messages to the commands and the plant of the hardware node."""
+"""Passes commands and external wrenches from messages to the plant of the hardware node."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from robodyn_ros.simulation.engine import SharedPlant
 
 
 class CommandInputs:
-    """Passes the messages of all command topics to one :class:`JointCommands`; each as a whole or not at all.
+    """Passes messages of all command topics to one :class:`JointCommands`, each as a whole or not at all.
 
     Args:
         joints: The robot's joints.
         commands: Receives good commands.
         has_motor: Which joints take voltages, shape (n,).
         diagnostics: Receives reports of bad commands.
-        owners: Who commands which joint. A command for a joint of another commander is refused as a whole.
-        driver: Name of a driver that takes efforts only; empty: voltages are taken, too.
+        owners: Owner of each joint's commands. A command for a joint of another owner is refused as a whole.
+        driver: Name of a driver that accepts only efforts; empty: voltages are accepted, too.
 
     Attributes:
-        first_stamp: Stamp of the state at the last new start [ns]. Commands that answer an earlier state are refused;
-            stamp 0 is none and always accepted.
+        first_stamp: Stamp of the state at the last new start [ns]. Commands that answer an earlier state are refused.
+            Stamp 0 means no stamp, and is always accepted.
     """
 
     def __init__(self, joints: JointOrder, commands: JointCommands, has_motor: NDArray[np.bool_],
@@ -68,8 +68,7 @@ class CommandInputs:
             sender: GID of its publisher; empty: unknown.
 
         Returns:
-            Its stamp [ns]; None: it has none, because it is malformed or the stamp is no time; or another commander has
-            the joints.
+            Its stamp [ns]; None: the message is malformed, the stamp is invalid, or another node owns the joints.
         """
         known = self._wire.decode_within(data, EFFORT.maximum)
         if known is not None:
@@ -96,20 +95,20 @@ class CommandInputs:
         """Take ``~/commands``: the efforts of all joints in the robot's order.
 
         Returns:
-            False if another commander has the joints.
+            False if another node owns the joints.
         """
         return self._take(sender, Header(), (), message.data, "commands: data", EFFORT, self._commands.effort,
                           self._commands.accept) is not None
 
     def _is_admitted(self, sender: bytes, columns: Sequence[int] | None = None) -> bool:
-        """Return whether the joints of a command are its sender's, and count it otherwise."""
+        """Return whether a command's sender owns its joints; count the command otherwise."""
         if self._owners.admits(sender, time.monotonic(), columns):
             return True
         self._diagnostics.count("refused commands")
         return False
 
     def _is_outdated(self, stamp: int, topic: str) -> bool:
-        """Return whether a command answers a state from before the last new start, and report it then."""
+        """Return whether a command answers a state from before the last new start; report it if so."""
         if stamp >= self.first_stamp or stamp == 0:
             return False
         self._diagnostics.problem("outdated commands", f"{topic}: command refused: its stamp, {to_seconds(stamp)} s, "
@@ -120,12 +119,12 @@ class CommandInputs:
     def _take(self, sender: bytes, header: Header, names: Sequence[str], values: Sequence[float], what: str,
               allowed: Range, last: Array, accept: Callable[..., None],
               refused: set[str] | None = None) -> int | None:
-        """Take a command; if it is bad, report it and keep the last good one.
+        """Accept a command, or report it and keep the last good one.
 
         Args:
             sender: GID of its publisher.
             header: Header of the command.
-            names: Joint of each value; empty: all, in the robot's order.
+            names: Joint of each value; empty: all in the robot's order.
             values: The values.
             what: Topic and field, for errors.
             allowed: Range of the values.
@@ -134,8 +133,7 @@ class CommandInputs:
             refused: Joints that take no voltages; None: the values are efforts.
 
         Returns:
-            The stamp of the command, bad or not [ns]; None: the stamp is no time, or another commander has the
-            joints.
+            The stamp of the command, bad or not [ns]; None: it is invalid, or another node owns the joints.
         """
         joints, stamp = self._joints, None
         try:
@@ -164,7 +162,7 @@ class CommandInputs:
 
 
 class ExternalWrenches:
-    """The active external wrenches; each acts until it is replaced, cleared, or too old.
+    """The active external wrenches; each acts until it is replaced, cleared or too old.
 
     A message (geometry_msgs/WrenchStamped) names the link in ``header.frame_id``. Its force and torque are about the
     origin of the link, in the axes of the link, and turn with it; the plant takes base axes.
@@ -181,7 +179,7 @@ class ExternalWrenches:
         self._simulated = simulated
         self._dynamics = simulated.plant.robot.dynamics()
         self._now = 0
-        self._active: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, when it came
+        self._active: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, period of arrival
 
     def read(self, message: WrenchStamped) -> tuple[str, Array]:
         """Check a message, and compile the functions for its link; from any thread.
@@ -198,12 +196,12 @@ class ExternalWrenches:
         except InputError as error:
             raise MessageError("unknown link", f"external_wrench: header.frame_id: {error}") from None
         wrench = read_wrench(message.wrench, f"external_wrench on '{link}'")
-        if wrench.any():  # compiles here, not on the control path
+        if wrench.any():  # compile here, not on the control path
             self._base_axes(self._simulated.plant.initial_position, link, wrench)
         return link, wrench
 
     def put_in_force(self, link: str, wrench: Array) -> None:
-        """Apply a wrench to a link from now on, instead of any present wrench; zeros: remove it.
+        """Apply a wrench to a link from now on, replacing the present one; zeros remove it.
 
         Args:
             link: Name of the link.
@@ -224,7 +222,7 @@ class ExternalWrenches:
                 self._simulated.plant.set_wrench(link, self._base_axes(self._simulated.plant.q, link, wrench))
 
     def in_force(self) -> dict[str, Array]:
-        """Return (force, torque) by link, each as it was put in force; from any thread."""
+        """Return (force, torque) by link, in the link's axes; from any thread."""
         return {link: wrench for link, (wrench, _) in self._active.copy().items()}
 
     def clear(self) -> None:

@@ -68,11 +68,11 @@ from robodyn_ros.simulation.surface_shapes import surface_shape
 WRENCH_PERIOD = 0.1
 """Time between two messages about the wrench on one link [s]."""
 OWNERSHIP_PERIOD = 0.2
-"""Time between two looks for other nodes, and after which a refusal of commands is told at the latest [s]."""
+"""Period of checks for other nodes and of reports of refused commands [s]."""
 
 
 class AppliedWrenches:
-    """Publishes each wrench in the axes of its link, and zeros once it has ended; the executor does this.
+    """Publishes each external wrench in the axes of its link, then zeros after its end; on the executor.
 
     Args:
         node: The node that publishes.
@@ -88,7 +88,7 @@ class AppliedWrenches:
         self._timer.cancel()
 
     def show(self) -> None:
-        """Publish from now on until no wrench is in force; until then, the timer would only cost time."""
+        """Publish until no wrench is active; the timer runs only then."""
         self._timer.reset()
 
     def _publish(self) -> None:
@@ -106,7 +106,7 @@ class AppliedWrenches:
 
 
 class PlantValues:
-    """Reads values of a plant loop on the thread of the executor; they may belong to two consecutive control periods.
+    """Reads values of a plant loop on the executor's thread; they may belong to two consecutive control periods.
 
     Args:
         loop: The loop.
@@ -117,7 +117,7 @@ class PlantValues:
         self._last = time.monotonic(), loop.periods
 
     def __call__(self) -> dict[str, Any]:
-        """Return the values by name, with units; rates since the last call."""
+        """Return values by name, with units; rates refer to the time since the last call."""
         loop, plant, pace = self._loop, self._loop.plant, self._loop.timing.pace
         now, periods = time.monotonic(), loop.periods
         since, before = self._last
@@ -136,7 +136,7 @@ class PlantValues:
 
 
 def saturated(names: Sequence[str], state: ActuatorState) -> list[str]:
-    """Return the joints with an actuator at a limit, each with the kind of the limit.
+    """Return the joints whose actuator is at a limit, each with the kind of limit.
 
     Args:
         names: Joint names, length n.
@@ -211,15 +211,16 @@ class HardwareNode(RobodynNode):
                              f"{steps} steps of {plant.step} s each")
 
     def _compile_further(self) -> None:
-        """Compile a program for fast motions, whose first one would stop the control path for this time.
+        """Compile a program for fast motions, which would otherwise block the control path at its first use.
 
-        One in each turn, so that the executor can serve requests and a stop in between.
+        It
+        compiles one per turn, so that the executor can serve requests and a stop in between.
         """
         if not self._loop.plant.prepare_further():
             self._compiling.cancel()
 
     def _publish_surfaces(self, world: World | None) -> None:
-        """Publish the surfaces of the world once, for displays; without a world, none."""
+        """Publish the surfaces of the world once, for displays."""
         model = self._robot.model
         shapes = [] if world is None else [surface_shape(surface, reach(model)) for surface in world.surfaces]
         self._surfaces = self.create_publisher(MarkerArray, topic_names.own(topic_names.SURFACES), LATCHED_QOS)
@@ -236,12 +237,12 @@ class HardwareNode(RobodynNode):
         return np.array([self.parameters[name] for name in names])
 
     def _announce(self, plant: SimulatedRobot, value: Callable[[str], Any]) -> None:
-        """Announce driver and timing; arguments as for :func:`live_settings`."""
+        """Announce driver and timing; ``value`` as for :func:`live_settings`."""
         if plant.model.driver is not None:
             self._announcement.publish(plant.model.driver.profile, value("update_rate"), sensing(value).delay)
 
     def _sensors(self, value: Callable[[str], Any]) -> Sensors | None:
-        """Make the sensors, None for exact ones; arguments as for :func:`live_settings`."""
+        """Create the sensors; None: exact measurements. ``value`` as for :func:`live_settings`."""
         how = sensing(value)
         sensors = Sensors(how, len(self._joints), to_seconds(self._period_ns), self._random)
         return None if how.exact else sensors
@@ -327,14 +328,14 @@ class HardwareNode(RobodynNode):
         return response
 
     def start(self) -> None:
-        """Publish the first state, unless another node may publish it, and start the control path."""
+        """Publish the first state, unless another node may simulate the robot, and start the control path."""
         self._ownership.begin()
         if not self._loop.yielded:
             self._loop.begin()
         super().start()
 
     def stop(self) -> None:
-        """Stop the control path, and answer those who wait for control periods."""
+        """Stop the control path, and answer pending step requests."""
         super().stop()
         if self._loop.stepping():
             self._loop.pause("the node was stopped")

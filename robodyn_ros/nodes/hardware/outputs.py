@@ -36,7 +36,7 @@ REPEAT_SECONDS = 0.1
 """Period with which a paused or waiting simulation repeats its last state [s]."""
 
 LOOK_SECONDS = 0.1
-"""Time between two looks for subscribers of the motors' side [s]."""
+"""Time between two checks for subscribers of motor states [s]."""
 
 
 class StateOutputs:
@@ -50,8 +50,8 @@ class StateOutputs:
         frame: tf frame of the base link, for displays that need a frame in joint states.
 
     Attributes:
-        handle: Of the publisher of joint states, which the control path uses.
-        clock_yielded: Whether /clock is left to another node; any thread may replace it.
+        handle: Handle of the joint state publisher, for the control path.
+        clock_yielded: Whether another node publishes /clock; any thread may replace it.
     """
 
     def __init__(self, node: Node, simulated: SharedPlant, period_ns: int, clock_rate: float,
@@ -101,7 +101,7 @@ class StateOutputs:
         """
         self._stamp, now = stamp, time.monotonic()
         if now >= self._next_look or self._motors_heard:
-            self._publish_motors(stamp, now)  # before the joint state, which a controller answers
+            self._publish_motors(stamp, now)  # before the joint state that a controller answers
         effort = () if self._effort is None else (self._effort(self._simulated.plant),)
         self._state = self._wire.encode(stamp, position, velocity, *effort)
         self._new_start_reason = new_start
@@ -110,7 +110,7 @@ class StateOutputs:
             self._next_clock = tick + self._clock_periods
             self._clock.publish(self._clock_message())
         if tick >= self._next_actuators:
-            # Keeps the rate on average, also where its period is no whole number of control periods.
+            # Keeps the rate on average, also if its period is not a whole number of control periods.
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
             self._publish_actuators()
         if self._display_states.due(now):
@@ -140,7 +140,7 @@ class StateOutputs:
         return True
 
     def _publish_motors(self, stamp: int, now: float) -> None:
-        """Publish the motors' side of the joints, with the stamp [ns], if somebody subscribes at a steady time [s]."""
+        """Publish motor states with a stamp [ns] if somebody subscribes; checks subscribers by the steady time [s]."""
         if now >= self._next_look:
             self._next_look = now + LOOK_SECONDS
             self._motors_heard = self._motor_states.get_subscription_count() > 0
@@ -148,7 +148,7 @@ class StateOutputs:
             self._motor_states.publish(self._motor_wire.encode(stamp, *self._simulated.plant.motor_side))
 
     def _publish_joint_state(self) -> None:
-        """Publish the last state; before it, that it is a new start, so that a controller knows it when it answers."""
+        """Publish the last state; announce a new start before it, so that a controller knows when it answers."""
         if self._new_start_reason:
             self._new_start.reason = self._new_start_reason
             set_stamp(self._new_start.header.stamp, self._stamp)
@@ -172,7 +172,7 @@ class StateOutputs:
 
 
 class WrenchOutput:
-    """Measures the wrench on a link of a plant, and publishes it; on the thread of the control path.
+    """Measures the wrench on a link of a plant and publishes it, on the thread of the control path.
 
     The sensor carries the payload of the plant, and a tool.
 
@@ -207,12 +207,12 @@ class WrenchOutput:
         self.prepare(plant)
 
     def prepare(self, plant: SimulatedRobot) -> None:
-        """Compile what measuring needs; from any thread."""
+        """Compile the functions for measuring; from any thread."""
         plant.environment_wrench(self._link)
         self._pose(plant.q, self._link)
 
     def configure(self, sensing: ForceTorqueSensing) -> None:
-        """Change the settings; time, tare and delayed measurements stay."""
+        """Change the settings; keep time, tare and delayed measurements."""
         sensor = ForceTorqueSensor(sensing, self._period, self._random)
         sensor.continue_from(self.sensor)
         self.sensor = sensor
@@ -229,7 +229,7 @@ class WrenchOutput:
         self.sensor.measure(wrench, pose[:3, :3], gravity)
 
     def restart(self) -> None:
-        """Measure a state after a jump of the joints, without delayed measurements."""
+        """Measure after a jump of the joints; drop delayed measurements."""
         self.sensor.restart()
         self.measure()
 

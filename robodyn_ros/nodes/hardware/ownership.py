@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Who has the robot: commanders of one joint, two nodes that simulate one robot, and two that publish /clock.
+"""Ownership of the robot: conflicting commands for a joint, two nodes that simulate one robot or publish /clock.
 
 docs/hardware.md, "Two nodes on one robot", has the rules.
 """
@@ -48,16 +48,16 @@ COMMANDER_SILENT_AFTER = 0.5
 """Time without a command after which a commander is silent [s]."""
 
 STATES_SILENT_AFTER = 1.0
-"""Time in which another hardware node that runs publishes a joint state; it repeats states every 0.1 s [s]."""
+"""A running hardware node publishes a joint state within this time [s]; it repeats states every 0.1 s."""
 
 CLOCK_SILENT_AFTER = 3.0
-"""Time in which another publisher of /clock that runs publishes a message [s]."""
+"""A running publisher of /clock publishes a message within this time [s]."""
 
 _TWO_NODES, _TWO_CLOCKS, _REFUSED = "two hardware nodes", "two clocks", "refused commands"  # conditions
 
 
 class Rival(NamedTuple):
-    """Another process that publishes the same.
+    """Another process that publishes on the same topic.
 
     Attributes:
         name: Name of its node, for messages.
@@ -69,19 +69,19 @@ class Rival(NamedTuple):
 
 
 class RivalPublishers:
-    """Looks for rivals on one topic; on the executor's thread.
+    """Finds rivals on one topic; on the executor's thread.
 
-    The graph shows a node that was killed for some time yet. Hence only a publisher that is heard is a rival. It stays
-    one until it has left the graph: a rival that is held up for some seconds comes back. The node subscribes to the
-    topic only while the graph shows another publisher.
+    The graph still shows a killed node for some time. Hence only a publisher with messages is a rival. It remains one
+    until it has left the graph, because a delayed rival may continue. The node subscribes to the topic only while the
+    graph shows another publisher.
 
     Args:
         node: The node that publishes.
         own: Its participant.
         message_type: Type of the messages.
         topic: Name of the topic.
-        silent_after: Time without a message after which a rival has left that cannot be told from others [s].
-        conflicts: Returns whether a message is one that only this node should publish; None: any is.
+        silent_after: Time without a message after which a rival without GID counts as gone [s].
+        conflicts: Returns whether only this node should publish this message; None: any message.
     """
 
     def __init__(self, node: RobodynNode, own: bytes, message_type: type[Any], topic: str, silent_after: float,
@@ -92,12 +92,12 @@ class RivalPublishers:
         self._own = own
         self._subscription: Any = None
         self._own_count = 0
-        self._heard: dict[bytes, tuple[float, int]] = {}  # by GID: when last, and number of the message
-        self._first: dict[bytes, bool] = {}  # by GID: whether it was first, when it was heard first
+        self._heard: dict[bytes, tuple[float, int]] = {}  # by GID: time and number of the last message
+        self._first: dict[bytes, bool] = {}  # by GID: whether it published before this node
         self._names: dict[bytes, str] = {}
 
     def are_shown(self) -> bool:
-        """Return whether the graph shows another publisher, and listen while it does."""
+        """Return whether the graph shows another publisher; subscribe while it does."""
         names = publishers(self._node, [self.topic])
         others = any(participant(gid) != self._own for gid in names)
         if others:
@@ -111,16 +111,16 @@ class RivalPublishers:
         return others
 
     def look(self, publishing: bool) -> Rival | None:
-        """Look for a rival; one that published first, if there is any.
+        """Return a rival, preferably one that published first.
 
         Args:
             publishing: Whether this node publishes now.
 
         Returns:
-            The rival; None: there is none, or it is not known yet which of both was first.
+            The rival; None: there is none, or it is not yet known which one was first.
         """
         if self._subscription is None and self._node.count_publishers(self.topic) < 2:
-            return None  # this costs a tenth of the names of all publishers
+            return None  # a tenth of the cost of reading all publishers' names
         if not self.are_shown():
             return None
         now = time.monotonic()
@@ -132,7 +132,7 @@ class RivalPublishers:
                        if (gid in self._names if gid else now - since < self._silent_after)}
         if not self._heard or (publishing and not self._own_count):
             return None
-        # Compared once: a rival that publishes faster has published more later.
+        # Compared only once, because a faster rival overtakes this node later.
         self._first = {gid: self._first.get(gid, (count, participant(gid)) > (self._own_count, self._own))
                        for gid, (_, count) in self._heard.items()}
         gid = max(self._first, key=self._first.__getitem__)
@@ -144,7 +144,7 @@ class RivalPublishers:
         gid, count = sender(info), info.get("publication_sequence_number") or 0
         if participant(gid) == self._own:
             self._own_count = count
-        elif (gid and gid in self._heard) or self._is_conflict(data):  # a message without GID may be anybody's
+        elif (gid and gid in self._heard) or self._is_conflict(data):  # a message without GID may come from anybody
             self._heard[gid] = now, count
 
     def _is_conflict(self, data: bytes) -> bool:
@@ -155,7 +155,7 @@ class RivalPublishers:
 
 
 def commanders(node: RobodynNode, joint_names: Sequence[str]) -> TopicOwners:
-    """Return who commands which joint of a hardware node, by its parameter ``commands_publisher``."""
+    """Return the owners of a hardware node's command topics, from its parameter ``commands_publisher``."""
     owners = TopicOwners("commands", joint_names, node.get_fully_qualified_name(), COMMANDERS.name,
                          lambda: publishers(node, COMMAND_TOPICS), COMMANDER_SILENT_AFTER)
     owners.name(node.parameters[COMMANDERS.name])
@@ -163,14 +163,14 @@ def commanders(node: RobodynNode, joint_names: Sequence[str]) -> TopicOwners:
 
 
 class HardwareOwnership:
-    """Reports refused commands; yields robot and /clock to a node that was first.
+    """Reports refused commands, and yields robot and /clock to a node that was first.
 
     Args:
-        node: The hardware node; its executor looks for others.
+        node: The hardware node, whose executor does the checks.
         loop: Its loop.
-        path: The path of the loop.
-        outputs: Its publishers.
-        owners: Who commands which joint.
+        path: The control path of the loop.
+        outputs: The publishers of the loop.
+        owners: Owner of each joint's commands.
     """
 
     def __init__(self, node: RobodynNode, loop: PlantLoop, path: ControlPath, outputs: StateOutputs,
@@ -182,13 +182,13 @@ class HardwareOwnership:
                                        lambda state: not joints.isdisjoint(state.name))
         self._clocks = (RivalPublishers(node, own, Clock, topic_names.CLOCK, CLOCK_SILENT_AFTER) if outputs.has_clock
                         else None)
-        self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
+        self._states_until = self._clock_until = 0.0  # until then, silence does not mean that the other node has left
         self._told: dict[str, str] = {}
         self._refusals = node.create_publisher(DiagnosticStatus, topic_names.REFUSED_COMMANDS, LATCHED_QOS)
-        self._publish_refusals({})  # a controller that another hardware node refused is free
+        self._publish_refusals({})  # clears refusals by a former hardware node
 
     def begin(self) -> None:
-        """Yield at the start what another node, shown by the graph, may publish already; it is listened to then."""
+        """Yield at the start what another node in the graph may already publish, and subscribe to it."""
         now = time.monotonic()
         if self._states.are_shown():
             if not self._loop.yielded:
@@ -200,7 +200,7 @@ class HardwareOwnership:
             self._clock_until = now + CLOCK_SILENT_AFTER
 
     def look(self) -> None:
-        """Tell of refusals; look for other nodes, and for the end of those that were there."""
+        """Report refusals, and check whether other nodes have appeared or left."""
         self._report_refusals()
         now = time.monotonic()
         self._look_at_states(now)
@@ -245,7 +245,7 @@ class HardwareOwnership:
                 "was first and goes on; set clock_rate to 0 for all nodes but one")
 
     def _report_refusals(self) -> None:
-        """Publish and report refusals that are new, have changed or have ended."""
+        """Publish and report new, changed and ended refusals."""
         owners, now = self._commanders, time.monotonic()
         owners.look()
         texts = {refusal_key(*key): owners.reason(refusal, now) for key, refusal in owners.refusals.items()}

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Parameters of the node ``hardware``, and the settings and the plant that they describe."""
+"""Parameters of the node ``hardware``, and the settings and plant made from them."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class LiveSettings:
 
     Attributes:
         command_timeout: Age at which a command is too old, in simulated time [s]; 0: never.
-        safe_behaviour: Behaviour of joints with too old a command.
+        safe_behaviour: Behaviour of joints whose command is too old.
         safe_time_constant: Time constant of the damping behaviour [s].
         real_time_factor: Simulated time per steady clock time, for ``scaled``.
-        lockstep_speed_limit: Most simulated time per steady clock time, for ``lockstep``; 0: none.
+        lockstep_speed_limit: Greatest simulated time per steady clock time, for ``lockstep``; 0: no limit.
         wrench_timeout: Age at which an external wrench ends, in simulated time [s]; 0: never.
         actuator_state_rate: Actuator states per simulated second [Hz]; 0: none.
-        sensors: The sensors of the joints, for the loop alone; None: exact measurements.
-        unchanged_command_timeout: Time of motion in which commands that stay the same to the bit are too old, in
-            simulated time [s]; 0: never.
+        sensors: The joint sensors, used only by the loop; None: exact measurements.
+        unchanged_command_timeout: Time of motion after which bitwise unchanged commands are too old, in simulated time
+            [s]; 0: never.
     """
 
     command_timeout: float
@@ -82,7 +82,7 @@ SENSOR = "force_torque_sensor"
 
 
 def _settings_fields(group: str, kind: type) -> Iterator[Field]:
-    """The parameters of the fields of a dataclass; one per joint is a list."""
+    """Yield parameters for the fields of a dataclass; a per-joint field is a list."""
     for name, own in declared(kind).items():
         if own.per_joint:
             yield own.renamed(f"{group}.{name}", default=[own.default], description=f"{own.description}; one number "
@@ -157,7 +157,7 @@ PARAMETERS = (
 
 SURROUNDINGS = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.rotors",
                 "model_error.friction")
-"""Parameters whose change needs a new plant."""
+"""Parameters whose change requires a new plant."""
 
 
 def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveSettings:
@@ -240,7 +240,7 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Si
                     raise InputError(f"parameter '{name}': expected 0, since the masses are those of mujoco_scene "
                                      f"{scene!r}, received {value(name):g}; put the mass into the scene")
     plant.prepare()
-    _ = plant.joint_inertia(), plant.energy  # compiles here, not on the control path or in the diagnostics
+    _ = plant.joint_inertia(), plant.energy  # compile here, not on the control path or in the diagnostics
     return plant
 
 
@@ -255,7 +255,7 @@ def control_period(update_rate: int, step: float) -> tuple[int, int]:
         Period [ns], number of steps.
 
     Raises:
-        InputError: The step is not a whole number of nanoseconds, or the period not one of steps.
+        InputError: The step is not a whole number of nanoseconds, or the period is not a whole number of steps.
     """
     step_ns = to_nanoseconds(step)
     if abs(step * NANOSECONDS_PER_SECOND - step_ns) > 1e-3:

@@ -42,9 +42,8 @@ from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors
 
 _REPORTED_REPEATS, _STUCK_REPEATS = 10, 50
-"""Repeats of a state that nobody answers after which that is told, and after which requests for periods end.
-
-Repeats are counted, not the time, in which the computer may have held up this node.
+"""Unanswered repeats of a state until a report, and until step requests end. Repeats are counted instead of time,
+because the computer may delay this node.
 """
 
 
@@ -65,16 +64,16 @@ class PlantLoop:
         owners: Who commands which joint.
 
     Attributes:
-        settings: Handed over; can be replaced at any time, and are applied at the next period.
+        settings: Handed over; may be replaced at any time, applied at the next period.
         periods: Number of finished control periods; handed over for reading.
-        budget: Control periods left until the pause; None: no pause requested.
+        budget: Control periods left until a pause; None: no pause requested.
         stamp: Stamp of the last state published [ns].
         timing: Beginnings of periods, and stamps of their ends.
         wrenches: External wrenches on the links.
         commands: Commands of the joints.
         ages: Ages of the commands when they are taken.
         force_torque: Measures and publishes the wrench at a link; None without such a sensor.
-        yielded: Why the plant stands still and nothing is published; empty if it does not. See :meth:`yield_robot`.
+        yielded: Why the plant stands still and nothing is published; empty: it runs. See :meth:`yield_robot`.
     """
 
     def __init__(self, simulated: SharedPlant, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
@@ -105,7 +104,7 @@ class PlantLoop:
         self._new_start, self._published_tick = "", 0
         self._unanswered = 0  # repeats of the last state
         self._unsafe_text = ""
-        self._sped_up: NDArray[np.bool_] | None = None  # by a late command, when it was last looked at
+        self._sped_up: NDArray[np.bool_] | None = None  # by a late command, at the last check
         self._diverged = False
 
     @property
@@ -135,10 +134,10 @@ class PlantLoop:
     # Requests; ControlPath.call runs them on the thread of the path.
 
     def pause(self, reason: str = "paused") -> None:
-        """Pause after the current period, and end requests for periods.
+        """Pause after the current period, and end step requests.
 
         Args:
-            reason: Why, for those who asked for periods.
+            reason: Reason for the callers of step requests.
         """
         self.budget = 0
         self._requests.interrupt(self.periods, reason)
@@ -147,7 +146,7 @@ class PlantLoop:
         """Continue after a pause.
 
         Raises:
-            SimulationError: The plant has diverged, and has not got a new state since.
+            SimulationError: The plant has diverged and not been set to a new state since.
         """
         if self._diverged:
             raise SimulationError("the simulation has diverged: call ~/reset or ~/set_state first")
@@ -161,7 +160,8 @@ class PlantLoop:
 
         Args:
             periods: Number of periods.
-            on_end: Called once in this thread, when they are done or interrupted, with why they were not all done.
+            on_end: Called once in this thread at the end, with the reason of an interruption; empty: all periods are
+                done.
 
         Raises:
             InputError: The number is out of range, or the simulation is not paused.
@@ -175,27 +175,27 @@ class PlantLoop:
         if self.budget == 0:
             self.timing.restart()
         self.budget += periods
-        self._unanswered = min(self._unanswered, 1)  # not 0: what was told is taken back with the next answer
+        self._unanswered = min(self._unanswered, 1)  # not 0, so that the next answer clears the report
         self._requests.add(periods, self.periods + self.budget, on_end)
 
     def stepping(self) -> bool:
-        """Whether a request for periods is under way."""
+        """Whether a step request is pending."""
         return bool(self._requests)
 
     def yield_robot(self, why: str) -> None:
-        """Stop, take no commands and publish nothing, because another node simulates the robot; requests end."""
+        """Stop, ignore commands, publish nothing and end requests, because another node simulates the robot."""
         if self._requests:
             self.pause(why)
         self.yielded = why
 
     def release(self) -> None:
-        """Begin anew after :meth:`yield_robot`, in the state that the plant is in."""
+        """Resume after :meth:`yield_robot`, in the present state of the plant."""
         self.yielded = ""
         self.timing.restart()
         self._begin_anew("another node simulated the robot until now")
 
     def reset(self) -> None:
-        """Return to the initial state; time continues. Requests for periods end."""
+        """Return to the initial state; time continues, step requests end."""
         if self._requests:
             self.pause("reset")
         self.plant.reset()
@@ -211,7 +211,7 @@ class PlantLoop:
         self._begin_anew("a request set the state of the robot")
 
     def replace_plant(self, plant: SimulatedRobot) -> None:
-        """Continue in the same state with a plant that differs only in its payload, masses, friction or gravity."""
+        """Continue in the same state with another plant of different payload, masses, friction or gravity."""
         plant.continue_from(self.plant)
         self._simulated.plant = plant
 
@@ -245,13 +245,13 @@ class PlantLoop:
         return self._note_age(self._inputs.serialized_efforts(message, sender(info)), info)
 
     def _note_age(self, stamp: int | None, info: Mapping[str, Any]) -> int | None:
-        """Note the age of a command, and return its stamp; None: it has none."""
+        """Record the age of a command, and return its stamp; None: it has none."""
         if stamp:
             self.ages.note(stamp, info.get("source_timestamp") or 0, time.time_ns())
         return stamp
 
     def _lockstep_cycle(self, path: ControlPath) -> None:
-        if not self._answered or self.budget == 0:  # an answered state only waits for its time
+        if not self._answered or self.budget == 0:  # not for an answered state that waits for its time
             message = path.wait(REPEAT_SECONDS)
             if message is not None:
                 self._note_answer(self._take_efforts(message, path.info), topic_names.JOINT_COMMANDS)
@@ -273,7 +273,7 @@ class PlantLoop:
     # Commands on further topics; the path calls these methods.
 
     def on_voltages(self, message: VoltageCommands, info: Mapping[str, Any]) -> None:
-        """Take a message of ``voltage_commands`` with what the middleware knows of it."""
+        """Take a message of ``voltage_commands`` with its message information."""
         self._note_answer(self._note_age(self._inputs.voltages(message, sender(info)), info),
                           topic_names.VOLTAGE_COMMANDS)
 
@@ -283,7 +283,7 @@ class PlantLoop:
             self._answered = True
 
     def _note_answer(self, stamp: int | None, topic: str) -> None:
-        """In lockstep, check which state a command with this stamp answers; a rejected command is an answer too."""
+        """In lockstep, check by the stamp which state a command answers; rejected commands count as answers, too."""
         if stamp == self.stamp:
             self._answered = True
         elif self.time_mode is TimeMode.LOCKSTEP and stamp is not None:
@@ -298,7 +298,7 @@ class PlantLoop:
         plant, commands = self.plant, self.commands
         try:
             for _ in range(periods):
-                followed = commands.fresh()  # none becomes fresh within the loop, so the last period tells for all
+                followed = commands.fresh()  # commands do not become fresh within the loop, so the last period decides
                 if self.wrenches:
                     self.wrenches.advance()
                 drive = commands.drive(plant.joint_inertia, plant.v)
@@ -316,12 +316,12 @@ class PlantLoop:
             self._diverged = True
             self.pause("the simulation diverged")
             removed = "; external wrenches are removed" if self.wrenches else ""
-            self.wrenches.clear()  # they may have caused it, and would again after a reset
+            self.wrenches.clear()  # they may have caused the divergence, and would again after a reset
             self._diagnostics.raise_condition("diverged", f"{error}; paused{removed}", error=True)
             return
         self.timing.tick += periods
         self._publish_state("" if followed else _NOT_FOLLOWED)
-        self.periods += periods  # set after the stamp: other threads wait for a count of periods, then read the stamp
+        self.periods += periods  # after the stamp, because other threads wait for this count and then read the stamp
         if self.budget is not None:
             self.budget -= periods
             if self._requests:
@@ -341,7 +341,7 @@ class PlantLoop:
         if not new_start and stamp - self.stamp != (tick - self._published_tick) * self._period_ns:
             new_start = _TIME_WENT_ON
         if new_start and not self._new_start:
-            self._inputs.first_stamp = stamp  # an answer to an earlier state continues a motion that has ended
+            self._inputs.first_stamp = stamp  # an answer to an earlier state belongs to the previous motion
         self._new_start = new_start
         self.stamp, self._published_tick = stamp, tick
         plant = self.plant
@@ -351,7 +351,7 @@ class PlantLoop:
         self._outputs.publish(tick, stamp, position, velocity, self._new_start)
 
     def _repeat_state(self) -> None:
-        """Repeat the last state from time to time; in lockstep, report a missing answer."""
+        """Repeat the last state periodically; in lockstep, report a missing answer."""
         if not self._outputs.repeat() or self.time_mode is not TimeMode.LOCKSTEP or self.budget == 0:
             return
         self._unanswered += 1
@@ -363,7 +363,7 @@ class PlantLoop:
                 f"{to_seconds(self.stamp)} s: start a controller, or this node with time_mode:=real_time")
 
     def _report_safety(self) -> None:
-        """Report once which joints enter the safe behaviour, and once that they leave it."""
+        """Report once which joints enter the safe behaviour, and once when they leave it."""
         stale = self.commands.stale()
         names = [name for name, old in zip(self._joints.names, stale, strict=True) if old]
         text = "" if not names else (
@@ -379,7 +379,7 @@ class PlantLoop:
         self._unsafe_text = text
 
     def _report_late_command(self) -> None:
-        """Report once that the drives brake because a command is late."""
+        """Report once that the drives brake because of a late command."""
         self._sped_up = fast = self.commands.sped_up
         if fast is not None:
             names = ", ".join(name for name, late in zip(self._joints.names, fast, strict=True) if late)
@@ -394,7 +394,7 @@ class PlantLoop:
         return f"no command for {self._settings.command_timeout} s or more"
 
     def _begin_anew(self, why: str) -> None:
-        """After a jump of the state, forget all commands and publish the state with a new stamp."""
+        """After a jump of the state, drop all commands and publish the state with a new stamp."""
         self._diverged = False
         self._diagnostics.clear_condition("diverged", "the simulation is in a finite state again")
         self.commands.clear()

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""When the control periods of the simulated robot begin, their stamps, and requests for single periods in a pause."""
+"""Timing of the simulated robot's control periods, their stamps, and step requests during a pause."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 
 PERIODS = Range(1, 100_000, "control periods")
-"""Periods of one request: at most 200 s at 500 Hz."""
+"""Limits of the periods in one request: at most 200 s at 500 Hz."""
 
 
 class Pace:
     """Deadlines of control periods on a steady clock.
 
-    After a delay, the simulation catches up with the periods that became due, since a real robot would have moved on.
-    It catches up with at most ``longest`` periods; time beyond that is dropped, and the simulation falls behind.
+    After a delay, the simulation catches up with the due periods, because a real robot would have moved on. It catches
+    up with at most ``longest`` periods, and drops further time.
 
     Args:
         period_ns: Control period in simulated time [ns].
         factor: Simulated time per clock time.
-        longest: Most periods to catch up at once.
+        longest: Greatest number of periods to catch up with at once.
 
     Attributes:
         next: Clock time at which the next period is due [ns].
@@ -50,15 +50,15 @@ class Pace:
         self.worst = 0.0
 
     def restart(self, now: int) -> None:
-        """Set the next deadline one interval from now [ns], without periods to catch up with."""
+        """Set the next deadline one interval from now [ns], without catching up."""
         self.next = now + self.interval
 
     def begin(self, now: int) -> None:
-        """Begin one period now [ns], at or after its deadline, without catching up."""
+        """Begin a single period now [ns], without catching up."""
         self.next = max(self.next + self.interval, now)
 
     def due(self, now: int) -> int:
-        """Return the number of due periods; they count as begun.
+        """Return the number of due periods, which count as begun.
 
         Args:
             now: Time on the steady clock [ns].
@@ -78,7 +78,7 @@ class Pace:
 
 
 _LONGEST_CATCH_UP_SECONDS = 0.1
-_CLOCK_STEP_NANOSECONDS = 100_000_000  # a greater difference from system time is a jump of one of the clocks
+_CLOCK_STEP_NANOSECONDS = 100_000_000  # a greater difference from system time means that a clock has jumped
 
 
 class PlantTiming:
@@ -115,7 +115,7 @@ class PlantTiming:
             self._offset = time.time_ns() - self.tick * self._period_ns
 
     def skip_what_was_dropped(self) -> bool:
-        """In real time, skip dropped time in the stamps too.
+        """In real time, also skip dropped time in the stamps.
 
         Returns:
             Whether any time was dropped since the last call.
@@ -130,7 +130,7 @@ class PlantTiming:
         """Return the stamp of the state at the end of the last period [ns].
 
         Args:
-            standing_still: Whether the simulation is paused, so that no period is due.
+            standing_still: Whether the simulation is paused, without due periods.
         """
         stamp = self.tick * self._period_ns + self._offset
         if self._mode is TimeMode.REAL_TIME:
@@ -147,7 +147,7 @@ class PlantTiming:
 
 
 class _Request(NamedTuple):
-    """A request that is under way."""
+    """A pending request."""
 
     periods: int
     end: int
@@ -155,13 +155,13 @@ class _Request(NamedTuple):
 
 
 class StepRequests:
-    """The requests that are under way. All of it belongs to the control path's thread."""
+    """The pending step requests; only for the control path's thread."""
 
     def __init__(self) -> None:
         self._requests: list[_Request] = []
 
     def __bool__(self) -> bool:
-        """Return whether a request is under way."""
+        """Return whether a request is pending."""
         return bool(self._requests)
 
     def add(self, periods: int, end: int, on_end: Callable[[str], None]) -> None:
@@ -169,20 +169,20 @@ class StepRequests:
 
         Args:
             periods: Number of periods.
-            end: Count of periods at which they are done.
-            on_end: Called once, with why they were not all done; empty: they are done.
+            end: Count of periods at which the request is done.
+            on_end: Called once with the reason of an interruption; empty: done.
         """
         self._requests.append(_Request(periods, end, on_end))
 
     def advance(self, done: int) -> None:
-        """End the requests that are done at a count of periods."""
+        """End the requests that are done at this count of periods."""
         finished = [request for request in self._requests if request.end <= done]
         self._requests = [request for request in self._requests if request.end > done]
         for request in finished:
             request.on_end("")
 
     def interrupt(self, done: int, reason: str) -> None:
-        """End all requests at a count of periods, for a reason."""
+        """End all requests at this count of periods, with a reason."""
         requests, self._requests = self._requests, []
         for request in requests:
             request.on_end(f"step: {request.periods - (request.end - done)} of {request.periods} control periods done, "

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Definitions of message types, as recordings carry them so that a reader needs no ROS installation."""
+"""Message definitions, stored in recordings so that readers need no ROS installation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robodyn_ros.base.errors import RecordingError, shown
 _TYPE = re.compile(r"[a-z][a-z0-9_]*/(msg|srv|action)/[A-Za-z]\w*")
 _SEPARATOR = f"\n{'=' * 80}\nMSG: "
 _NESTED = re.compile(r"(\w+)/(\w+)")
-"""A message type among the types of a message's fields: ``sequence<geometry_msgs/Point, 3>``."""
+"""A message type inside the type of a field, such as ``sequence<geometry_msgs/Point, 3>``."""
 
 
 def message_class(type_name: str) -> type[Any]:
@@ -39,7 +39,7 @@ def message_class(type_name: str) -> type[Any]:
                              f"{shown(type_name)}")
     package, kind, name = type_name.split("/")
     try:
-        get_package_share_directory(package)  # of all modules, those of interface packages alone
+        get_package_share_directory(package)  # only modules of interface packages
         found: type[Any] = getattr(importlib.import_module(f"{package}.{kind}"), name)
     except (ImportError, AttributeError, PackageNotFoundError):
         raise RecordingError(f"{type_name} is not installed here: source the workspace that has it") from None
@@ -47,13 +47,13 @@ def message_class(type_name: str) -> type[Any]:
 
 
 def definition(type_name: str) -> str:
-    """Return the definition of a message type, followed by those of the types that it uses (format ros2msg).
+    """Return the definition of a message type, followed by the definitions of nested types (format ros2msg).
 
     Raises:
-        RecordingError: The type, or one that it uses, is not installed here as a .msg file.
+        RecordingError: The type or a nested one is not installed here as a .msg file.
     """
     names = [type_name]
-    for name in names:  # grows by the types that are used
+    for name in names:  # grows by nested types
         for field in message_class(name).get_fields_and_field_types().values():
             if nested := _NESTED.search(field):
                 used = f"{nested[1]}/msg/{nested[2]}"

@@ -8,9 +8,9 @@
 
 """Node ``recorder``: writes every topic of a graph to a rosbag2 folder; see docs/recordings.md.
 
-Messages are taken and written as bytes, without a conversion. The recorder looks for new ones at a fixed rate instead
-of waking up for each; their times are those of receipt, which the middleware notes. It runs in a process of its own
-with a low priority, and the control loop does not wait for it.
+Messages are taken and written as bytes, without a conversion. The recorder polls at a fixed rate instead of waking up
+for each message; message times are those of receipt from the middleware. It runs in its own process with a low
+priority, and the control loop does not wait for it.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ PARAMETERS = (
 )
 
 TAKE_SECONDS, LOOK_SECONDS, FLUSH_SECONDS, TRIM_SECONDS = 0.005, 0.1, 1.0, 10.0
-"""Times between looks for messages, for new topics and nodes, between writes to the file, and between returns of memory
-that is free [s]."""
+"""Periods of taking messages, of searches for topics and nodes, of writing to the file, and of returning free memory
+[s]."""
 NICENESS = 10
 NOT_WRITTEN = 1
 """Exit code of a recording that ended early."""
 GRAPH_WIDE = (topic_names.CLOCK, topic_names.TF, topic_names.TF_STATIC, topic_names.PARAMETER_EVENTS,
               topic_names.ROSOUT, topic_names.DIAGNOSTICS)
-"""Topics that a robot in a namespace uses too."""
+"""Topics outside the namespace that a robot in a namespace also uses."""
 
 
 DEPTH = 2000
-"""Messages that wait for the recorder, more than the fastest topic has between two of its looks."""
+"""Queue depth, larger than the number of messages on the fastest topic between two polls."""
 
 
 class ParameterSnapshots:
-    """Asks each node of a namespace for all of its parameters until it answers; answers come on the executor's thread.
+    """Requests all parameters of each node in a namespace until it answers; answers arrive on the executor's thread.
 
     Args:
         node: The node that asks.
@@ -73,16 +73,16 @@ class ParameterSnapshots:
     def __init__(self, node: Node, on_values: Callable[[str, str], None]) -> None:
         self._node, self._on_values = node, on_values
         self._clients: dict[str, AsyncParameterClient] = {}
-        self._requested: dict[str, float] = {}  # when each node was asked last, on the steady clock [s]
+        self._requested: dict[str, float] = {}  # steady time of the last request to each node [s]
         self._answered: set[str] = set()
 
     def look(self) -> None:
-        """Ask nodes that have appeared, and those that gave no answer."""
+        """Send requests to new nodes, and to nodes that have not answered."""
         for name, namespace in self._node.get_node_names_and_namespaces():
             full = f"{namespace.rstrip('/')}/{name}"
             if full not in self._clients and full != self._node.get_fully_qualified_name():
                 if full.startswith(f"{self._node.get_namespace().rstrip('/')}/") and self._node.count_services(
-                        f"{full}/list_parameters"):  # a command has none, and each client makes a service be listed
+                        f"{full}/list_parameters"):  # commands lack it, and a client would list it
                     self._clients[full] = AsyncParameterClient(self._node, full)
         now = time.monotonic()
         for full, client in self._clients.items():
@@ -107,14 +107,14 @@ class ParameterSnapshots:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter's value as YAML knows it."""
+    """Convert a parameter's value for YAML."""
     if isinstance(value, array.array | tuple | list):
         return [int.from_bytes(each) if isinstance(each, bytes) else each for each in value]
     return value
 
 
 def qos_that_hears(offered: Sequence[QoSProfile]) -> QoSProfile:
-    """Return the most demanding quality of service that all publishers fulfil."""
+    """Return the strictest quality of service that all publishers offer."""
     reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
     kept = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
     return QoSProfile(
@@ -140,7 +140,7 @@ def _time(duration: Duration) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class RecordedTopic:
-    """A topic that is recorded.
+    """A recorded topic.
 
     Attributes:
         channel: Its number in the recording.
@@ -178,7 +178,7 @@ class RecorderNode(RobodynNode):
         print(f"robodyn record: recording to {self._folder} until Ctrl-C", flush=True)
 
     def stop(self) -> None:
-        """Write what has come, and end the recording."""
+        """Write the received messages, and end the recording."""
         super().stop()
         if self.failed:
             return
@@ -192,10 +192,10 @@ class RecorderNode(RobodynNode):
         print(f"robodyn record: {self._folder}: {self._bag.message_count} messages of {topics} topics", flush=True)
 
     def _look(self) -> None:
-        """Subscribe to topics that have appeared, and ask nodes that have."""
+        """Subscribe to new topics, and request parameters of new nodes."""
         for name, types in self.get_topic_names_and_types():
             if name not in self._topics and self._is_wanted(name):
-                # A program may publish once and leave: inputs of nodes are heard before, as the nodes hear them.
+                # A program may publish once and leave, so inputs of nodes are subscribed before a publisher appears.
                 ends = self.get_publishers_info_by_topic(name) or self.get_subscriptions_info_by_topic(name)
                 if ends:
                     self._topics[name] = self._subscribe(name, types, ends)
@@ -207,7 +207,7 @@ class RecorderNode(RobodynNode):
         return name in GRAPH_WIDE or name.startswith(f"{self.get_namespace().rstrip('/')}/")
 
     def _subscribe(self, name: str, types: Sequence[str], ends: Sequence[Any]) -> RecordedTopic | None:
-        """Subscribe to a topic; None: it cannot be recorded, and the reason was logged."""
+        """Subscribe to a topic; None: it cannot be recorded, for a logged reason."""
         type_name = types[0]
         if len(types) > 1:
             self.log.warning(f"types of {name}", f"topic {name} has several types: only {type_name} is recorded")
@@ -223,9 +223,10 @@ class RecorderNode(RobodynNode):
         return RecordedTopic(channel, subscription, message_type)
 
     def _take(self) -> None:
-        """Pass the messages that have come to the recording, in the order of receipt.
+        """Pass the received messages to the recording, in the order of receipt.
 
-        What comes meanwhile waits for the next time: on a busy computer, messages may come faster than they are taken.
+        Later messages wait for the next poll:
+        on a busy computer, messages may arrive faster than they are taken.
         """
         taken, begin = [], time.time_ns()
         for topic in self._topics.values():
@@ -249,7 +250,7 @@ class RecorderNode(RobodynNode):
             self._fail(error)
 
     def _fail(self, error: RecordingError) -> None:
-        """End the recording and the process; the file keeps what it had."""
+        """End the recording and the process; the file keeps its content."""
         if not self.failed:
             self.failed = True
             self._bag.abandon()
@@ -258,7 +259,7 @@ class RecorderNode(RobodynNode):
 
 
 def _give_back_memory() -> None:
-    """Return free pages to the system: glibc keeps those of the greatest backlog of messages that ever waited."""
+    """Return free pages to the system; glibc would keep those of the largest backlog."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

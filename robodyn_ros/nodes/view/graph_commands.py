@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Sends the requests of a page to the nodes of the graph, by topics, services and parameters."""
+"""Sends requests from the page to the nodes of the graph, by topics, services and parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.toolbox.view.sliders import Gain, is_shown
 
 SUGGESTIONS = "such as: "
-"""Beginning of a descriptor's additional_constraints that lists suggestions instead of all allowed values."""
+"""Prefix of a descriptor's additional_constraints that lists suggestions instead of all allowed values."""
 MOTION_INTERVAL = 0.1
 """Least time between two motions while a slider or handle is dragged [s]."""
 STEPS = 10
@@ -47,9 +47,9 @@ STEPS = 10
 SERVICES = {topic_names.PAUSE: SetBool, topic_names.STEP: Step, topic_names.RESET: Trigger, topic_names.STOP: Trigger,
             topic_names.RELEASE: Trigger}
 FINDING_SECONDS = 2.0
-"""Longest time that a request waits for its service: a graph shows some of a node's topics before its services [s]."""
+"""Longest wait of a request for its service [s]; a node's topics may appear before its services."""
 SPEED_SCALING = "speed_scaling"
-"""Parameter of the controller node: speed of all motions, relative to the one that is asked for."""
+"""Parameter of the controller node: speed of all motions, relative to the requested one."""
 
 
 class RemoteParameters:
@@ -63,11 +63,11 @@ class RemoteParameters:
     def __init__(self, node: Node, remote: str) -> None:
         self.remote, self._node = remote, node
         before = set(node.clients)
-        self._client = AsyncParameterClient(node, remote)  # has no method that ends its services' clients
+        self._client = AsyncParameterClient(node, remote)  # it has no method that destroys its clients
         self._of_services = set(node.clients) - before
 
     def destroy(self) -> None:
-        """End the clients of the services, which other processes keep memory for."""
+        """Destroy the service clients, for which other processes keep memory."""
         for client in self._of_services:
             self._node.destroy_client(client)
 
@@ -77,7 +77,7 @@ class RemoteParameters:
         return self._client.services_are_ready()
 
     def read(self, names: Sequence[str], on_values: Callable[[list[Any]], None]) -> None:
-        """Read values; None for parameters that the node does not have."""
+        """Read values; None for unknown parameters."""
         future = self._client.get_parameters(list(names))
         future.add_done_callback(lambda done: on_values([parameter_value_to_python(value)
                                                          for value in done.result().values]))
@@ -109,7 +109,7 @@ class RemoteParameters:
         self._client.list_parameters([prefix]).add_done_callback(listed)
 
     def set(self, name: str, value: float | bool | str, on_answer: Callable[[str], None]) -> None:
-        """Set a parameter; the answer is empty on success, otherwise the reason of the refusal."""
+        """Set a parameter; the answer is empty on success, otherwise the reason for the refusal."""
         def answered(done: Any) -> None:
             [result] = done.result().results
             on_answer("" if result.successful else result.reason or "refused without a reason")
@@ -124,7 +124,7 @@ def to_gain(descriptor: ParameterDescriptor, value: ParameterValue) -> Gain | No
         return None
     ranges = [*descriptor.floating_point_range, *descriptor.integer_range]
     lower, upper = (float(ranges[0].from_value), float(ranges[0].to_value)) if ranges else (-math.inf, math.inf)
-    if not lower <= number <= upper:  # also where a limit is NaN
+    if not lower <= number <= upper:  # also if a limit is NaN
         lower, upper = -math.inf, math.inf
     unbounded = 2.0**62  # integers have no infinity
     return Gain(descriptor.name, number, lower if lower > -unbounded else -math.inf,
@@ -139,7 +139,7 @@ class GraphCommands:
         node: The node that sends.
         robot: The robot.
         graph: State of the graph.
-        report: Called with a message and whether it is a success; an empty message clears the last one.
+        report: Called with a message and whether it is a success; an empty message clears it.
         recording: The recorder that a page starts.
     """
 
@@ -170,7 +170,7 @@ class GraphCommands:
             self._send_force(np.zeros(3))
 
     def destroy(self) -> None:
-        """End a push of the tip and destroy all clients; called when another robot's description arrives."""
+        """End a push of the tip and destroy all clients; called when a new description arrives."""
         self.close()
         for publisher in (self._trajectory, self._pose, self._wrench):
             self._node.destroy_publisher(publisher)
@@ -202,7 +202,7 @@ class GraphCommands:
         self._call("stop", topic_names.RELEASE, Trigger.Request())
 
     def set_motion_speed(self, share: float) -> None:
-        """Set the speed of all motions, relative to the one that is asked for, 0 to 1."""
+        """Set the speed of all motions, relative to the requested one, 0 to 1."""
         self._set("motion speed", self.controller, SPEED_SCALING, share, "speed refused")
 
     def move_joints(self, q: Array) -> None:
@@ -239,7 +239,7 @@ class GraphCommands:
             self._pending[key] = send
 
     def _move(self, send: Callable[[], None]) -> None:
-        """Send a motion, `MOTION_INTERVAL` after the last one or later."""
+        """Send a motion, at least `MOTION_INTERVAL` after the last one."""
         def attempt() -> None:
             if time.monotonic() < self._next_motion:
                 self._again("motion", attempt)
@@ -249,7 +249,7 @@ class GraphCommands:
         self._later("motion", attempt)
 
     def _when(self, key: str, is_ready: Callable[[], bool], send: Callable[[], None], absent: str) -> None:
-        """Send a request once somebody is there to take it; report if nobody comes."""
+        """Send a request once its receiver is ready; report if it stays absent."""
         deadline = time.monotonic() + FINDING_SECONDS
 
         def attempt() -> None:
@@ -298,7 +298,7 @@ class GraphCommands:
         self.hardware.read(["time_mode", "real_time_factor", "lockstep_speed_limit"], read)
 
     def _send_tip(self, pose: Array) -> None:
-        """Send a pose to a law that follows the tip; send any other law the joint positions of that pose."""
+        """Send a pose to a law that follows the tip, or the joint positions of that pose to any other law."""
         if self._graph.follow.tip is not None:
             self._next_motion = time.monotonic() + MOTION_INTERVAL
             message = PoseStamped(pose=to_pose(pose))

@@ -38,9 +38,8 @@ SILENCE = 1.0
 STILL_SECONDS = 0.3
 """Time without a new stamp after which the simulation counts as paused [s]."""
 GAP, STEADY = 0.2, 2.0
-"""Times [s]: the view subscribes to joint_states when no controller state has come for `GAP`, and leaves the topic when
-controller states have come for `STEADY` without such a gap. A subscriber of joint_states costs the control loop time in
-every period.
+"""Times [s]: the view subscribes to joint_states if no controller state arrives for `GAP`, and unsubscribes after
+`STEADY` without such a gap. A subscriber of joint_states costs the control loop time in every period.
 """
 SPEED_WINDOW = 1.0
 """Time span over which the real-time factor is measured [s]."""
@@ -59,8 +58,8 @@ class ShownReference:
         tip: Desired pose of the tip link in the base frame, shape (4, 4).
         error: Desired minus measured positions [rad or m].
         tip_error: Distance from the desired to the measured position of the tip link [m].
-        stopped: Why the robot is stopped until it is released; empty if it is not.
-        speed: Speed of all motions, relative to the one that is asked for; None if unknown.
+        stopped: Why the robot is stopped until its release; empty: it is not.
+        speed: Speed of all motions, relative to the requested one; None if unknown.
     """
 
     controller: str = ""
@@ -73,7 +72,7 @@ class ShownReference:
 
 
 class GraphState:
-    """The newest state of hardware and controller. Messages wake no thread; `update` reads the ones that have arrived.
+    """The newest state of hardware and controller. Messages wake no thread; `update` reads arrived ones.
 
     Args:
         node: The node that subscribes.
@@ -82,7 +81,7 @@ class GraphState:
     Attributes:
         stamp: Stamp of the last joint state [ns]; 0 before the first.
         q: Joint positions, shape (n,) [rad or m].
-        effort: Efforts that the drives exert, shape (n,) [N m or N]; the commanded ones where no node publishes them.
+        effort: Efforts of the drives, shape (n,) [N m or N]; the commanded ones if nobody publishes them.
         follow: Reference of the controller.
         current: Motor currents, shape (n,) [A]; NaN for joints without a motor, None without any.
         voltage: Motor voltages likewise [V].
@@ -122,7 +121,7 @@ class GraphState:
         """Read the newest messages.
 
         Returns:
-            Whether a state of the joints with a new stamp was among them.
+            Whether a joint state with a new stamp was among them.
         """
         now = time.monotonic()
         moved = self._take_joint_state(now)
@@ -140,7 +139,7 @@ class GraphState:
             if (wrench := latest.take()) is not None:
                 try:
                     self.wrenches[kind] = wrench.header.frame_id, read_wrench(wrench.wrench, kind)
-                except InputError:  # the node that acts on the message reports it
+                except InputError:  # the receiving node reports it
                     self.wrenches.pop(kind, None)
         return moved
 
@@ -183,7 +182,7 @@ class GraphState:
         return self._note_stamp(now, int(self._newest.stamps[known].max()))
 
     def _take_feedback(self, now: float, message: ControllerState) -> bool:
-        """Note that controller states come; take the joints' state from this one while joint_states are left alone."""
+        """Note the arrival of a controller state; read the joints from it while joint_states are not subscribed."""
         if now - self._controller_arrival > GAP:
             self._steady_since = now
         self._controller_arrival = now
@@ -214,7 +213,7 @@ class GraphState:
             self._joint_states = None
 
     def _note_stamp(self, now: float, stamp: int) -> bool:
-        """Note the stamp of a state of the joints [ns], and say whether it is new."""
+        """Record the stamp of a joint state [ns], and return whether it is new."""
         moved, self.stamp = stamp != self.stamp, stamp
         if moved:
             self._progress = now

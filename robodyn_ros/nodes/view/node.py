@@ -8,8 +8,8 @@
 
 """Node ``view``: a page that shows the running graph in a browser; see docs/driving.md.
 
-It subscribes to topics of the nodes and calls their services and parameters, like any other node. It may run on another
-machine, and together with RViz.
+It uses the topics, services and parameters of the nodes like any other node. It may run on another machine, and
+together with RViz.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from robodyn_ros.toolbox.view.server import address, start_server, stop_server
 from robodyn_ros.toolbox.view.sliders import Gain
 
 SLOW = 4
-"""Number of pictures between two updates of plots, status and sliders."""
+"""Pictures between two updates of plots, status and sliders."""
 ASK_AGAIN = 50
-"""Number of pictures after which the page asks again for data of a node that was not running."""
+"""Pictures until the page repeats a request to a node that was not running."""
 PARAMETERS = (
     TIP_LINK,
     Field("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all addresses of this machine, so that everyone who "
@@ -171,7 +171,7 @@ class GraphView:
             self._ask()
 
     def _ask(self) -> None:
-        """Ask the nodes for values that no topic carries."""
+        """Request values that no topic provides."""
         self._asked = self._pictures
         if self._commands.hardware.ready:
             self._commands.read_speed(self._panel.show_speed)
@@ -240,10 +240,10 @@ class GraphView:
 
 
 class ViewNode(RobodynNode):
-    """The page: waits for a robot's description, then shows its graph until another description comes.
+    """The page: waits for a robot's description, then shows its graph until another description arrives.
 
     Raises:
-        InputError: The page cannot be served at this host and port.
+        InputError: The page cannot be served on this host and port.
     """
 
     def __init__(self) -> None:
@@ -287,8 +287,8 @@ class ViewNode(RobodynNode):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM, with a low priority, so that a control loop on this machine goes first."""
+    """Run the node until SIGINT or SIGTERM, with a low priority so that control loops on this machine go first."""
     os.nice(NICENESS)
-    if hasattr(os, "SCHED_BATCH"):  # Linux: threads of this process interrupt no others when they wake up
+    if hasattr(os, "SCHED_BATCH"):  # Linux: waking threads of this process do not preempt others
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     return run_node(ViewNode, args)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The recorder that a page starts and stops: ``robodyn record`` in a process of its own, on the view's machine."""
+"""The recorder that a page starts and stops: ``robodyn record`` in its own process, on the view's machine."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from typing import IO
 from robodyn_ros.nodes.common.child_processes import end, interrupt, start_python
 
 END_SECONDS = 20.0
-"""Longest wait for a recorder to write the rest when the view ends [s]."""
+"""Longest wait for a recorder to finish writing when the view ends [s]."""
 
 
 class Recording:
-    """At most one recorder at a time. The page chooses nothing about it: the folder's name is the time.
+    """Runs at most one recorder at a time; the folder is named by the time, not by the page.
 
     Args:
         parent: Folder in which recordings are made.
@@ -41,11 +41,11 @@ class Recording:
 
     @property
     def running(self) -> bool:
-        """Whether a recorder runs, or ended and :meth:`ended` was not asked since."""
+        """Whether a recorder runs, or has ended without a call of :meth:`ended` since."""
         return self._process is not None
 
     def start(self) -> None:
-        """Start to record, unless a recorder runs."""
+        """Start a recorder, unless one runs."""
         if self._process is not None:
             return
         self.folder = self._parent.resolve() / time.strftime("run_%Y-%m-%d_%H-%M-%S")
@@ -55,12 +55,12 @@ class Recording:
             stdout=self._output, stderr=subprocess.STDOUT, text=True)
 
     def stop(self) -> None:
-        """Ask the recorder to end; :meth:`ended` tells when it has."""
+        """Ask the recorder to end; :meth:`ended` reports its end."""
         if self._process is not None:
             interrupt(self._process)
 
     def ended(self) -> tuple[str, bool] | None:
-        """Return the last line that a recorder printed and whether it is a success, once it has ended; else None."""
+        """Return the last line printed by an ended recorder and whether it succeeded; None: it runs."""
         if self._process is None or self._output is None or (code := self._process.poll()) is None:
             return None
         self._output.seek(0)
@@ -70,7 +70,7 @@ class Recording:
         return (lines[-1] if lines else f"the recorder ended with exit code {code}"), code == 0
 
     def close(self) -> None:
-        """End the recorder and wait until it has written the rest."""
+        """End the recorder and wait until it has finished writing."""
         if self._process is None:
             return
         end(self._process, END_SECONDS)
