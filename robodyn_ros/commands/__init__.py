@@ -6,8 +6,8 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The programs behind the command line, a file for each command. ``entry_points.py`` begins every program.
+"""The programs behind the command line, one file per command. Every program starts in ``entry_points.py``.
 
-Open first: ``command_line.py``, ``simulation_setup.py``, ``compare.py``. Nothing is imported here: programs begin
-with it.
+Open first: ``command_line.py``, ``simulation_setup.py``, ``compare.py``. This file imports nothing, because every
+program imports it first.
 """

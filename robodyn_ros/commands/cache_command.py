@@ -23,7 +23,7 @@ def add_commands(commands: Subparsers) -> None:
 
 
 def run_cache(options: Namespace) -> int:
-    """Print place and size of the compiled code on disk, or remove it.
+    """Print location and size of the compiled code on disk, or remove it.
 
     Raises:
         OSError: The folder cannot be read, or a file cannot be removed.

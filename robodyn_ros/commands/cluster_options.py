@@ -22,7 +22,7 @@ from robodyn_ros.commands.options import add_options
 
 
 def usable_processors() -> int:
-    """Number of processors that this process may run on."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -35,11 +35,11 @@ def add_machine_options(parser: ArgumentParser) -> None:
 
 
 def threads_of(command: str, options: Namespace) -> int:
-    """Number of threads of this machine that share rollouts.
+    """Return the number of threads of this machine that compute rollouts.
 
     Args:
         command: Name of the command, for messages.
-        options: With those of `add_machine_options`.
+        options: Including those of `add_machine_options`.
 
     Raises:
         InputError: A cluster computes.
@@ -54,11 +54,11 @@ def threads_of(command: str, options: Namespace) -> int:
 
 @contextmanager
 def machine_options(command: str, options: Namespace) -> Iterator[dict[str, Any]]:
-    """Connect to the cluster, if one is named, and print who takes part.
+    """Connect to the cluster, if one is named, and print its workers.
 
     Args:
         command: Name of the command, for messages.
-        options: With those of `add_machine_options`.
+        options: Including those of `add_machine_options`.
 
     Yields:
         Arguments ``threads`` and ``client`` of `map_blocks`.

@@ -8,8 +8,8 @@
 
 """The ``robodyn`` command: parses the command line and runs one command.
 
-Only the module of the command given is imported, and a command imports what it needs when it runs: ``robodyn simulate``
-starts its nodes sooner, ``robodyn --help`` is quick and ``robodyn check`` works without ROS.
+Only the module of the given command is imported, and a command imports its dependencies when it runs. So ``robodyn
+simulate`` starts its nodes early, ``robodyn --help`` is fast and ``robodyn check`` works without ROS.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ GROUPS = {
     "cache_command": ("cache",),
     "doctor": ("doctor",),
 }
-"""Modules of commands, in the order of ``robodyn --help``, and the commands of each."""
+"""Modules and their commands, in the order of ``robodyn --help``."""
 
 IMPORTS_PLUGINS = ("controller", "simulate", "replay", "swap", "demo", "tune", "compare", "study", "export",
                    "check")
-"""Commands that import controllers of others."""
+"""Commands that import third-party controllers."""
 
 USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 ROS_ARGUMENTS = "--ros-args"
@@ -105,20 +105,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             prepare_robot(options)
             return int(options.run(options))
     except BrokenPipeError:  # such as robodyn check arm.urdf | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is still to be flushed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the remaining flush
         return BROKEN_PIPE
     except (RobodynError, OSError) as error:
         return _fail(str(error), options.error_code, given)
     except KeyboardInterrupt as error:
         print("\nstopped", file=sys.stderr)
-        # One that passed through code from a string, such as that of a dataclass, makes Python end itself by SIGINT in
-        # the place of the exit code, although it was caught; further code from a string makes it forget that.
+        # A KeyboardInterrupt that passed through code from a string, such as a dataclass's, makes Python end by SIGINT
+        # instead of the exit code, although it was caught. Executing another string clears this.
         exec("")
         return 128 + int(error.args[0]) if error.args else INTERRUPTED
 
 
 def write_in_any_encoding() -> None:
-    """Have stdout and stderr write ASCII for what their encoding does not have, so that no output fails."""
+    """Make stdout and stderr write ASCII for characters missing in their encoding, so that no output fails."""
     codecs.register_error("ascii_stand_ins", _stand_in)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -127,9 +127,9 @@ def write_in_any_encoding() -> None:
 
 def print_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None,
                  line: str | None = None) -> None:
-    """Print the warnings of a robot description together as one line; none where it came as data.
+    """Print the warnings of a robot description as one line; none for a description that came as data.
 
-    A node or a recording that has it as data is of somebody who read them when the robot was loaded from its file.
+    A description in a node or recording was loaded from a file before, where its warnings were printed.
     """
     if not isinstance(message, DescriptionWarning):
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
@@ -145,7 +145,7 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
 
 
 def prepare_robot(options: argparse.Namespace) -> None:
-    """Replace the robot of a command as its options say: see `prepared_robot`.
+    """Replace the robot of a command according to its options, see `prepared_robot`.
 
     Raises:
         RobodynError: An estimate of inertias is not possible, or a file of actuators is not valid.
@@ -153,7 +153,7 @@ def prepare_robot(options: argparse.Namespace) -> None:
     complete, actuators = (getattr(options, name, "") or "" for name in ("complete", "actuators"))
     name = "robot" if hasattr(options, "robot") else "file"
     robot = getattr(options, name, "") or ""
-    if options.command == "simulate":  # `set_up` is for launch files, too
+    if options.command == "simulate":  # `set_up` handles them, also for launch files
         actuators = ""
     if complete and not robot:
         raise InputError("--complete: expected a robot to complete: give --robot")
@@ -169,7 +169,7 @@ def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises errors as one line without the usage, and takes ``-20mm`` for a value, not for an option."""
+    """Raises errors as one line without the usage, and reads ``-20mm`` as a value, not an option."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -184,11 +184,11 @@ def make_parser(command: str = "") -> tuple[argparse.ArgumentParser, Mapping[str
     """Make the parser of the command line.
 
     Args:
-        command: Make the parsers of the module of this command only; if no module has it, those of all commands.
+        command: Create only the parsers of this command's module; if there is none, the parsers of all commands.
 
     Returns:
-        The parser, whose result has the attribute ``run``, the function that runs the command; and the parser of each
-        of these commands.
+        The parser, and the parsers of these commands. Parsed options have the attribute ``run``, the function that runs
+        the command.
     """
     parser = _Parser(
         prog="robodyn", description="Robot dynamics from a URDF, a simulated robot and its controllers, on ROS 2."

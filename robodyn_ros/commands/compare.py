@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn compare``: several controllers on the same robot and the same motion, as a table and a picture."""
+"""``robodyn compare``: compares controllers on the same robot and motion, as a table and a picture."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ from robodyn_ros.simulation.standard_motion import excursion, tip_references
 from robodyn_ros.simulation.world_file import read_world
 
 STUCK = 0.05
-"""A joint that moves less than this share of its motion counts as stuck, as by friction."""
+"""A joint that moves less than this share of its motion counts as stuck, for example by friction."""
 
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """How well one controller performed the motion, over K ticks.
+    """Performance of one controller in the motion, over K ticks.
 
     Attributes:
         controller: Name of the controller.
@@ -65,9 +65,9 @@ class Performance:
         joint_error: Desired minus true joint positions, shape (K, n) [rad or m].
         effort_share: Efforts divided by their limits, shape (K, n); 0 where there is no limit.
         work: Integral of |effort * velocity| over all joints [J].
-        note: Why the controller ran as Python code, and how long a tick took; why it oscillates; empty if neither.
+        note: Why the controller ran as Python code, with the time per tick; why it oscillates; empty: neither.
         kinds: Kind of each joint, such as prismatic, length n.
-        travel: How far each joint moved, over how far it should, shape (n,); NaN where it should or may rest.
+        travel: Ratio of actual to desired travel of each joint, shape (n,); NaN: it should or may rest.
     """
 
     controller: str
@@ -108,8 +108,8 @@ def simulated_plant(model: RobotModel, step: float, actuators: str | None = None
         model: Its bodies.
         step: Time step [s].
         actuators: File of actuators and friction, or its name in config/; None: ideal sources of effort.
-        world: File of surfaces; None: the robot can touch nothing.
-        driver: Name of the driver, or its file; None: the drives get the commands.
+        world: File of surfaces; None: there are no surfaces.
+        driver: Name of the driver, or its file; None: drives get commands directly.
         described: The robot as the driver knows it; None: ``model``.
 
     Raises:
@@ -125,7 +125,7 @@ def simulated_plant(model: RobotModel, step: float, actuators: str | None = None
 
 def simulator(model: RobotModel, start: Array, options: Namespace, described: RobotModel | None = None
               ) -> tuple[PlantModel, SimulatedRobot | None]:
-    """Return the simulated robot, and the engine that steps it instead of the compiled plant, if there is one.
+    """Return the simulated robot, and an engine that steps it instead of the compiled plant, if chosen.
 
     Args:
         model: The robot's bodies.
@@ -148,16 +148,16 @@ def simulator(model: RobotModel, start: Array, options: Namespace, described: Ro
 
 
 def warn_of_springs(plant: PlantModel) -> None:
-    """Print a warning if a spring of the simulated robot swings too fast for the step."""
+    """Print a warning if a spring of the simulated robot oscillates too fast for the step."""
     if doubt := plant.unresolved_spring():
         print(f"robodyn: warning: {doubt}", file=sys.stderr)
 
 
 def comparable(is_elastic: bool = False) -> tuple[str, ...]:
-    """Names of the installed controllers that follow joints or poses, but need no file, and of those not importable.
+    """Return installed controllers that follow joints or poses without a file, and those that cannot be imported.
 
     Args:
-        is_elastic: Whether the robot has elastic joints; else, laws for such joints are left out.
+        is_elastic: Whether the robot has elastic joints; otherwise laws for such joints are left out.
     """
     return tuple(name for name in controller_names() if _follows_a_motion(name, is_elastic))
 
@@ -173,10 +173,10 @@ def perform(
     A controller that follows poses receives the poses of the tip link in the motion.
 
     Args:
-        robot: The robot as the controller knows it, see `PlantModel.known_to`.
+        robot: The controller's model of the robot, see `PlantModel.known_to`.
         controller: Name of the controller, as in the registry.
         motion: Motion of the joints.
-        plant: The simulated robot; None: the one that the controller knows.
+        plant: The simulated robot; None: the same as the controller's model.
         period: Control period [s].
         rest: How long the end of the motion is held [s].
         position_noise: Standard deviation of measured positions [rad or m].
@@ -207,12 +207,12 @@ def perform(
     tip = robot.dynamics().batch.forward_kinematics(done.q)[:, :3, 3]
     desired = np.stack([motion.sample(time).q for time in times.tolist()])
     notes = [done.note] if done.note else []
-    if isinstance(law, Law) and not law.senses:  # a law of elastic joints checks these itself
+    if isinstance(law, Law) and not law.senses:  # laws for elastic joints check themselves
         factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:CHECKED_CONFIGURATIONS])
         notes += [stability(controller, factor, law.robot.timing)] if factor < 1.0 else []
     work = period * float(np.abs(done.effort * done.v).sum())
     wanted = np.ptp(desired, axis=0)
-    if law.follows is TipReference:  # which may go there with other joints
+    if law.follows is TipReference:  # such a law may use other joint positions
         wanted[~loop.plant.friction.has_dry] = 0.0
     travel = np.ptp(done.q, axis=0) / np.where(wanted > 0.0, wanted, np.nan)
     return Performance(controller, times, np.linalg.norm(poses.position - tip, axis=1), desired - done.q,
@@ -221,7 +221,7 @@ def perform(
 
 
 def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> list[Performance | Failure]:
-    """Simulate controllers one after the other; one that fails does not end the others.
+    """Simulate controllers one after the other; continue after failures.
 
     Args:
         names: Names of the controllers.
@@ -237,10 +237,10 @@ def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> lis
 
 
 def table(results: Sequence[Performance | Failure]) -> str:
-    """One line for each controller, as text: its errors, efforts and work, or why it failed.
+    """Return a table with one line per controller: its errors, efforts and work, or why it failed.
 
-    Errors of joints that turn and of joints that slide have columns of their own. Below stand the controllers that ran
-    as Python code, or oscillate, and the joints that stood still.
+    Errors of revolute and prismatic joints have separate columns. Notes below list controllers that ran as Python code
+    or oscillate, and joints that stood still.
     """
     done = [one for one in results if isinstance(one, Performance)]
     slides = np.array([kind == "prismatic" for kind in done[0].kinds]) if done and done[0].kinds else np.zeros(1, bool)
@@ -264,7 +264,7 @@ def table(results: Sequence[Performance | Failure]) -> str:
 
 
 def stuck_joints(performances: Sequence[Performance], names: Sequence[str]) -> str:
-    """Names of the joints that were to move and stood still, each with its laws unless it did so under all of them."""
+    """Return the joints that should have moved but stood still, with the laws, unless under all of them."""
     texts = []
     for joint, name in enumerate(names):
         laws = [one.controller for one in performances if one.travel[joint] < STUCK]
@@ -274,7 +274,7 @@ def stuck_joints(performances: Sequence[Performance], names: Sequence[str]) -> s
 
 
 def joint_table(results: Sequence[Performance | Failure], names: Sequence[str]) -> str:
-    """One line for each joint: RMS error under each controller [mrad or mm], and whether it stood still.
+    """Return a table with one line per joint: RMS error under each controller [mrad or mm], and whether it stood still.
 
     Args:
         results: Of the controllers.
@@ -318,7 +318,7 @@ def plot(performances: Sequence[Performance], path: str | Path, title: str) -> N
     grid = figure.add_gridspec(2, 4, height_ratios=[3.2, 0.28 * rows + 0.4])
     errors, efforts = figure.add_subplot(grid[0, :2]), figure.add_subplot(grid[0, 2:])
     colors = [f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown")]
-    # The best and the worst have colours and names; many more lines could not be told apart.
+    # Only the best and the worst have colours and names, because many more lines could not be distinguished.
     count = len(order) if len(order) <= len(colors) else 3
     named = dict(zip([*order[:count], *order[count:][-3:]], colors, strict=False))
     for one in [*(one for one in order if one not in named), *named]:
@@ -413,4 +413,4 @@ def _follows_a_motion(name: str, is_elastic: bool) -> bool:
         return (kind.follows in (JointReference, TipReference) and not needs_file(kind)
                 and (is_elastic or not kind.for_elastic_joints))
     except PluginError:
-        return True  # the table says why it cannot be imported
+        return True  # the table will say why it cannot be imported

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn complete`` writes a URDF with the inertias that are missing; ``--complete`` is for other commands."""
+"""``robodyn complete`` writes a URDF with estimated missing inertias; other commands have ``--complete``."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run_complete(options: Namespace) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
+    """Write a file completely or not at all."""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -21,7 +21,7 @@ from robodyn_ros.description import resources
 
 
 def complete(parser: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser]) -> None:
-    """Print the completions of the command line that the shell gives in the environment, and end the process.
+    """Print the completions of the command line from the shell's environment variables, and end the process.
 
     Args:
         parser: The parser of the command line.
@@ -58,4 +58,4 @@ _COMPLETERS: dict[str, Callable[..., Iterable[str]]] = {
     "robot": _robots, "file": _robots, "controller": _controllers, "controllers": _controllers,
     "more_controllers": _controllers, "actuators": _actuators, "driver": _drivers,
 }
-"""Completer of the values of arguments and options, by name; other values are completed as files."""
+"""Completers for the values of arguments and options, by name; other values are completed as files."""

@@ -8,9 +8,9 @@
 
 """``robodyn demo``: a robot follows a trajectory, and its controller is swapped in mid-motion.
 
-Four nodes run in processes of their own. The demo talks to them over DDS, as a program of a user does. It sends the
-trajectory, sets the parameter ``controller`` and records ``~/controller_state``. With ``--touch`` an arm presses on
-a wall while it draws a circle there.
+Four nodes run in their own processes. The demo talks to them over DDS, like a user's program. It sends the trajectory,
+sets the parameter ``controller`` and records ``~/controller_state``. With ``--touch`` an arm presses on a wall while it
+draws a circle there.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from robodyn_ros.toolbox.plots.touch_figure import save_touch
 
 START = {"shoulder_pan_joint": 0.0, "shoulder_lift_joint": -1.2, "elbow_joint": 1.4, "wrist_1_joint": -1.6,
          "wrist_2_joint": -1.2, "wrist_3_joint": 0.0}
-"""Joint positions of arm6, which has a motion of its own, when the simulation starts [rad]."""
+"""Joint positions of arm6 at the start of the simulation [rad]; arm6 has its own motion."""
 SWINGS = np.array([[0.9, -0.4, 0.5, -0.4, 0.5, 1.2], [-0.6, 0.3, -0.6, 0.6, -0.4, -0.9],
                    [0.5, -0.6, 0.7, 0.3, 0.6, 0.6], [-0.8, 0.2, -0.3, -0.5, -0.6, -1.2]])
-"""Waypoints relative to the start [rad], passed twice; half-way, all joints move from one waypoint to the next."""
+"""Waypoints relative to the start [rad], passed twice; all joints move between waypoints."""
 SECONDS_PER_WAYPOINT = 1.5
 DEADLINE = 120.0
 """Longest wait for the nodes and their answers [s], for slow machines; a node that ends is reported at once."""
@@ -58,9 +58,9 @@ T = TypeVar("T")
 FORCE, RADIUS, DURATION = 10.0, 0.03, 8.0
 """Force on the wall [N], radius of the circle [m] and its duration [s]."""
 SETTLED_SHARE, SETTLING_SECONDS = 0.02, 0.5
-"""Error of the force relative to it below which it has settled, and for how long [s]."""
+"""The force has settled if its relative error stays below the first for the second [s]."""
 NORMAL = np.array([1.0, 0.0, 0.0])
-"""Of the wall of config/touch_wall.yaml; it has the first axis of the base, so that y and z are in the wall."""
+"""Normal of the wall in config/touch_wall.yaml, along the base's x axis, so that y and z are in the wall."""
 SENSOR_NOISE = 0.05
 """Standard deviation of the measured forces [N]."""
 
@@ -69,22 +69,22 @@ class DemoClient(Protocol):
     """The methods of ``RobotClient`` that the demo calls, declared here because importing that class needs ROS 2."""
 
     def wait_for(self, condition: Callable[[], T], what: str, seconds: float) -> T:
-        """Serve callbacks until a condition returns something true, and return that."""
+        """Serve callbacks until a condition is true, and return its value."""
 
     def wait_for_transforms(self, seconds: float) -> None:
         """Wait until a node publishes /tf."""
 
     def record(self) -> list[TrackingSample]:
-        """Start to record ``~/controller_state``."""
+        """Start recording ``~/controller_state``."""
 
     def gravity_effort(self, joint_names: Sequence[str], q: Array, seconds: float) -> Array:
-        """Ask the dynamics node for the gravity efforts, shape (n,) [N m or N]."""
+        """Return the gravity efforts from the dynamics node, shape (n,) [N m or N]."""
 
     def follow(self, joint_names: Sequence[str], points: Points, seconds: float) -> None:
         """Send a joint trajectory that starts on arrival."""
 
     def swap(self, controller: str, seconds: float) -> None:
-        """Put a controller in force."""
+        """Swap to a controller."""
 
 
 def run_demo(options: Namespace) -> int:
@@ -111,7 +111,7 @@ def run_demo(options: Namespace) -> int:
     everywhere = {"tip_link": robot.tip_link}
     if options.actuators:
         everywhere["actuators"] = str(actuators_file(options.actuators).resolve())
-        robot = robot.with_actuators(everywhere["actuators"])  # raises before the nodes start
+        robot = robot.with_actuators(everywhere["actuators"])  # raise before the nodes start
     print(described())
     options.output.mkdir(parents=True, exist_ok=True)
     with RobotClient("demo") as client, start_nodes(str(file), controllers[0], hardware, everywhere) as processes:
@@ -134,7 +134,7 @@ def motion(robot: Robot, trajectory: str | None) -> tuple[Array, Points]:
 
     Args:
         robot: The robot.
-        trajectory: File of the motion; None: the robot's own, twice the swings and back to the start, or the excursion.
+        trajectory: File of the motion; None: arm6's own motion, twice the waypoints and back, or the standard motion.
     """
     if trajectory:
         points, path = read_motion(trajectory, robot)
@@ -149,7 +149,7 @@ def motion(robot: Robot, trajectory: str | None) -> tuple[Array, Points]:
 @contextlib.contextmanager
 def start_nodes(robot: str, controller: str, hardware: Mapping[str, object], everywhere: Mapping[str, object]
                 ) -> Iterator[list[NodeProcess]]:
-    """Start the four nodes, each in a process of its own.
+    """Start the four nodes, each in its own process.
 
     Args:
         robot: URDF file of the robot.
@@ -174,9 +174,9 @@ def perform(client: DemoClient, robot: Robot, controllers: Sequence[str], points
     Args:
         client: The connection to the nodes.
         robot: The robot.
-        controllers: The controllers; the first one is in force.
+        controllers: The controllers; the first one is running.
         points: Points to move through.
-        processes: The processes of the nodes; an error shows what they printed.
+        processes: The node processes, whose output is shown in errors.
 
     Raises:
         RobodynError: A node ended or does not answer, or the trajectory did not run to its end.
@@ -214,7 +214,7 @@ def perform(client: DemoClient, robot: Robot, controllers: Sequence[str], points
 
 
 def record(robot: Robot, samples: Sequence[TrackingSample]) -> TrackingRecord:
-    """Join samples of the robot into one record."""
+    """Join samples into one record."""
     return TrackingRecord(
         samples[0].joint_names, joint_units(robot.model),
         np.array([sample.time for sample in samples]),
@@ -239,7 +239,7 @@ def run_touch_demo(options: Namespace) -> int:
     """Start the nodes, press, draw, print the errors of force and position and write the plot.
 
     Raises:
-        InputError: The robot is another one than arm6, or an option belongs to the other demo.
+        InputError: The robot is not arm6, or an option belongs to the other demo.
         RobodynError: A node ended or does not answer, or ROS 2 cannot be imported.
         OSError: The plot cannot be written.
     """
@@ -315,7 +315,7 @@ def forces_along(robot: Robot, joints: list[Array], times: Array, forces: Array,
         robot: The robot; the sensor has the frame of its tip link.
         joints: Joint positions at some times, shape (n,) each [rad].
         times: These times, shape (N,) [s].
-        forces: In the axes of the sensor, shape (K, 3) [N].
+        forces: Forces in sensor axes, shape (K, 3) [N].
         force_times: Their times, shape (K,) [s].
     """
     nearest = np.clip(np.searchsorted(times, force_times), 0, len(times) - 1)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn demo``: its options; the demo itself is imported when it runs."""
+"""Options of ``robodyn demo``; the demo itself is imported when it runs."""
 
 from __future__ import annotations
 

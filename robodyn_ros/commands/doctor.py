@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn doctor`` prints versions and settings that matter for a report, in one screen to paste."""
+"""``robodyn doctor`` prints versions and settings for a bug report, on one screen."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _version(module: str) -> str:
 
 
 def _text(file: Path) -> str:
-    """Contents of a file of the system; "unknown" where there is none."""
+    """Return the contents of a system file; "unknown" if it is missing."""
     try:
         return file.read_text(encoding="ascii").strip()
     except OSError:

@@ -8,11 +8,11 @@
 
 """Entry points of the installed programs and of ``python -m robodyn_ros``.
 
-This module imports nothing heavy, and none of this package before a program begins. While a program imports the rest,
-SIGINT and SIGTERM end it at once with one line and exit code 130 or 143. A node then holds the two signals (see
+This module imports nothing heavy, and nothing of this package before a program begins. While a program imports the
+rest, SIGINT and SIGTERM end it at once with one line and exit code 130 or 143. A node then holds the two signals (see
 :mod:`robodyn_ros.nodes.common.signals`), stops in order, and ends with 0; in other commands they raise
-KeyboardInterrupt. A program that dies of a fault (SIGSEGV, SIGABRT and the like) prints where each of its threads
-stood; ``kill -ABRT`` asks one that hangs.
+KeyboardInterrupt. A program that dies of a fault (SIGSEGV, SIGABRT and the like) prints the stacks of its threads; use
+``kill -ABRT`` on one that hangs.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ def main(name: str = "") -> int:
     """Run the ``robodyn`` command.
 
     Args:
-        name: Command that comes before the arguments of this process; empty: they name it themselves.
+        name: Command inserted before the arguments of this process; empty: the arguments name it.
 
     Returns:
         The exit code.
     """
     sys.excepthook = _end_at_interrupt
-    if sys.stderr is not None:  # nobody listens
+    if sys.stderr is not None:  # there is no stderr otherwise
         faulthandler.enable()
-    os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # of Python processes that this one starts
+    os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # for child processes of Python
     from robodyn_ros.base.module_path import set_module_path
 
     try:
         set_module_path()
-    except FileNotFoundError:  # no relative path means anything there
+    except FileNotFoundError:  # no working directory, so relative paths are meaningless
         print("robodyn: error: the working directory does not exist any more: change to another one with cd",
               file=sys.stderr)
         return 2
@@ -54,7 +54,7 @@ def main(name: str = "") -> int:
 
 
 def _end_at_interrupt(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """End with one line at a SIGINT that came before this program could wait for one."""
+    """End with one line at a SIGINT that arrived before this program handled it."""
     if issubclass(kind, KeyboardInterrupt):
         os.write(2, b"\nrobodyn: stopped by SIGINT\n")
         os._exit(130)

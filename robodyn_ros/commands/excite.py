@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn excite``: a motion that tells a robot's inertias and friction, as a trajectory file."""
+"""``robodyn excite``: a trajectory file with a motion that identifies a robot's inertias and friction."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_commands(commands: Subparsers) -> None:
 
 
 def run_excite(options: Namespace) -> int:
-    """Search the motion, write it, and print its condition number and the shares of the limits that it uses.
+    """Search and write the motion; print its condition number and the used shares of the limits.
 
     Raises:
         RobodynError: The robot cannot be used, an option is out of its range, or no motion keeps to the limits.

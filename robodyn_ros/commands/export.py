@@ -86,7 +86,7 @@ def run_export(options: Namespace) -> int:
 
 
 def _files(options: Namespace) -> dict[str, str]:
-    """Texts of the files by their path in the new folder."""
+    """Return the texts of the files by path in the new folder."""
     from robodyn_ros.base.errors import InputError
     from robodyn_ros.toolbox.export.c_source import check_size, files_of
 
@@ -106,13 +106,13 @@ def _files(options: Namespace) -> dict[str, str]:
             ("--precision float", options.precision == "float", "--to c", not to_ros2_control)):
         if given and not fits:
             raise InputError(f"export: {option} has no effect without {needed}; leave it out")
-    if os.path.exists(options.output):  # which is False where it cannot be looked at
+    if os.path.exists(options.output):  # False if it cannot be accessed
         raise InputError(f"export: '{options.output}' exists; name a new folder, or remove it")
     if options.law:
         options.law = filtered_name(options.law, options.filter)
     robot = given_robot(options)
     if options.actuators:
-        robot.model.check_inertia()  # before actuators are made for no joints
+        robot.model.check_inertia()  # before actuators are created
         robot = robot.with_actuators(options.actuators)
     robot = robot.ignoring(*options.law_ignores)
     if to_ros2_control:
@@ -124,7 +124,7 @@ def _files(options: Namespace) -> dict[str, str]:
 
 
 def _sources(options: Namespace, robot: Any) -> list[Any]:
-    """The C sources that the options ask for."""
+    """Return the requested C sources."""
     from robodyn_ros.simulation.plant_model import PlantModel
     from robodyn_ros.toolbox.export import delay_source, dynamics_source, law_source, motion_source, plant_source
 
@@ -140,21 +140,21 @@ def _sources(options: Namespace, robot: Any) -> list[Any]:
 
 
 def _package(options: Namespace, robot: Any) -> dict[str, str]:
-    """The files of a package for ros2_control."""
+    """Return the files of a package for ros2_control."""
     from robodyn_ros.toolbox.export import ros2_control_package
 
     return ros2_control_package(_law(options, robot), _name(options.law), robot.actuators)
 
 
 def _name(law: str) -> str:
-    """Name of a law in names of C: that of its parameters."""
+    """Return a law's name in C, the prefix of its parameters."""
     from robodyn_ros.control.plugins.registry import prefix
 
     return prefix(law)
 
 
 def _law(options: Namespace, robot: Any) -> Any:
-    """The law with the gains for the timing, and some set anew."""
+    """Return the law with default gains for the timing, and with the given values."""
     from robodyn_ros.control.plugins.registry import make_controller
 
     robot = robot.with_timing(PERIOD.default if options.period is None else options.period, options.delay or 0)

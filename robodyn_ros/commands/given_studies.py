@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Remembers which study files this user has named, since results may name any file, and a study can run code.
+"""Remembers the study files that this user has named, because results may name any file, and a study can run code.
 
-A study names robots, laws and modules. So ``robodyn study FOLDER`` opens the file of its results only if the same user
-has given it to ``robodyn study`` before, and only while it has the content that the results were computed from.
+A study names robots, laws and modules. So ``robodyn study FOLDER`` opens the study file of results only if the same
+user has passed it to ``robodyn study`` before, and only if its content is unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from robodyn_ros.toolbox.study.results import About
 
 
 def remember(path: Path) -> None:
-    """Remember that the user has named a file; without a folder of the user's, nothing is remembered."""
+    """Remember that the user has named a file; do nothing if the user has no cache folder."""
     with suppress(OSError, RuntimeError):
         make_private(user_folder())
         make_private(user_folder() / "studies")
@@ -35,11 +35,11 @@ def file_of_results(about: About, folder: Path) -> Path:
     """Return the study file of results.
 
     Args:
-        about: What the results say of their study.
+        about: Description of the study in the results.
         folder: Folder of the results, for messages.
 
     Raises:
-        InputError: The user never named the file, it is not there, or it has changed.
+        InputError: The user never named the file, or it is missing or has changed.
     """
     path = Path(about.path)
     with suppress(OSError, RuntimeError):

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Commands that read and drive a running graph: parameters, motions, time and pushes of the simulated robot, topics."""
+"""Commands for a running graph: status, parameters, motions, simulated time and pushes, topics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECONDS = {"s": 1.0, "ms": 0.001}
 NEWTONS, NEWTON_METRES = {"N": 1.0, "kN": 1000.0}, {"Nm": 1.0}
 CONTROLLER, SPEED = "controller", "speed_scaling"
 STEP_SECONDS = 60.0
-"""Longest wait for the answer of the service ``step`` [s], and for each period besides a hundredth of it."""
+"""Longest wait for the answer of the service ``step`` [s]; each period adds a hundredth of it."""
 JOINTS_HELP = "joint=value for some joints, such as elbow=0.5 or elbow=30deg; or one number for each joint [rad or m]"
 
 
@@ -100,7 +100,7 @@ def _add_node(parser: ArgumentParser) -> None:
 
 
 def run_status(options: Namespace) -> int:
-    """Print how the robot of a graph is; return 1 if it has no joint states."""
+    """Print the status of a graph's robot; return 1 if it has no joint states."""
     with ros_required():
         from robodyn_ros.nodes.client.robot_status import StatusReader, lines
     with _join("status", options) as client:
@@ -231,7 +231,7 @@ def run_resume(options: Namespace) -> int:
 
 
 def run_reset(options: Namespace) -> int:
-    """Put the simulated robot back to its initial state."""
+    """Reset the simulated robot to its initial state."""
     return _simulation(options, lambda requests: requests.reset())
 
 
@@ -242,7 +242,7 @@ def run_step(options: Namespace) -> int:
 
 
 def run_set_state(options: Namespace) -> int:
-    """Put the simulated robot into a state."""
+    """Set the state of the simulated robot."""
     if not options.joints and not options.velocity:
         raise InputError("set-state: expected positions or --velocity, received neither")
     with ros_required():
@@ -292,7 +292,7 @@ def run_echo(options: Namespace) -> int:
 
 
 def _join(name: str, options: Namespace) -> Any:
-    """Return a `GraphClient` of the graph, which is on this machine unless the environment says more."""
+    """Return a `GraphClient`, limited to this machine unless the environment says otherwise."""
     with ros_required():
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.common.discovery import stay_on_this_machine
@@ -304,7 +304,7 @@ def _join(name: str, options: Namespace) -> Any:
 
 @contextmanager
 def _parameters(name: str, options: Namespace, node: str) -> Iterator[Any]:
-    """The `GraphParameters` of a node, or of all nodes; at the end, warn of those that gave no answer."""
+    """Yield the `GraphParameters` of a node, or of all nodes; at the end, warn about nodes without an answer."""
     with ros_required():
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
     with _join(name, options) as client:
@@ -334,7 +334,7 @@ def _simulation(options: Namespace, request: Callable[[Any], str]) -> int:
 
 
 def _joint_values(words: Sequence[str], model: RobotModel, per: str = "") -> dict[str, float]:
-    """As `parse_joint_values`, for a robot; of a joint that cannot be moved by itself, the message says why."""
+    """Run `parse_joint_values` for a robot; for a joint that cannot move by itself, the error says why."""
     leaders = {joint.name: model.joint_names[joint.dof] for joint in model.joints}
     for name in (word.partition("=")[0] for word in words):
         if name in leaders and name != leaders[name]:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn identify``: inertias, friction and motors of a robot from the recording or a table of its motion."""
+"""``robodyn identify``: inertias, friction and motors of a robot from a recording or table of its motion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from robodyn_ros.commands.options import Subparsers, add_complete_option, add_op
 from robodyn_ros.commands.recorded_arm import RecordedArm, recorded_run
 from robodyn_ros.commands.table_columns import JointTable, add_table_options
 
-_POSTURES = 200  # of a recording, for the mean of the links' inertia
+_POSTURES = 200  # postures for the mean inertia of the links
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -69,7 +69,7 @@ def run_identify(options: Namespace) -> int:
     """Identify a robot, print the report, and write all files.
 
     Raises:
-        RobodynError: A recording cannot be read or used, or is that of another robot; an option has no effect; or a
+        RobodynError: A recording cannot be read or used, or belongs to another robot; an option has no effect; or a
             package is missing.
         OSError: A file cannot be written.
     """
@@ -107,7 +107,7 @@ def run_identify(options: Namespace) -> int:
     described = None if settings is None else settings.joint_actuators(robot.model)
     coupling = (table.coupling if table else None if described is None else described.motors.gear.coupling)
     _check_efforts(recorded, motion)
-    # First, since motion that tells no response hardly tells a model either.
+    # First, because motion without an identifiable response hardly identifies a model.
     response = _response(recorded, described, cutoff, begin) if options.frequency_response else None
     model = identify(robot, motion, has_rotor, coupling=robot.model.coupling if coupling is None else coupling,
                      has_offset=bool(options.offsets or table and table.from_motors))
@@ -160,11 +160,7 @@ def run_identify(options: Namespace) -> int:
 
 
 def _check_efforts(recorded: RecordedArm, motion: Any) -> None:
-    """Print a warning on each joint that moves while its effort never varies.
-
-    Raises:
-        RecordingError: There is no other joint.
-    """
+    """Warn about each joint that moves with constant effort; raise if that holds for all joints."""
     from robodyn_ros.base.errors import RecordingError
 
     moves = motion.usable.any(axis=0)
@@ -179,11 +175,7 @@ def _check_efforts(recorded: RecordedArm, motion: Any) -> None:
 
 
 def _check_model(recorded: RecordedArm, model: Any, motion: Any) -> None:
-    """Print a warning on each effort that the model misses by far.
-
-    Raises:
-        RecordingError: The model is one that no robot has.
-    """
+    """Warn about each effort that the model misses by far; raise if no robot can have the model."""
     from robodyn_ros.base.errors import RecordingError
     from robodyn_ros.toolbox.identification.implausible_efforts import impossible, large_residuals, likely_causes
 
@@ -196,7 +188,7 @@ def _check_model(recorded: RecordedArm, model: Any, motion: Any) -> None:
 
 
 def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any]:
-    """Which joints have a motor whose rotor counts, and the constants of the motors."""
+    """Return which joints have a motor with a rotor, and the motor constants."""
     from robodyn_ros.toolbox.identification.motor_constants import motor_constants
 
     robot, source = recorded.robot, recorded.source
@@ -211,7 +203,7 @@ def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any
     v = np.stack([np.interp(actuators.time, motion.time, column) for column in motion.v.T], axis=1)
     effort, current, voltage = (values[:, order] for values in (actuators.joint_effort, actuators.current,
                                                                 actuators.voltage))
-    if settings is not None:  # at the outputs of the gears, each of which has one motor
+    if settings is not None:  # at the gear outputs, one motor each
         gear = settings.joint_actuators(robot.model).motors.gear
         v, effort = gear.output_motion(v.T).T, gear.output_effort(effort.T).T
     constants = motor_constants(v, effort, current, voltage)
@@ -223,11 +215,7 @@ def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any
 
 
 def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> Any:
-    """The springs of elastic joints, where both sides were measured; None: they were not.
-
-    Raises:
-        RecordingError: A table with both sides tells no spring.
-    """
+    """Return the springs of elastic joints if both sides were measured, else None; raise if a table identifies none."""
     from robodyn_ros.base.errors import RecordingError
     from robodyn_ros.toolbox.identification.spring_fit import fit_springs
 
@@ -239,7 +227,7 @@ def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> A
                              "out --motor-positions, or record again")
     springs = fit_springs(recorded.robot.joint_names, motion, motors)
     if not springs.identified.any() and not isinstance(recorded.source, JointTable):
-        return None  # a recording has the motors of rigid joints, too
+        return None  # a recording also has motors of rigid joints
     if not springs.identified.any():
         raise RecordingError(f"{recorded.path}: {springs.reasons[0]}; or leave out the positions of the motors")
     for reason in filter(None, springs.reasons):
@@ -248,17 +236,17 @@ def _springs(recorded: RecordedArm, motion: Any, cutoff: float, end: float) -> A
 
 
 def _response(recorded: RecordedArm, described: Any, cutoff: float, end: float) -> Any:
-    """The springs of elastic joints from the response of their motors.
+    """Identify the springs of elastic joints from the response of their motors.
 
     Args:
-        recorded: Of the motors alone.
-        described: Actuators as far as they are known; None: not at all.
-        cutoff: Of the filter on positions [Hz].
-        end: Share of the samples up to which they are used.
+        recorded: Recording of the motors only.
+        described: Known data of the actuators; None: none.
+        cutoff: Cutoff of the position filter [Hz].
+        end: Share of the samples to use, from the beginning.
 
     Raises:
-        InputError: The links were measured, too, or alone.
-        RecordingError: The response tells no spring.
+        InputError: The links were measured.
+        RecordingError: The response identifies no spring.
     """
     from robodyn_ros.base.errors import RecordingError
     from robodyn_ros.toolbox.identification.response_fit import fit_response, motor_response
@@ -290,11 +278,7 @@ def _response(recorded: RecordedArm, described: Any, cutoff: float, end: float) 
 
 
 def _presliding(recorded: RecordedArm, model: Any, motion: Any, cutoff: float) -> Any:
-    """The presliding of the joints.
-
-    Raises:
-        RecordingError: The motion tells that of no joint.
-    """
+    """Identify the presliding of the joints; raise if the motion identifies none."""
     from robodyn_ros.base.errors import RecordingError
     from robodyn_ros.toolbox.identification.presliding_fit import fit_presliding
 
@@ -311,7 +295,7 @@ def _presliding(recorded: RecordedArm, model: Any, motion: Any, cutoff: float) -
 
 def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], springs: Any
             ) -> tuple[list[str], list[Any], Any]:
-    """Lines of the report, the efforts to draw, and the full scale of the efforts, for names, uses and motions."""
+    """Return report lines, the efforts to draw, and their full scale, for names, uses and motions."""
     from robodyn_ros.actuation.friction import Friction
     from robodyn_ros.toolbox.identification import report
     from robodyn_ros.toolbox.identification.identified_model import drive_efforts, effort_scale
@@ -343,7 +327,7 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], sp
               "## Base parameters", "", *report.base_table(model), ""]
     if constants.known.any():
         lines += ["## Motors", "", *report.motor_table(robot.joint_names, constants), ""]
-    if springs is not None and springs.damping is None:  # a response has a section of its own
+    if springs is not None and springs.damping is None:  # a response has its own section
         lines += ["## Springs", "", *report.spring_table(robot.joint_names, springs), ""]
     missing = report.not_identifiable(model)
     lines += ["## Not identifiable from this recording", "",
@@ -353,7 +337,7 @@ def _report(model: Any, constants: Any, compared: list[tuple[str, str, Any]], sp
 
 
 def _urdf(robot: Any, model: Any) -> str:
-    """The identified URDF, with the rotors as armatures, for laws; a plant with motors of its own leaves them out."""
+    """Return the identified URDF for laws, with rotors as armatures; a plant with its own motors ignores these."""
     from dataclasses import replace
 
     from robodyn_ros.toolbox.identification.identified_files import urdf_with_inertias

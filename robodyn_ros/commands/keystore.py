@@ -37,7 +37,7 @@ from robodyn_ros.description.resources import config_file
 
 EXPRESSIONS = ("topic", "service", "action")
 DISCOVERY_TOPIC = "ros_discovery_info"
-"""DDS topic by which the processes of a graph tell each other their nodes."""
+"""DDS topic on which the processes of a graph announce their nodes."""
 
 _ACTION_SERVICES = ("send_goal", "cancel_goal", "get_result")
 _ACTION_TOPICS = ("feedback", "status")
@@ -48,7 +48,7 @@ _RIGHTS: dict[str, dict[str, str]] = {
     "publish": {"publish": _TOPIC}, "subscribe": {"subscribe": _TOPIC},
     "reply": _SERVER, "request": _CLIENT, "execute": _SERVER, "call": _CLIENT,
 }
-"""For each right of a policy, the form of the names that may be published and subscribed in DDS."""
+"""Forms of the DDS names that each right of a policy allows to publish and subscribe."""
 _DATES = "%Y-%m-%dT%H:%M:%S"
 DAYS = 3650
 AUTHORITIES = ("identity_ca", "permissions_ca")
@@ -64,12 +64,12 @@ subjectKeyIdentifier = hash
 basicConstraints = CA:false
 """
 _SKEW = timedelta(days=1)
-"""The permissions begin to hold this long before they are made: clocks and time zones differ."""
+"""Permissions are valid from this long before their creation, because clocks and time zones differ."""
 
 
 @dataclass
 class Enclave:
-    """What the processes of one certificate may do.
+    """Rights of the processes with one certificate.
 
     Attributes:
         path: Name of the enclave, such as ``/robodyn/hardware``.
@@ -96,8 +96,8 @@ class Enclave:
         """Return the permissions as XML, to be signed.
 
         Args:
-            begin: When they begin to hold [UTC].
-            days: For how many days they hold.
+            begin: Begin of validity [UTC].
+            days: Validity [days].
         """
         schema = "http://www.omg.org/spec/DDS-SECURITY/20170901/omg_shared_ca_permissions.xsd"
         dds = etree.Element("dds", {"{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation": schema},
@@ -128,7 +128,7 @@ def read_policy(file: Path, namespace: str = "/") -> list[Enclave]:
         namespace: Namespace of the graph; profiles of the policy are below it.
 
     Raises:
-        InputError: The file is no such policy.
+        InputError: The file is not such a policy.
     """
     try:
         tree = etree.parse(str(file))
@@ -148,7 +148,7 @@ def _enclave(element: Any, file: Path, namespace: str) -> Enclave:
         group = expression.getparent()
         profile = group.getparent()
         for right, rule in group.items():
-            if right.startswith("{"):  # xml:base, of an included file
+            if right.startswith("{"):  # xml:base of an included file
                 continue
             if right not in _RIGHTS or rule != "ALLOW":
                 raise InputError(f"{file}: {enclave.path}: expected ALLOW for {', '.join(_RIGHTS)} (all else is "
@@ -223,7 +223,7 @@ def make_keystore(folder: Path, enclaves: list[Enclave], days: int = DAYS) -> No
     try:
         _fill(folder, enclaves, days)
     except BaseException:
-        shutil.rmtree(folder)  # half a keystore would look like a whole one
+        shutil.rmtree(folder)  # an incomplete keystore would look complete
         raise
 
 
@@ -265,12 +265,12 @@ class _Authority:
         self._extensions = configuration
 
     def create(self) -> None:
-        """Make its own key and certificate."""
+        """Create its own key and certificate."""
         _openssl("req", "-x509", *_CURVE, *self._configuration, *self._days, "-extensions", "authority", "-subj",
                  "/CN=robodyn_ros authority", "-keyout", self._key, "-out", self._certificate)
 
     def identify(self, path: str, place: Path) -> None:
-        """Make the key and the certificate of an enclave."""
+        """Create key and certificate of an enclave."""
         request = place / "request.pem"
         name = path.replace("/", r"\/")
         _openssl("req", "-new", *_CURVE, *self._configuration, "-subj", f"/CN={name}", "-keyout",
@@ -281,7 +281,7 @@ class _Authority:
         request.unlink()
 
     def sign(self, document: Path) -> None:
-        """Sign an XML document; the signed one has the ending .p7s."""
+        """Sign an XML document; the signed file has the suffix .p7s."""
         _openssl("smime", "-sign", "-text", "-in", str(document), "-out", str(document.with_suffix(".p7s")), "-signer",
                  self._certificate, "-inkey", self._key)
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Arguments of the launch files, and those that a launch file does not have; launch itself ignores them."""
+"""Arguments of the launch files, and a check for unknown ones, which launch itself ignores."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ LAUNCH_ARGUMENTS_OF_ROS = ("launch-prefix", "launch-prefix-filter", "emulate_tty
 
 
 def refuse_unknown(file: str | Path, command_line: Sequence[str], known: Collection[str]) -> None:
-    """Refuse arguments that a launch file does not have, if the command line starts this very file.
+    """Refuse unknown arguments if the command line launches this file directly.
 
-    Another file that includes it may have arguments of its own.
+    A file that includes it may have its own arguments.
 
     Args:
         file: The launch file.
-        command_line: Arguments of the process: the name or path of the started file, then ``name:=value``.
+        command_line: Arguments of the process: name or path of the launched file, then ``name:=value``.
         known: Names of the file's arguments.
 
     Raises:
-        InputError: There are such arguments; the message names the nearest ones.
+        InputError: There are unknown arguments; the message names the closest known ones.
     """
     words = [word for word in command_line if ":=" not in word]
     if Path(file).name not in {Path(word).name for word in words}:

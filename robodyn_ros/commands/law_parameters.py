@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Parameters of laws on a command line: ``--set pd.gains.elbow_joint.p=80``, or a file as of ``robodyn tune``."""
+"""Parameters of laws on a command line: ``--set pd.gains.elbow_joint.p=80``, or a file from ``robodyn tune``."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def add_params_file_option(parser: ArgumentParser) -> None:
 
 def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any, params_file: str = ""
                      ) -> dict[str, Any]:
-    """Return the parameters of the laws of which some were given; of the others there are none.
+    """Return the parameters of those laws for which values were given.
 
     Args:
-        assignments: ``LAW.NAME=VALUE`` each: the prefix of the law's parameters, and a flat name, in which ``*`` stands
-            for any part between two dots. With one law the prefix may be left out.
+        assignments: ``LAW.NAME=VALUE`` each: the prefix of the law's parameters and a flat name, with ``*`` for any
+            part between two dots. With a single law the prefix is optional.
         laws: Names of the laws.
-        robot: The `Robot`, with the timing that default gains are for.
-        params_file: YAML file of ROS parameters, in which those of the laws count where no assignment has them. A line
-            on stderr names those that nodes alone read. Empty: none.
+        robot: The `Robot`, with the loop timing for default gains.
+        params_file: YAML file of ROS parameters; assignments override it. A line on stderr names parameters that only
+            nodes read. Empty: no file.
 
     Raises:
         InputError: An assignment has no such form, names no law or no parameter, or its value does not fit; or the file
@@ -50,10 +50,10 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
     """
     from robodyn_ros.base.errors import InputError, unknown
     from robodyn_ros.base.fields import is_named
-    from robodyn_ros.control.plugins.registry import load_controller, prefix  # other commands shall not wait for SciPy
+    from robodyn_ros.control.plugins.registry import load_controller, prefix  # other commands should not wait for SciPy
 
     owners = {prefix(law): law for law in laws}
-    flat: dict[str, Any] = {}  # by law; default gains take their time
+    flat: dict[str, Any] = {}  # by law; cached, because default gains take long
     values: dict[str, dict[str, Any]] = {}
 
     def rows_of(law: str) -> Any:
@@ -103,10 +103,10 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
 
 
 def parameters_in(params_file: str) -> dict[str, Any]:
-    """The parameters of the controller in a YAML file of ROS parameters, by flat name.
+    """Return the controller's parameters in a YAML file of ROS parameters, by flat name.
 
     Raises:
-        InputError: The file cannot be read, or is no such file.
+        InputError: The file cannot be read or has another format.
     """
     from robodyn_ros.base.bounded_files import expand_user, read_yaml
     from robodyn_ros.base.errors import InputError
@@ -132,11 +132,11 @@ def _flat(before: str, table: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
-    """Describe the law of a file of ROS parameters on a robot: its gains, and whether they are stable.
+    """Describe the law in a file of ROS parameters for a robot: its gains, and whether they are stable.
 
     Args:
         robot: The `Robot`.
-        params_file: The file; ``update_rate`` and ``state_delay`` in it are the timing, else those of the node.
+        params_file: The file; its ``update_rate`` and ``state_delay`` give the timing, otherwise the node's defaults.
 
     Returns:
         Lines of the report, and doubts.

@@ -143,7 +143,7 @@ def run_new_controller(options: Namespace) -> int:
     """Write the package.
 
     Raises:
-        InputError: The name cannot be that of a package, or is taken; or the folder exists.
+        InputError: The name is not valid for a package, or taken; or the folder exists.
     """
     from robodyn_ros.control.plugins.registry import controller_names
 

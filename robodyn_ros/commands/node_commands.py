@@ -38,7 +38,7 @@ HELP = {
 }
 DYNAMIC = ("controller", "time_mode", "real_time_factor", "speed_limit", "actuators", "driver", "world", "engine",
            "mujoco_scene")
-"""Options of ``simulate`` that a robot without dynamics has no use for."""
+"""Options of ``simulate`` without a use for a robot without dynamics."""
 
 PARAMETERS = "give parameters as ROS 2 does: --ros-args -p robot:=arm6"
 
@@ -82,7 +82,7 @@ def add_commands(commands: Subparsers) -> None:
                                 minimum=0, maximum=1_000_000), metavar="N")
     simulate.add_argument("--kinematic", action="store_true", help="move the robot without dynamics, as one without "
                           "inertias needs: motions of the page and of trajectory messages are followed exactly")
-    simulate.add_argument("--supervised", action="store_true", help=SUPPRESS)  # the nodes alone, as given
+    simulate.add_argument("--supervised", action="store_true", help=SUPPRESS)  # run only the nodes
     simulate.set_defaults(run=run_simulate, takes_ros_arguments=True)
 
 
@@ -96,21 +96,21 @@ def run_node(options: Namespace) -> int:
     if options.unexpected:
         raise InputError(f"{options.command}: unexpected argument '{options.unexpected[0]}'; {PARAMETERS}")
     hold_stop_signals()
-    gc.disable()  # collections would take a tenth of the start; run_nodes enables them
+    gc.disable()  # collections would take a tenth of the start-up time; run_nodes enables them
     with ros_required():
         node = importlib.import_module(NODES[options.command])
     return _ended(int(node.main(options.ros_arguments)))
 
 
 def _ended(code: int) -> int:
-    """End the process of nodes that have ended, whatever plugins left in it."""
+    """End the process after its nodes, also if plugins left threads in it."""
     from robodyn_ros.control.plugins.plugin_threads import some_left_behind  # imported by the nodes
 
     return end_soon(code, some_left_behind())
 
 
 def run_simulate(options: Namespace) -> int:
-    """Run all nodes, in a process that is started again after a failure, until SIGINT or SIGTERM.
+    """Run all nodes until SIGINT or SIGTERM, in a process that is restarted after a failure.
 
     Raises:
         InputError: An option has a value that cannot be used.
@@ -138,7 +138,7 @@ def run_simulate(options: Namespace) -> int:
     namespace = f"/{(options.namespace or given_by_rule).strip('/')}"
     if given_by_rule and namespace != given_by_rule:
         raise InputError(f"namespace: expected one, received '{namespace}' and '{given_by_rule}'")
-    # Files come first: if two values are given to all nodes, the later one counts. Of rules, the first one counts.
+    # Files come first: of two values given to all nodes, the later one counts; of two rules, the first one.
     files = [argument for file in setup.files for argument in ("--params-file", str(file))]
     given = ["--ros-args", *files, *ros_arguments(setup.values), *options.ros_arguments, *ros_arguments({}, namespace)]
     with ExitStack() as beside:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Options that several commands share, and a function that declares options with a default."""
+"""Shared options of commands, and a function that declares options with a default."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
 
 DEMO_CONTROLLERS = ["pd", "computed_torque"]
-"""Controllers of ``robodyn demo`` where none are named."""
+"""Default controllers of ``robodyn demo``."""
 
 Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
 """Type of the result of ``add_subparsers``. Each module of a command adds its parser and the default ``run``."""
@@ -44,7 +44,7 @@ def given_robot(options: Namespace) -> Any:
     """Return the `Robot` that the options name.
 
     Raises:
-        RobodynError: There is none, or it cannot be used.
+        RobodynError: The robot does not exist, or cannot be used.
     """
     from robodyn_ros.description.resources import robot_file
     from robodyn_ros.robot import Robot  # other commands shall not wait for SciPy
@@ -53,7 +53,7 @@ def given_robot(options: Namespace) -> Any:
 
 
 def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequence[str] = ()) -> None:
-    """Add the options of commands that have controllers follow a motion: robot, controllers, motion and actuators.
+    """Add the options of commands in which controllers follow a motion: robot, controllers, motion and actuators.
 
     Args:
         parser: Parser of a command.
@@ -72,7 +72,7 @@ def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequenc
 
 
 def named_controllers(options: Namespace, defaults: Iterable[str] | None = None) -> list[str]:
-    """Return the controllers that were named with `add_task_options`, otherwise ``defaults``, or those given there."""
+    """Return the controllers named by the options of `add_task_options`, or else the defaults."""
     named = [*options.more_controllers, *options.controllers]
     chosen = named or list(options.default_controllers if defaults is None else defaults)
     return [filtered_name(name, options.filter) for name in chosen]
@@ -92,12 +92,12 @@ def add_filter_option(parser: ArgumentParser) -> None:
 
 
 def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None = None) -> None:
-    """Add options with one value each, or several for a list; they are checked when the command line is read.
+    """Add options with one value each, or several for a list; values are checked during parsing.
 
     Args:
         parser: Parser of a command, or a group of its options.
         *options: Declarations; underscores of a name become hyphens.
-        metavar: Stands for the value in the help.
+        metavar: Placeholder of the value in the help.
     """
     for option in options:
         meaning = option.text.removesuffix(".").replace("%", "%%")
@@ -109,7 +109,7 @@ def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None 
 
 
 def reader(option: Field) -> Callable[[str], Any]:
-    """Return the function that reads and checks a word of a command line, or each word of a list, for argparse."""
+    """Return a function for argparse that reads and checks a word, or each word of a list."""
     one = option.renamed(option.name, default=None, kind=option.value_type, length=None)
 
     def read(word: str) -> Any:
@@ -122,6 +122,6 @@ def reader(option: Field) -> Callable[[str], Any]:
 
 
 def add_complete_option(parser: ArgumentParser) -> None:
-    """Add ``--complete``, which `command_line.main` carries out for every command with a robot."""
+    """Add ``--complete``; `command_line.main` applies it for every command with a robot."""
     parser.add_argument("--complete", metavar="HOW", default="", help="estimate the robot's missing inertias, as "
                         "robodyn complete does: mass=KG or density=KG_PER_M3, and repair, with commas; auto: no number")

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn plot``: one or two recordings as a picture."""
+"""``robodyn plot``: draws one or two recordings."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def run_plot(options: Namespace) -> int:
     """Draw the recordings.
 
     Raises:
-        RobodynError: A recording cannot be read, there are more than two, they are of other robots, or the format of
-            the picture is not known.
+        RobodynError: A recording cannot be read, there are more than two, their robots differ, or the picture format is
+            unknown.
         OSError: The picture cannot be written.
     """
     import sys

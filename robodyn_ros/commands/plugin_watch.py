@@ -22,14 +22,14 @@ Stamp = tuple[int, int, int]
 
 
 class PluginWatch:
-    """Looks at the source files of a plugin at short intervals.
+    """Watches the source files of a plugin by polling.
 
-    Files are compared by time, size and number of the file, so that an editor which writes another file and renames it
-    is noticed like one that writes in place.
+    Files are compared by time, size and inode, to detect editors that write in place and editors that write another
+    file and rename it.
 
     Args:
         source: The plugin's module.
-        sleep: Called with the time until the next look [s].
+        sleep: Called with the time until the next poll [s].
     """
 
     def __init__(self, source: Source, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -38,13 +38,13 @@ class PluginWatch:
 
     @property
     def files(self) -> list[Path]:
-        """Return the watched files: the module's, and the files of the same folder that it imports."""
+        """Return the watched files: the module's file, and files of the same folder that it imports."""
         return list(self._seen)
 
     def wait_for_save(self) -> None:
-        """Return once a file differs from the last call, and no file changed between two looks.
+        """Return once a file differs from the last call, and no file changes between two polls.
 
-        A module's file that is missing for a moment is waited for.
+        A temporarily missing file is waited for.
         """
         last = self._seen
         while True:
@@ -60,7 +60,7 @@ class PluginWatch:
 
 
 def _stamp(file: Path) -> Stamp | None:
-    """Time [ns], size and number of a file; None if there is none."""
+    """Return time [ns], size and inode of a file; None: it is missing."""
     try:
         status = file.stat()
     except OSError:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The robot of a command as its options change it: inertias that were estimated, rotors of an actuator file."""
+"""Prepares the robot of a command: estimates missing inertias, and adds rotors from an actuator file."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NOTHING_TO_COMPLETE = "nothing to complete: every moving link with a shape has a
 
 
 def prepared_robot(robot: str | Path, complete: str = "", actuators: str | Path = "") -> Path:
-    """Return the file of a robot, completed, and with the rotors of motors at massless joints; say so on stderr.
+    """Return a file of the robot with completed inertias and rotors at massless joints; report this on stderr.
 
     Args:
         robot: As for `robot_file`.
-        complete: As for `CompletionRule.from_text`; empty: its inertias stay as they are.
+        complete: As for `CompletionRule.from_text`; empty: keep the inertias.
         actuators: File of actuators, or its name in config/; empty: there are no motors.
 
     Raises:
         DescriptionError: See `complete_urdf`.
-        InputError: There is no such robot or file; or a text is none of a rule.
+        InputError: The robot or file does not exist, or a text is not a rule.
     """
     file = robot_file(robot)
     stem = file.stem

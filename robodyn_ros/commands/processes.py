@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Nodes as processes of their own: start, check and stop them, and leave no orphan."""
+"""Runs nodes as processes: starts, checks and stops them, and leaves no orphans."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STOP_SECONDS = 5.0
 
 
 def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list[str]:
-    """Command-line arguments that give a node its parameters and namespace.
+    """Return the command-line arguments for a node's parameters and namespace.
 
     Args:
         parameters: Values by parameter name; written as YAML flow values.
@@ -45,12 +45,12 @@ def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list
 
 @contextlib.contextmanager
 def command_beside(name: str, options: Mapping[str, object], stop_seconds: float = STOP_SECONDS) -> Iterator[None]:
-    """Run another ``robodyn`` command in a process of its own, so that it takes no time from this interpreter.
+    """Run another ``robodyn`` command in its own process, so that it takes no time of this interpreter.
 
     Args:
         name: The command.
         options: Its options by name, without the dashes.
-        stop_seconds: Longest wait for it to end after SIGINT [s]; then it is killed.
+        stop_seconds: Longest wait for its end after SIGINT [s]; then it is killed.
     """
     process = start_python(["-m", "robodyn_ros", name, *(f"--{option}={value}" for option, value in options.items())])
     try:
@@ -60,14 +60,14 @@ def command_beside(name: str, options: Mapping[str, object], stop_seconds: float
 
 
 class NodeProcess:
-    """One node of this package in a process of its own; a context manager that stops it.
+    """One node of this package in its own process; a context manager that stops it.
 
     Args:
         node: Name of the node: ``hardware``, ``controller``, ``dynamics`` or ``state_publisher``.
         parameters: Parameters by name.
         namespace: Namespace of the node.
         command: Arguments of Python that start the node; empty: ``-m robodyn_ros NODE``, the package of this process.
-        stop_seconds: Longest wait for it to end after SIGINT [s]; then it is killed.
+        stop_seconds: Longest wait for its end after SIGINT [s]; then it is killed.
     """
 
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
@@ -79,7 +79,7 @@ class NodeProcess:
             dict(os.environ), self._log)
 
     def _start(self, arguments: list[str], environment: dict[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Start Python with some arguments and environment variables; all that it prints goes to a file."""
+        """Start Python with these arguments and environment variables; its output goes to a file."""
         return start_python(arguments, environment, stdout=output, stderr=subprocess.STDOUT)
 
     @property
@@ -92,20 +92,20 @@ class NodeProcess:
         return self._process.poll() is None
 
     def output(self) -> str:
-        """Return the text that the node has printed so far."""
-        # The position of the file is where the process writes next: a seek would make it write over its own text.
+        """Return the node's output so far."""
+        # The process shares the file position: a seek would make it overwrite its own text.
         log = self._log.fileno()
         return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
     def last_lines(self) -> str:
-        """Return the last lines that the node printed, after a sentence that says so."""
+        """Return the node's last lines of output, with an introduction."""
         return "\n  ".join(["it printed last:", *self.output().strip().splitlines()[-8:]])
 
     def check(self) -> None:
         """Raise if the process has ended.
 
         Raises:
-            RobodynError: With the last lines that the node printed.
+            RobodynError: With the node's last lines of output.
         """
         if not self.running():
             raise RobodynError(f"node '{self.node}' ended with exit code {self._process.returncode}; "

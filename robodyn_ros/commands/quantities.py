@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Numbers with units as people type them: ``elbow=0.5``, ``elbow=30deg``, ``slide=120mm``."""
+"""Parses numbers with units as people type them: ``elbow=0.5``, ``elbow=30deg``, ``slide=120mm``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def parse_quantity(text: str, units: Mapping[str, float], name: str) -> float:
     """Return a number in SI units.
 
     Args:
-        text: A number and, if it is not in SI units, one of the units.
+        text: A number, with a unit if not in SI units.
         units: Factor of each unit to the SI unit.
-        name: What the number is called in the message.
+        name: Name of the number, for messages.
 
     Raises:
-        InputError: The text is no finite number, or its unit is another one.
+        InputError: The text is not a finite number, or its unit is unknown.
     """
     match = _NUMBER.fullmatch(text)
     if match is None or not math.isfinite(number := float(match[1])):
@@ -46,11 +46,11 @@ def parse_joint_values(words: Sequence[str], kinds: Mapping[str, str], per: str 
     Args:
         words: ``joint=value`` each, some or all joints; or one bare value for each joint, in the robot's order.
         kinds: The robot's joints in order, each ``revolute`` or ``prismatic``.
-        per: End of the units: ``/s`` for velocities, ``/s2`` for accelerations.
+        per: Suffix of the units: ``/s`` for velocities, ``/s2`` for accelerations.
 
     Raises:
-        InputError: A name is unknown or repeated, a value is no number, a unit does not fit the kind of the joint, or
-            the number of bare values is not that of the joints.
+        InputError: A name is unknown or repeated, a value is not a number, a unit does not fit the kind of the joint,
+            or the number of bare values differs from the joints.
     """
     if not any("=" in word for word in words):
         if len(words) != len(kinds):

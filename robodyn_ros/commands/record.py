@@ -23,7 +23,7 @@ from robodyn_ros.commands.required import ros_required
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
 END_SECONDS = 20.0
-"""Longest wait for a recorder to write the rest [s]."""
+"""Longest wait for a recorder to finish writing [s]."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -42,7 +42,7 @@ def run_record(options: Namespace) -> int:
     """Record until SIGINT or SIGTERM.
 
     Raises:
-        RecordingError: The folder is there already.
+        RecordingError: The folder exists.
         RobodynError: mcap or ROS 2 is not installed.
     """
     require("mcap_ros2")
@@ -54,10 +54,10 @@ def run_record(options: Namespace) -> int:
 
 
 def new_folder(path: str) -> Path:
-    """Return the path of a recording to make.
+    """Return the path of a new recording.
 
     Raises:
-        RecordingError: It is there already, or its ``~`` names no user.
+        RecordingError: It exists, or its ``~`` names no user.
     """
     try:
         folder = expand_user(path)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A recording of a robot, or a table of its motion, as commands that compare it with a model take it."""
+"""A recording of a robot or a table of its motion, for commands that compare it with a model."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class RecordedArm:
     """Measured motion and efforts of a robot.
 
     Attributes:
-        path: Of the recording or table.
+        path: Path of the recording or table.
         source: The `Run`, or the `JointTable`.
-        robot: The robot as described: the one given, or the recorded one.
+        robot: The described robot: the given or the recorded one.
         time: Stamps, shape (N,) [s].
         position: Shape (N, n), in the order of the robot's joints [rad or m].
-        velocity: Shape (N, n) [rad/s or m/s]; None: to be differentiated.
+        velocity: Shape (N, n) [rad/s or m/s]; None: to be computed from positions.
         effort: Shape (N, n) [N m or N].
-        motor_position: Of the motors at the outputs of their gears, shape (N, n) [rad or m]; None: not measured beside
-            those of the links.
+        motor_position: Motor positions at the gear outputs, shape (N, n) [rad or m]; None: not measured in addition to
+            the links.
     """
 
     path: Path
@@ -52,12 +52,12 @@ class RecordedArm:
         """Read a recording or a table.
 
         Args:
-            path: Of a rosbag2 folder with MCAP, an .mcap file, or a table.
+            path: Path of a rosbag2 folder with MCAP, an .mcap file, or a table.
             options: With ``robot``, ``namespace``, and those of `add_table_options`.
 
         Raises:
-            RobodynError: It cannot be read, or is of another robot; units cannot be right; an option has no effect; or
-                a package is missing.
+            RobodynError: It cannot be read, or belongs to another robot; units are implausible; an option has no
+                effect; or a package is missing.
         """
         from robodyn_ros.toolbox.identification.measured_motion import check_units, check_velocities
 
@@ -82,10 +82,10 @@ class RecordedArm:
         return arm
 
     def prepared_motors(self, cutoff: float, end: float = 1.0) -> Any:
-        """Return the filtered motion of the motors, at the times of `prepared`; arguments as there.
+        """Return the filtered motion of the motors at the times of `prepared`; arguments as there.
 
         Raises:
-            RecordingError: As `prepared`; or the motors jump where the links do not.
+            RecordingError: As for `prepared`; or the motors jump and the links do not.
         """
         from dataclasses import replace
 
@@ -94,11 +94,11 @@ class RecordedArm:
         return motors.prepared(cutoff, end=end, prints_warnings=False)
 
     def even_samples(self, cutoff: float, end: float = 1.0) -> Any:
-        """Return the samples as measured, at even times, as `measured_motion.even_samples` has them.
+        """Return the measured samples at even times, see `measured_motion.even_samples`.
 
         Args:
-            cutoff: Of the filter on positions, for the least sampling rate [Hz].
-            end: Share of the samples up to its end.
+            cutoff: Cutoff of the position filter, which determines the least sampling rate [Hz].
+            end: Share of the samples at which to end.
         """
         from robodyn_ros.toolbox.identification.measured_motion import even_samples
 
@@ -112,9 +112,9 @@ class RecordedArm:
 
         Args:
             cutoff: Of the filter on positions [Hz].
-            settings: `HardwareSettings`, by whose gears' losses the efforts are lessened; None: none.
-            begin: Share of the samples before it.
-            end: Share of the samples up to its end.
+            settings: `HardwareSettings`, whose gear losses are subtracted from the efforts; None: no losses.
+            begin: Share of the samples to skip at the beginning.
+            end: Share of the samples at which to end.
             shortest: Least duration [s]; None: `SHORTEST`.
             prints_warnings: Whether warnings are printed.
         """
@@ -135,7 +135,7 @@ class RecordedArm:
 
 
 def _motor_positions(run: Any, order: list[int]) -> Array | None:
-    """Positions of the motors at the times of the joint states; None: not recorded, or equal to those of the links."""
+    """Return the motor positions at the joint states' times; None: not recorded, or equal to the link positions."""
     import numpy as np
 
     motors, states = run.motors, run.states
@@ -147,7 +147,7 @@ def _motor_positions(run: Any, order: list[int]) -> Array | None:
 
 
 def recorded_run(path: Path, options: Namespace) -> tuple[Any, Any]:
-    """The recording, and its robot as described: the one given, or the recorded one."""
+    """Return the recording and the described robot: the given or the recorded one."""
     from robodyn_ros.description.resources import robot_file
     from robodyn_ros.robot import Robot
     from robodyn_ros.toolbox.recording.run import Run

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn replay``: the references or commands of a recording once more, on the same or another robot or law.
+"""``robodyn replay``: replays references or commands of a recording, on the same or another robot or law.
 
 With ``--compare`` recorded efforts drive a simulated robot, and its motion is plotted over the measured one.
 """
@@ -42,9 +42,9 @@ START_SECONDS = 120.0
 """Longest wait for the recorder to subscribe [s]."""
 
 FIND_FILE = {"actuators": actuators_file, "world": world_file}
-"""Where a file may be given by its name in config/, too."""
+"""Finders of files that may also be given by their name in config/."""
 SEGMENT = 0.5
-"""Of the motion that is simulated from a measured state [s]."""
+"""Duration of the motion simulated from each measured state [s]."""
 
 _REPLAY_OPTIONS = "controller", "open_loop", "driver", "world", "mujoco_scene", "record"
 _COMPARISON_OPTIONS = "segment", "cutoff", "output"
@@ -84,7 +84,7 @@ def run_replay(options: Namespace) -> int:
 
     Raises:
         RecordingError: The recording cannot be read, or has nothing to replay.
-        InputError: The other robot has other joints, or a controller is given for an open loop.
+        InputError: The other robot has different joints, or a controller is given for an open loop.
         RobodynError: A node ended, does not answer or refuses; or ROS 2 or mcap is not installed.
     """
     if options.compare:
@@ -153,7 +153,7 @@ def run_replay(options: Namespace) -> int:
 
 
 def _driver(name: str) -> str:
-    """The name of a driver, or the whole path of its file, once it is known to load."""
+    """Check that a driver loads; return its name, or the full path of its file."""
     from robodyn_ros.actuation.driver_profile import DRIVERS
 
     DRIVERS.load(name, "--driver")
@@ -163,12 +163,12 @@ def _driver(name: str) -> str:
 @contextlib.contextmanager
 def simulation(folder: Path, description: str, parameters: dict[str, dict[str, Any]],
                options: Namespace) -> Iterator[list[NodeProcess]]:
-    """Run all nodes with these parameters; in open loop, those alone that need no controller.
+    """Run all nodes with these parameters; in open loop, without the controller.
 
     Args:
         folder: Folder for files that the nodes read.
         description: The recorded robot, as URDF.
-        parameters: Of each node.
+        parameters: Parameters by node.
         options: Of the command line: robot, namespace and open loop.
     """
     import yaml
@@ -194,7 +194,7 @@ def simulation(folder: Path, description: str, parameters: dict[str, dict[str, A
         try:
             yield nodes
         except RobodynError as error:
-            if not all(node.running() for node in nodes):  # the error is that a node ended, and tells it
+            if not all(node.running() for node in nodes):  # the error reports that a node ended
                 raise
             raise RobodynError("\n".join([str(error), *(f"node '{node.node}': {node.last_lines()}"
                                                         for node in nodes)])) from error
@@ -202,12 +202,12 @@ def simulation(folder: Path, description: str, parameters: dict[str, dict[str, A
 
 @contextlib.contextmanager
 def recorder(folder: Path, client: Any, topics: Sequence[str]) -> Iterator[None]:
-    """Record the graph of a client; begin once the recorder hears some topics.
+    """Record the graph of a client, starting when the recorder has subscribed to these topics.
 
     Args:
         folder: Folder of the recording.
         client: The GraphClient.
-        topics: These topics.
+        topics: Topics to wait for.
     """
     node = client.node
     command = ["-m", "robodyn_ros", "record", f"--output={folder}", f"--namespace={node.get_namespace().strip('/')}"]
@@ -224,7 +224,7 @@ def recorder(folder: Path, client: Any, topics: Sequence[str]) -> Iterator[None]
 
 
 def add_comparison_options(parser: ArgumentParser) -> None:
-    """Add ``--compare`` and the options that it has."""
+    """Add ``--compare`` and its options."""
     parser.add_argument("--compare", action="store_true", help="put the recorded efforts on a simulated robot without "
                         "ROS, segment by segment from the measured state, and tell how far the motions get apart; RUN "
                         "may be a table")
@@ -237,7 +237,7 @@ def add_comparison_options(parser: ArgumentParser) -> None:
 
 
 def refuse_comparison_options(options: Namespace) -> None:
-    """Raise if an option of ``--compare`` was given without it.
+    """Raise if options of ``--compare`` were given without it.
 
     Raises:
         InputError: One was.

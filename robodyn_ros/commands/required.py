@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A missing ROS 2 is reported before a command begins its work."""
+"""Reports a missing ROS 2 before a command begins its work."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn robots`` lists the shipped robots, ``robodyn check`` reads a URDF and prints its contents."""
+"""``robodyn robots`` lists the shipped robots; ``robodyn check`` reads a URDF and prints its contents."""
 
 from __future__ import annotations
 
@@ -55,13 +55,14 @@ def run_robots(_: Namespace) -> int:
 
 
 def run_check(options: Namespace) -> int:
-    """Read a URDF, and print what it contains and what is doubtful.
+    """Read a URDF, and print its contents and doubtful values.
 
     Returns:
         The exit code: 0, or 1 if there are warnings or doubts.
 
     Raises:
-        RobodynError: The file does not exist, or the description cannot be used; or it is odd, and ``--strict`` is set.
+        RobodynError: The file does not exist, the description cannot be used, or it has findings and ``--strict`` is
+            set.
     """
     from robodyn_ros.commands.robot_report import describe_actuators, report
     from robodyn_ros.description.resources import robot_file

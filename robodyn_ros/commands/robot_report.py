@@ -40,7 +40,7 @@ _MOST_TIPS = 12
 POSTURES = 32
 """Random postures whose gravity efforts are compared."""
 _LARGEST_ROTOR_RATIO = 1e4
-"""Ratio of a rotor's reflected inertia and its links' beyond which a unit or a gear ratio is likely wrong."""
+"""Ratio of a rotor's reflected inertia to that of its links beyond which a unit or gear ratio is likely wrong."""
 
 
 def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
@@ -67,7 +67,7 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
 
 
 def other_tips(model: RobotModel) -> Iterator[str]:
-    """Yield the other links that may be the tip: those called like a tool frame, and those at the tip or behind it."""
+    """Yield other possible tip links: links named like a tool frame, and links at or behind the tip."""
     behind = [model.frames[model.tip_link].joint]
     for index, joint in enumerate(model.joints):
         if joint.parent in behind:
@@ -109,17 +109,17 @@ def tree(document: Document) -> Iterator[str]:
 
 
 def estimated(document: Document) -> Iterator[str]:
-    """Yield the values that ``robodyn complete`` has estimated, after an empty line; nothing if there are none."""
+    """Yield the values estimated by ``robodyn complete``, after an empty line; nothing if there are none."""
     found = list(estimates(document))
     yield from ["", "estimated by robodyn complete:", *found] if found else ()
 
 
 def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
-    """Yield limits, gravity's effort, friction and rotor of the moving joints, and the mass of each up to the next.
+    """Yield limits, gravity effort, friction and rotor of the moving joints, and the mass from each to the next.
 
     Args:
         model: The robot.
-        gravity: As of `gravity_efforts`.
+        gravity: Result of `gravity_efforts`.
     """
     width = max(map(len, ("joint", *(joint.name for joint in model.joints))))
     row = ("{:<%d} {:<10}" % width + " {:>10}" * 9).format  # noqa: UP031 - braces
@@ -142,7 +142,7 @@ def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
 
 
 def dh_table(model: RobotModel) -> Iterator[str]:
-    """Yield the modified Denavit-Hartenberg parameters of the chain to the tip link, or why there are none."""
+    """Yield the modified Denavit-Hartenberg parameters of the tip link's chain, or why there are none."""
     try:
         rows = find_denavit_hartenberg(model).rows
     except DescriptionError as error:
@@ -158,7 +158,7 @@ def dh_table(model: RobotModel) -> Iterator[str]:
 
 
 def gravity_efforts(robot: Robot) -> Array:
-    """Return the greatest effort that holds the robot against gravity in random postures, shape (n,) [N m or N].
+    """Return the greatest gravity effort in random postures, shape (n,) [N m or N].
 
     NaN for a robot without inertia.
     """
@@ -178,7 +178,7 @@ def random_postures(model: RobotModel) -> Array:
 
 
 def link_boxes(model: RobotModel, document: Document, folder: Path) -> dict[str, Array]:
-    """Return the box around the shapes of each link whose shapes are known, in its frame: corners, shape (2, 3) [m].
+    """Return the bounding box of each link with known shapes, in its frame: corners, shape (2, 3) [m].
 
     Args:
         model: The robot.
@@ -198,11 +198,11 @@ def link_boxes(model: RobotModel, document: Document, folder: Path) -> dict[str,
 
 
 def primitive_boxes(document: Document) -> dict[str, Array]:
-    """As `link_boxes`, for a robot whose shapes are boxes, cylinders and spheres alone."""
+    """Compute `link_boxes` for a robot with only boxes, cylinders and spheres."""
     for tag in ("visual", "collision"):
         boxes: dict[str, Array] = {}
         for name, link in document.links.items():
-            with suppress(AttributeError, IndexError, TypeError, ValueError):  # the doubts tell of odd numbers
+            with suppress(AttributeError, IndexError, TypeError, ValueError):  # the doubts report odd numbers
                 corners = np.vstack([_corners(shape) for shape in link.iterchildren(tag)])
                 boxes[name] = np.array([corners.min(axis=0), corners.max(axis=0)])
         if boxes:
@@ -211,7 +211,7 @@ def primitive_boxes(document: Document) -> dict[str, Array]:
 
 
 def _corners(shape: etree._Element) -> Array:
-    """Corners of the box around a primitive, shape (8, 3), in the frame of its link [m]."""
+    """Return the corners of a primitive's bounding box, shape (8, 3), in the frame of its link [m]."""
     primitive = shape.find("geometry")[0]
     radius = float(primitive.get("radius", "nan"))
     size = {"box": lambda: [float(number) for number in primitive.get("size").split()],
@@ -229,7 +229,7 @@ def describe_actuators(robot: Robot, file: str, step: float) -> tuple[list[str],
     Args:
         robot: The robot as described.
         file: YAML file of its actuators, or its name in config/.
-        step: Of the simulation, which is to resolve the springs [s].
+        step: Step of the simulation, which must resolve the springs [s].
 
     Returns:
         The lines of the description, and the doubts.
@@ -251,14 +251,14 @@ def describe_actuators(robot: Robot, file: str, step: float) -> tuple[list[str],
 
 
 def drive_torque(actuators: JointActuators, current: Array) -> Array:
-    """Return what motors that turn slowly deliver to their joints at currents, less their losses, shape (n,).
+    """Return the net efforts of slow motors at their joints for currents, shape (n,).
 
     Args:
-        actuators: Of the joints; where motors drive several together, values are those at the outputs of the gears.
+        actuators: Actuators of the joints; for coupled motors, values are those at the gear outputs.
         current: Shape (n,) [A].
 
     Returns:
-        0 or more, 0 for ideal sources [N m or N].
+        Efforts, not negative; 0 for ideal sources [N m or N].
     """
     motor = np.abs(actuators.effort_per_current) * np.where(actuators.is_motor, current, 0.0)
     return np.maximum(0.0, motor - actuators.gear_friction(motor, np.zeros(actuators.n)))
@@ -271,9 +271,9 @@ def stall_torque(actuators: JointActuators) -> Array:
 
 
 def no_load_speed(actuators: JointActuators) -> Array:
-    """Return the speed of the joints at which motors at their voltage limits deliver nothing, shape (n,) [rad/s, m/s].
+    """Return the joint speeds at which motors at their voltage limits deliver no effort, shape (n,) [rad/s, m/s].
 
-    The friction at the motors' shafts counts, that of the joints does not.
+    Friction at the motor shafts is included, joint friction is not.
     """
     motor, gear = actuators.motors.motor, np.abs(actuators.motors.gear.ratio)
     current = actuators.motor_friction / (actuators.efficiency * motor.torque_constant)
@@ -289,12 +289,12 @@ def links_inertia(robot: Robot) -> Array:
 
 
 def motor_table(robot: Robot, plant: PlantModel, rated: Array) -> Iterator[str]:
-    """Yield torques and speeds of the motors at the joints, their rotors beside the links, and friction.
+    """Yield motor torques and speeds at the joints, rotor and link inertias, and friction.
 
     Args:
         robot: The robot as described.
         plant: The robot with its actuators.
-        rated: Permanent torque, NaN where it is not known, shape (n,) [N m or N].
+        rated: Permanent torque, NaN if unknown, shape (n,) [N m or N].
     """
     actuators, known = plant.actuators, robot.with_actuators(plant.actuators, plant.friction).model
     columns = (stall_torque(actuators), rated, no_load_speed(actuators), actuators.reflected_inertia,
@@ -349,7 +349,7 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
         plant: The simulated robot, in positions 0.
 
     Returns:
-        The lines of the description, none for a rigid robot; and the doubts.
+        The lines of the description (none for a rigid robot), and the doubts.
     """
     joints = plant.elastic
     if not len(joints):

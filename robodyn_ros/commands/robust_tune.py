@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn tune --study``: gains for all samples of a study, checked on fresh ones."""
+"""``robodyn tune --study``: tunes gains on all samples of a study, and checks them on new samples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from robodyn_ros.toolbox.study.robust_search import Checkpoint, pareto_front, ro
 from robodyn_ros.toolbox.study.robust_task import Goal, RobustTask, fresh, margins
 
 CHECKPOINT = "search.json"
-"""Name of the file with the costs so far, which `--resume` goes on with."""
+"""File with the costs so far, from which `--resume` continues."""
 
 
 def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
@@ -81,7 +81,7 @@ def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
 
 def _checkpoint(task: RobustTask, folder: Path, options: Namespace) -> Checkpoint:
     content = digest(task.digest, repr((options.population, options.generations, options.seed, options.pareto)))
-    # Laws after the one that was interrupted have none.
+    # Laws after the interrupted one have none.
     return Checkpoint(folder / CHECKPOINT, content, options.resume and (folder / CHECKPOINT).is_file())
 
 
@@ -130,7 +130,7 @@ def _search_front(law: str, task: RobustTask, folder: Path, options: Namespace) 
 
 
 def _errors(found: list[dict[str, Array]]) -> Array:
-    """RMS errors of all samples of all motions, NaN where they failed."""
+    """Return the RMS errors of all samples of all motions, NaN for failures."""
     return np.concatenate([np.where(each["failed"] > 0.0, np.nan, each["rms_error"]) for each in found])
 
 

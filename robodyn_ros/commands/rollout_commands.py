@@ -31,7 +31,7 @@ from robodyn_ros.commands.simulation_setup import ENGINES
 
 NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "law_ignores", "world", "driver", "engine", "period",
                   "step", "position_noise", "velocity_noise", "set")
-"""Options of ``tune`` that a study has in its file."""
+"""Options of ``tune`` that a study file contains."""
 
 ROBUST_POPULATION = 24
 """Candidates in a generation of ``tune --study`` without ``--population``: each is rolled out on every sample."""
@@ -105,7 +105,7 @@ def add_commands(commands: Subparsers) -> None:
 
 
 class _StoreGiven(_StoreAction):
-    """Stores a value, and remembers in `given` that there was one."""
+    """Stores a value, and records in `given` that it was given."""
 
     def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
         super().__call__(parser, namespace, values, option)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A rollout as a recording, which `robodyn plot`, `replay` and every reader of MCAP take."""
+"""Saves a rollout as a recording for `robodyn plot`, `replay` and any reader of MCAP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.toolbox.recording.run import CONTROLLER_STATE, JOINT_STATE
 
-_START = NANOSECONDS_PER_SECOND  # of the first stamp: 0 stands for no stamp
+_START = NANOSECONDS_PER_SECOND  # first stamp, since 0 means no stamp
 
 
 def save_rollout(rollout: Rollout, robot: Robot, law: str, path: Path) -> None:
@@ -32,7 +32,7 @@ def save_rollout(rollout: Rollout, robot: Robot, law: str, path: Path) -> None:
 
     Args:
         rollout: The motion.
-        robot: The robot as it is described.
+        robot: The described robot.
         law: Name of the law.
         path: The file.
 
@@ -67,7 +67,7 @@ def save_rollout(rollout: Rollout, robot: Robot, law: str, path: Path) -> None:
 
 
 def _control(rollout: Rollout, robot: Robot, law: str, tick: int) -> dict[str, Any]:
-    """Fields of a ControllerState but its header."""
+    """Return the fields of a ControllerState without its header."""
     reference = rollout.reference
     q, v, a = ((reference.q[tick], reference.v[tick], reference.a[tick]) if isinstance(reference, JointReference)
                else (np.zeros(0),) * 3)

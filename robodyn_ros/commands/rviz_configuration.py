@@ -30,19 +30,19 @@ from robodyn_ros.toolbox.view.framing import ELEVATION, Framing, shape_corners
 from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
 
 FIELD_OF_VIEW = 0.785
-"""RViz's own, vertical [rad]."""
+"""RViz's vertical field of view [rad]."""
 FILE_REACH = 1.3
-"""Reach of the robot for which the lengths in config/robodyn.rviz were chosen, ``arm6`` [m]."""
+"""Reach of ``arm6``, for which the lengths in config/robodyn.rviz were chosen [m]."""
 ASPECT = 1.25
-"""Least width of RViz's picture divided by its height, in the window of the file."""
+"""Least ratio of width to height of RViz's picture, in the file's window."""
 SEEN = 0.9
-"""Part of the picture's half width and height that the robot and its tip may reach."""
+"""Share of the picture's half width and height that the robot and its tip may fill."""
 AZIMUTH = -1.9
-"""Direction of the camera [rad], from that of the robot's reach: beside the robot, in front of walls that it faces."""
+"""Direction of the camera relative to the robot's reach [rad]: beside the robot, in front of walls that it faces."""
 _CENTRINGS, _NEAREST = 10, 1.2
 LENGTHS = {"TF": ("Marker Scale",), "Pose": ("Axes Length", "Axes Radius"), "Path": ("Line Width",),
            "Effort": ("Scale", "Width"), "Wrench": ("Force Arrow Scale", "Torque Arrow Scale", "Arrow Width")}
-"""Properties of each display that grow with the robot."""
+"""Properties of each display that scale with the robot."""
 
 
 def rviz_configuration(robot: Robot, folder: Path | None = None, namespace: str = "", frame_prefix: str = "") -> str:
@@ -79,17 +79,17 @@ def rviz_configuration(robot: Robot, folder: Path | None = None, namespace: str 
 
 
 def tip_positions(robot: Robot) -> Array:
-    """Return where the tip link is in the first pose and at the ends of an `excursion` from it, shape (4, 3) [m]."""
+    """Return the tip positions in the first pose and at the ends of an `excursion` from it, shape (4, 3) [m]."""
     return np.array([frame_poses(robot.model, q)[robot.tip_link][:3, 3]
                      for q in (default_position(robot), *excursion_points(robot).q)])
 
 
 def _camera(corners: Array, tips: Array) -> dict[str, Any]:
-    """Return the properties of RViz's orbiting camera that sees the robot as large as it fits the picture.
+    """Return the properties of RViz's orbiting camera with which the robot fills the picture.
 
     Args:
         corners: Of the boxes around its shapes, shape (N, 3), in base axes [m].
-        tips: Positions of its tip that are to be seen, too, shape (M, 3) [m].
+        tips: Tip positions that must also be visible, shape (M, 3) [m].
     """
     points = np.vstack([corners, tips])
     lower, upper = points.min(axis=0), points.max(axis=0)
@@ -112,11 +112,7 @@ def _camera(corners: Array, tips: Array) -> dict[str, Any]:
 
 
 def _tf_prefix(frame_prefix: str) -> str:
-    """Return RViz's TF Prefix, to which it joins "/" and the name of the link.
-
-    Raises:
-        InputError: No such prefix gives these frames.
-    """
+    """Return RViz's TF Prefix, to which it appends "/" and the link name; raise for other frames."""
     if frame_prefix and not (frame_prefix.endswith("/") and frame_prefix.strip("/")):
         raise InputError(f"frame_prefix: RViz joins prefix, '/' and link: expected a prefix that ends in '/', such as "
                          f"'{frame_prefix.strip('/') or 'robot1'}/', received '{frame_prefix}'; or omit rviz:=true")

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Scripted inputs of laws on the command line and in study files: numbers, or tables over time."""
+"""Reads scripted inputs of laws from the command line and study files: numbers, or tables over time."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def read_signals(where: str, given: Any, form: StateForm, folder: Path) -> dict[
     """Read the scripted inputs of a law.
 
     Args:
-        where: Where they stand, for messages.
-        given: By name of the input, fields of `SignalSection` or its ``value`` alone; None: none.
-        form: What the law reads.
-        folder: Of the files that are named.
+        where: Their location, for messages.
+        given: By input name, fields of `SignalSection` or only its ``value``; None: no inputs.
+        form: Inputs of the law.
+        folder: Folder of the named files.
 
     Raises:
         InputError: The law has no such input, or a value does not fit.
@@ -65,11 +65,11 @@ def read_signals(where: str, given: Any, form: StateForm, folder: Path) -> dict[
 
 
 def signals_of_words(words: Iterable[str], forms: Mapping[str, StateForm]) -> dict[str, dict[str, Signal]]:
-    """Read ``NAME=VALUE`` of the command line, for the laws that have this input.
+    """Read ``NAME=VALUE`` from the command line, for the laws with this input.
 
     Args:
-        words: The words; VALUE is numbers with commas between them, or a CSV file.
-        forms: What each law reads, by its name.
+        words: The words; VALUE is comma-separated numbers, or a CSV file.
+        forms: Inputs of each law, by its name.
 
     Returns:
         The scripted inputs of each law, by its name.
@@ -91,7 +91,7 @@ def signals_of_words(words: Iterable[str], forms: Mapping[str, StateForm]) -> di
 
 
 def _value(where: str, given: Any, declared: Input, folder: Path) -> Any:
-    """The value of a signal, or a function of time."""
+    """Return the value of a signal, or a function of time."""
     if isinstance(given, str) and given.endswith(".csv"):
         times, rows = _table(where, folder / expand_user(given), declared)
         return lambda time: rows[max(int(np.searchsorted(times, time + 1e-9, "right")) - 1, 0)]
@@ -104,7 +104,7 @@ def _value(where: str, given: Any, declared: Input, folder: Path) -> Any:
 
 
 def _table(where: str, path: Path, declared: Input) -> tuple[Array, Array]:
-    """Times, shape (K,), and values, each of the declared shape, of a CSV file with a heading."""
+    """Return times, shape (K,), and values, each of the declared shape, from a CSV file with a heading."""
     text = read_file(path, LARGEST_CSV).decode("utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[1:] if line.strip()]
     try:

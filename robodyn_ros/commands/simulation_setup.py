@@ -36,12 +36,12 @@ ENGINES = ("robodyn", "mujoco")
 class Setup:
     """Parameters of all nodes of one simulation.
 
-    As everywhere in ROS 2, a value that a file gives to one node by name wins over a value that is given to all.
+    As everywhere in ROS 2, a value in a file for one named node overrides a value for all nodes.
 
     Attributes:
         robot_file: The robot's URDF.
-        files: YAML files of parameters; a later file wins.
-        values: Values given to all nodes; each node takes those that it declares.
+        files: YAML files of parameters; later files override earlier ones.
+        values: Values for all nodes; each node uses those that it declares.
     """
 
     robot_file: Path
@@ -64,7 +64,7 @@ def set_up(
     complete: str = "",
     driver: str = "",
 ) -> Setup:
-    """Check the options of a user; an empty string leaves a value to config/simulation.yaml.
+    """Check a user's options; an empty string means the value in config/simulation.yaml.
 
     Args:
         robot: Name of a shipped robot, or path of a URDF file.
@@ -78,8 +78,8 @@ def set_up(
         engine: One of ``ENGINES``, which simulate the bodies.
         mujoco_scene: MJCF file, for the engine ``mujoco``.
         tip_link: Name of a link of the robot.
-        complete: How missing inertias are estimated, see `CompletionRule.from_text`.
-        driver: Name of a driver, or its file; it sets the control rate, too.
+        complete: How to estimate missing inertias, see `CompletionRule.from_text`.
+        driver: Name of a driver, or its file; it also sets the control rate.
 
     Raises:
         DescriptionError: Missing inertias cannot be estimated.
@@ -114,8 +114,8 @@ def set_up(
         values["mujoco_scene"] = str(path.resolve())
     if tip_link:
         values["tip_link"] = tip_link
-    if world or tip_link:  # raises before the nodes start
-        from robodyn_ros.robot import Robot  # other commands shall not wait for SciPy
+    if world or tip_link:  # raise before the nodes start
+        from robodyn_ros.robot import Robot  # other commands should not wait for SciPy
 
         model = Robot.from_urdf(file, tip_link=tip_link or None).model
     if world:
@@ -128,7 +128,7 @@ def set_up(
         path = expand_user(params_file)
         if not is_file(path):
             raise InputError(f"params_file: there is no file '{params_file}'")
-        read_yaml(path, construct=False)  # a file that the nodes would refuse
+        read_yaml(path, construct=False)  # raise for a file that the nodes would refuse
         files.append(path.resolve())
     found = Setup(file, tuple(files), values)
     for parameter, text, mode in ((REAL_TIME_FACTOR, real_time_factor, "scaled"),
@@ -143,7 +143,7 @@ def set_up(
 
 
 def check_surroundings(engine: str, world: str | None, mujoco_scene: str | None = None) -> None:
-    """Check that the surroundings are for the engine that simulates the robot.
+    """Check that the surroundings fit the engine that simulates the robot.
 
     Args:
         engine: One of ``ENGINES``; empty: as in the files of parameters.
@@ -151,7 +151,7 @@ def check_surroundings(engine: str, world: str | None, mujoco_scene: str | None 
         mujoco_scene: MJCF file, for the engine ``mujoco``; None or empty: none is given.
 
     Raises:
-        InputError: One of them is given for another engine.
+        InputError: One of them belongs to another engine.
     """
     if world and engine not in ("", "robodyn"):
         raise InputError(f"world: has an effect only with engine robodyn, received engine {engine}; surfaces of engine "
@@ -162,7 +162,7 @@ def check_surroundings(engine: str, world: str | None, mujoco_scene: str | None 
 
 
 def mode_in_force(setup: Setup, namespace: str = "") -> str:
-    """Return the time mode of a simulation: by a value or a file that counts for its hardware.
+    """Return the effective time mode of a simulation, from the values and files for its hardware node.
 
     Args:
         setup: Parameters of the simulation.
@@ -176,7 +176,7 @@ def mode_in_force(setup: Setup, namespace: str = "") -> str:
 
 
 def has_simulated_time(setup: Setup, namespace: str) -> bool:
-    """Return whether the time of a simulation is that of /clock; arguments as for :func:`mode_in_force`."""
+    """Return whether a simulation uses the time of /clock; arguments as for :func:`mode_in_force`."""
     return mode_in_force(setup, namespace) != TIME_MODES[0]
 
 
@@ -186,5 +186,5 @@ def _engine(name: str) -> str:
     if name == "mujoco":
         from robodyn_ros.simulation.mujoco_scene import import_mujoco
 
-        import_mujoco()  # raises before the nodes start
+        import_mujoco()  # raise before the nodes start
     return name

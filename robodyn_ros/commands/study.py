@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn study``: laws on thousands of robots that differ, as a table, plots and a file of all samples."""
+"""``robodyn study``: laws on thousands of varied robots, as a table, plots and a file of all samples."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run_study_command(options: Namespace) -> int:
         The exit code: 0, or 1 if a law failed in all samples.
 
     Raises:
-        RobodynError: The study cannot be read, there are results of another one, or a package is missing.
+        RobodynError: The study cannot be read, results of another one exist, or a package is missing.
         OSError: A file cannot be written.
     """
     require("pyarrow")

@@ -52,7 +52,7 @@ TEST_MOTION = "test_motion"
 """Name of the motion that any robot can follow, see `standard_motion.excursion`."""
 
 MOST_SAMPLES = 10_000_000
-"""Samples of a study, each a row for each law and motion."""
+"""Limit of the samples of a study, each a row for each law and motion."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def read_study(path: str | Path) -> Study:
         path: The file.
 
     Raises:
-        InputError: The file cannot be read, a field is unknown, or a value does not fit; before anything is computed.
+        InputError: The file cannot be read, a field is unknown, or a value does not fit; raised before any computation.
         PluginError: No law has that name.
         OSError: There is no such file.
     """
@@ -119,12 +119,12 @@ def read_study(path: str | Path) -> Study:
 
 
 def study_from_mapping(content: Any, text: str, path: Path) -> Study:
-    """Make a study from the content of its file; errors as for `read_study`.
+    """Create a study from the content of its file; errors as for `read_study`.
 
     Args:
         content: A mapping by field.
         text: The file.
-        path: Its path, for messages and for the files that it names.
+        path: Its path, for messages and relative file names.
     """
     where = str(path)
     found = section(StudySection, where, content)
@@ -143,21 +143,21 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
         motions=motions, quantities=quantities, count=found.samples, design=Design(found.design),
         seed=found.seed, period=found.period, position_noise=found.position_noise,
         velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail))
-    _ = study.description(study.pairs[0]).loop  # raises where period, step or quantities do not fit each other
+    _ = study.description(study.pairs[0]).loop  # raises if period, step or quantities do not fit each other
     return study
 
 
 def law_parameters(file: Path, controller: str, robot: Robot, own: Parameters) -> Parameters:
-    """Return the parameters of a law as a file of ROS parameters has them, such as `robodyn tune` writes.
+    """Return the parameters of a law from a file of ROS parameters, such as `robodyn tune` writes.
 
     Args:
         file: The file.
         controller: Name of the law.
         robot: The robot.
-        own: Its parameters where the file has none.
+        own: Parameters for values missing in the file.
 
     Raises:
-        InputError: The file has none of the law, or they do not fit.
+        InputError: The file has no parameters of the law, or they do not fit.
     """
     content = read_yaml(file)
     try:
@@ -173,7 +173,7 @@ def law_parameters(file: Path, controller: str, robot: Robot, own: Parameters) -
 
 
 def _with_values(where: str, given: Mapping[str, Any], robot: Robot, own: Parameters, folder: Path) -> Parameters:
-    """Return the parameters of a law with those that stand in the study itself; files are those of its folder."""
+    """Return the parameters of a law with the values from the study itself; files are relative to its folder."""
     files = {name for name, field in own.declarations().items() if field.file}
     values = {name: _file(value, folder) if name in files else value for name, value in _flat(given)}
     try:

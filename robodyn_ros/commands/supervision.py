@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Starts a process again after a failure: a bounded number of times, after growing delays, and says so."""
+"""Restarts a process after failures: a bounded number of times, after growing delays, with messages."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from robodyn_ros.nodes.common.signals import STOP_SIGNALS, StopSignals
 
 RESTARTS = 5
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-"""Wait before the first restart, which doubles for each further one, and the longest wait [s]."""
+"""Delay before the first restart, which doubles for each further one, and longest delay [s]."""
 
 STOP_SECONDS = 2.0
-"""Time for a process to end after SIGTERM [s]; longer if other programs have the processor."""
+"""Time for a process to end after SIGTERM [s], extended while it waits for a processor."""
 
 _POLL_SECONDS, _ABORT_SECONDS = 0.02, 0.5
 _USAGE_ERROR = 2
 STOPPED = (0, *(-number for number in STOP_SIGNALS), *(128 + number for number in STOP_SIGNALS))
-"""Exit codes of a process that was asked to stop."""
+"""Exit codes after a requested stop."""
 _NO_FAILURE = (*STOPPED, _USAGE_ERROR)
 
 
@@ -42,18 +42,18 @@ class Restarts:
 
     Attributes:
         limit: Greatest number of restarts.
-        made: Number so far.
+        made: Number of restarts so far.
     """
 
     limit: int = RESTARTS
     made: int = 0
 
     def after(self, code: int) -> float | None:
-        """Count a restart and return the wait before it [s]; None if the process stays ended.
+        """Count a restart and return the delay before it [s]; None: no restart.
 
         Args:
-            code: Exit code; minus the number of a signal that killed the process. A process that was asked to stop,
-                or that refused its arguments, stays ended.
+            code: Exit code; minus the number of a signal that killed the process. There is no restart after a requested
+                stop or refused arguments.
         """
         if code in _NO_FAILURE or self.made >= self.limit:
             return None
@@ -61,7 +61,7 @@ class Restarts:
         return min(FIRST_DELAY * 2.0 ** (self.made - 1), LONGEST_DELAY)
 
     def outcome(self, code: int, delay: float | None) -> str:
-        """Return what ended the process, and what follows, for the log."""
+        """Return the cause of the end and the next action, for the log."""
         end = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         if delay is not None:
             return f"{end}; restart {self.made} of {self.limit} in {delay:g} s"
@@ -71,7 +71,7 @@ class Restarts:
 def supervise(command: Sequence[str], what: str, limit: int) -> int:
     """Run a command until SIGINT or SIGTERM, and again after each failure.
 
-    The two signals are passed on to the command, which is killed if it does not end within `STOP_SECONDS`. It also ends
+    The two signals are forwarded to the command, which is killed if it does not end within `STOP_SECONDS`. It also ends
     if this process is killed; see `start_python`.
 
     Args:
@@ -80,7 +80,7 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
         limit: Greatest number of restarts.
 
     Returns:
-        Exit code of the last run; 128 plus the number of the signal that killed it; 0 if the stop came between runs.
+        Exit code of the last run, or 128 plus the number of the signal that killed it; 0 for a stop between runs.
     """
     restarts, stop = Restarts(limit), threading.Event()
     running: list[subprocess.Popen[bytes]] = []
@@ -95,13 +95,13 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
         while True:
             process = start_python(command)
             running[:] = [process]
-            if stop.is_set():  # it came before the process was known to stop_all
+            if stop.is_set():  # the stop came before stop_all knew the process
                 process.send_signal(signal.SIGTERM)
             code = process.wait()
             if stop.is_set():
-                if code == -signal.SIGTERM:  # before it could say so itself
+                if code == -signal.SIGTERM:  # before it could handle the signal
                     print("robodyn: stopped while starting", file=sys.stderr, flush=True)
-                return 0 if code in _NO_FAILURE else _exit_code(code)  # a signal kills it while it still imports
+                return 0 if code in _NO_FAILURE else _exit_code(code)  # a signal may kill it during its imports
             delay = restarts.after(code)
             if code not in _NO_FAILURE:
                 print(f"robodyn: error: {what} {restarts.outcome(code, delay)}", file=sys.stderr, flush=True)
@@ -112,7 +112,7 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
 
 
 def _kill_if_stuck(process: subprocess.Popen[bytes], what: str) -> None:
-    """Kill a process that does not end in time: C code may hold its interpreter, so that it notices no signal."""
+    """Kill a process that does not end in time, since C code may block its interpreter and signal handling."""
     begin, waited = time.monotonic(), waiting_time_of(str(process.pid))
     while process.poll() is None:
         if time.monotonic() - begin > extended_timeout(STOP_SECONDS, waiting_time_of(str(process.pid)) - waited):

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn swap`` puts another controller in force in a running graph; ``--watch`` repeats it at every save."""
+"""``robodyn swap`` swaps the controller of a running graph; ``--watch`` repeats it at every save."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class SwapClient(Protocol):
     """Methods of ``ControllerClient`` that ``watch`` calls, declared here because importing that class needs ROS 2."""
 
     def try_out(self, controller: str) -> str:
-        """Put a controller in force, and wait for its first ticks."""
+        """Swap to a controller, and wait for its first ticks."""
 
     def wait_for_drop(self, seconds: float) -> str:
-        """Wait for a drop of the controller."""
+        """Wait until the controller is dropped; return why."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -53,8 +53,8 @@ def run_swap(options: Namespace) -> int:
     """Swap the controller, once or at every save.
 
     Raises:
-        PluginError: The controller node refuses the controller, or drops it at its first ticks; or, with ``--watch``,
-            the controller has no source file here.
+        PluginError: The controller node refuses the controller or drops it at its first ticks; with ``--watch``, also
+            if the controller has no source file here.
         RobodynError: The controller node does not answer.
     """
     with ros_required():
@@ -74,7 +74,7 @@ def run_swap(options: Namespace) -> int:
 
 
 def watch(client: SwapClient, controller: str) -> int:
-    """Swap now and whenever a source file is saved, and print each outcome, and each drop, until Ctrl-C.
+    """Swap now and whenever a source file is saved; print each outcome and drop, until Ctrl-C.
 
     Args:
         client: The connection to the controller node.
@@ -110,7 +110,7 @@ def watch(client: SwapClient, controller: str) -> int:
 
 
 def swap_and_print(client: SwapClient, controller: str) -> None:
-    """Swap, and print that the controller is in force, or why it was refused or dropped."""
+    """Swap, and print that the controller runs, or why it was refused or dropped."""
     try:
         print_timed(client.try_out(controller))
     except PluginError as error:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Joint motion and efforts from a table, by the names of its columns on the command line."""
+"""Reads joint motion and efforts from a table, by column names from the command line."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from robodyn_ros.toolbox.recording.bag_reader import FROM_ROS1
 from robodyn_ros.toolbox.recording.table_file import Table
 
 LARGEST_CURRENT = 500.0
-"""Above which a current is taken for one in another unit [A]."""
+"""A current above this is assumed to be in another unit [A]."""
 
 LEAST_RATIO = 1e-6
-"""Least absolute value of the turns of a motor for one of its joint; the greatest is its reciprocal."""
+"""Least absolute gear ratio (motor turns per joint turn); the greatest is its reciprocal."""
 
 _OPTIONS = ("rate", "time", "positions", "motor_positions", "velocities", "efforts", "motor_efforts", "currents",
             "torque_constants", "ratios", "coupling", "degrees")
 
 
 def add_table_options(parser: ArgumentParser) -> None:
-    """Add the options that say what the columns of a table are."""
+    """Add the options that describe the columns of a table."""
     table = parser.add_argument_group(
         "tables", "A file .csv, .npz, .mat or .parquet takes the place of a recording. A column is named as in the "
         "file's first line, by its number if there are no names, or several at once with *; FILE:COLUMN is one of "
@@ -70,10 +70,10 @@ def add_table_options(parser: ArgumentParser) -> None:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a path is that of a table, not of a recording of ROS 2.
+    """Return whether a path is a table, not a recording of ROS 2.
 
     Raises:
-        RecordingError: It is that of a recording of ROS 1.
+        RecordingError: It is a recording of ROS 1.
     """
     if path.suffix == ".bag":
         raise RecordingError(f"{path}: it is a recording of ROS 1, {FROM_ROS1}")
@@ -81,7 +81,7 @@ def is_table(path: Path) -> bool:
 
 
 def refuse_table_options(options: Namespace, path: Path) -> None:
-    """Raise if an option for tables was given for a recording of ROS 2.
+    """Raise if table options were given for a recording of ROS 2.
 
     Raises:
         InputError: One was.
@@ -97,14 +97,14 @@ class JointTable:
     """Motion and efforts at the joints.
 
     Attributes:
-        path: Of the table.
+        path: Path of the table.
         time: Stamps, shape (N,) [s].
         position: Shape (N, n) [rad or m].
         velocity: Shape (N, n) [rad/s or m/s]; None: not measured.
         effort: Shape (N, n) [N m or N].
-        motor_position: Of the motors at the outputs of their gears, where those of the joints were measured, too; shape
-            (N, n) [rad or m]; None: not measured.
-        motors: Turns of each motor for one of each joint, shape (n, n).
+        motor_position: Motor positions at the gear outputs if the joints were measured, too, shape (N, n) [rad or m];
+            None: not measured.
+        motors: Motor turns per turn of each joint, shape (n, n).
         from_motors: Whether the efforts were measured at the motors.
         at_motors: Whether the positions were measured at the motors.
     """
@@ -129,8 +129,8 @@ class JointTable:
             robot: The robot whose joints the columns belong to.
 
         Raises:
-            RecordingError: The file cannot be read, or its numbers cannot be right.
-            InputError: Options are missing or exclude each other, or a column is not there.
+            RecordingError: The file cannot be read, or its numbers are implausible.
+            InputError: Options are missing or exclude each other, or a column is missing.
         """
         files = {expand_user(path): Table.from_file(path)}
         motors = motor_matrix(options, robot)
@@ -178,18 +178,18 @@ class JointTable:
 
     @property
     def coupling(self) -> Array | None:
-        """Of motors that turn with several joints, over the ratio to their own; None if there are none; (n, n)."""
+        """Coupling of motors to several joints, relative to the ratio of their own, shape (n, n); None: uncoupled."""
         own = np.diagonal(self.motors)
         return None if np.array_equal(self.motors, np.diag(own)) else self.motors / own[:, None]
 
     @property
     def has_rotor(self) -> NDArray[np.bool_]:
-        """Which joints have a motor behind a gear, whose rotor counts, shape (n,)."""
+        """Which joints have a geared motor, whose rotor counts, shape (n,)."""
         return np.abs(np.diagonal(self.motors)) != 1.0
 
 
 def motor_matrix(options: Namespace, robot: Any) -> Array:
-    """Turns of each motor for one of each joint: of the options, or else of the actuators' file, shape (n, n).
+    """Return the motor turns per joint turn from the options, or else the actuator file, shape (n, n).
 
     Raises:
         InputError: A number, or the name of a joint, does not fit; or the options and the file differ.
@@ -212,7 +212,7 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
                 raise ValueError("the joint of the motor itself belongs to --ratios")
             if motors[place] or not np.isfinite(turns):
                 raise ValueError("expected one finite number for a motor and a joint")
-        except ValueError as error:  # an InputError is one
+        except ValueError as error:  # includes InputError
             raise InputError(f"--coupling {text}: expected MOTOR:JOINT=TURNS with the names of two joints, such as "
                              f"{robot.joint_names[-1]}:{robot.joint_names[-2]}=32; {error}") from None
         motors[place] = turns
@@ -225,7 +225,7 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
 
 
 def _described_motors(options: Namespace, robot: Any) -> Array | None:
-    """Turns of each motor for one of each joint by the actuators' file, shape (n, n); None without one with motors."""
+    """Return the motor turns per joint turn from the actuator file, shape (n, n); None: no file with motors."""
     if not getattr(options, "actuators", None):
         return None
     from robodyn_ros.actuation.configuration import HardwareSettings
@@ -238,7 +238,7 @@ def _described_motors(options: Namespace, robot: Any) -> Array | None:
 
 def _columns(files: dict[Path, Table], path: Path, patterns: Sequence[str], option: str, robot: Any,
              uses: dict[str, str]) -> Array:
-    """The columns that an option names, one for each joint, shape (N, n); those of the options before are in `uses`."""
+    """Return the columns named by an option, one per joint, shape (N, n); `uses` has the columns of earlier options."""
     names, arrays = [], []
     for pattern in patterns:
         table, _, column = pattern.rpartition(":")

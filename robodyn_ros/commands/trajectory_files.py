@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Joint trajectories from files: YAML as of trajectory_msgs/JointTrajectory, CSV, or a recording."""
+"""Reads joint trajectories from files: YAML of trajectory_msgs/JointTrajectory, CSV, or a recording."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 
 LARGEST_CSV = 16 * 2**20
-"""Bytes of a CSV file."""
+"""Limit of a CSV file [bytes]."""
 FIELDS = ("positions", "velocities", "accelerations")
 _COLUMNS = {"": 0, "velocity": 1, "acceleration": 2}
 _REST_TOLERANCE = 1e-9  # [rad or m]
@@ -38,7 +38,7 @@ _REST_TOLERANCE = 1e-9  # [rad or m]
 def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory]:
     """Read a motion that a robot can follow.
 
-    If the first point has time 0, the motion begins there, else at the robot's default position.
+    If the first point has time 0, the motion begins there, otherwise at the robot's default position.
 
     Args:
         path: A ``.yaml`` or ``.yml`` file, a ``.csv`` file, an ``.mcap`` file or the folder of a recording.
@@ -48,8 +48,9 @@ def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory
         The points in the order of the robot's joints, and the trajectory through them from time 0.
 
     Raises:
-        InputError: The file cannot be read, is no trajectory, has other joints than the robot, or passes a limit.
-        RecordingError: The recording cannot be read, or has no references of joints.
+        InputError: The file cannot be read, is not a trajectory, has joints that differ from the robot's, or exceeds a
+            limit.
+        RecordingError: The recording cannot be read, or has no joint references.
     """
     path = expand_user(path)
     try:
@@ -100,7 +101,7 @@ def _read(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]
 
 
 def _from_message(message: Any) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
-    """Read a trajectory_msgs/JointTrajectory, alone or as moveit_msgs has it."""
+    """Read a trajectory_msgs/JointTrajectory, alone or inside a moveit_msgs message."""
     if isinstance(message, Mapping):
         message = _without_moveit(message)
     _check_keys(message, ("header", "joint_names", "points"), "trajectory")
@@ -123,8 +124,8 @@ def _from_message(message: Any) -> tuple[Sequence[str], Array, tuple[Array, Arra
 
 
 def _without_moveit(message: Mapping[str, Any]) -> Any:
-    """Return the joint trajectory in a moveit_msgs message: RobotTrajectory, or one that holds it."""
-    if isinstance(parts := message.get("trajectory"), list):  # of DisplayTrajectory
+    """Return the joint trajectory of a moveit_msgs message: RobotTrajectory, or one that contains it."""
+    if isinstance(parts := message.get("trajectory"), list):  # in DisplayTrajectory
         if len(parts) != 1:
             raise InputError(f"trajectory: expected one RobotTrajectory, received {len(parts)}; give each one a file")
         return _without_moveit(parts[0]) if isinstance(parts[0], Mapping) else parts[0]
@@ -165,7 +166,7 @@ def _from_csv(text: str) -> tuple[Sequence[str], Array, tuple[Array, Array, Arra
 
 
 def _from_recording(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
-    """Return the recorded references of joints, from the first movement to the last."""
+    """Return the recorded joint references, from the first movement to the last."""
     require("mcap_ros2")
     from robodyn_ros.toolbox.recording.replay_plan import ReferenceMotion, ReplayPlan
     from robodyn_ros.toolbox.recording.run import Run
@@ -189,7 +190,7 @@ def _from_recording(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Arra
 def _columns(names: Sequence[str], robot: Robot) -> list[int]:
     """Return the column of each joint of a robot among named columns."""
     for name in names:
-        robot.model.joint_index(name)  # raises if it is unknown
+        robot.model.joint_index(name)  # raises for an unknown joint
     if len(set(names)) < len(names):
         raise InputError(f"expected different joints, received {', '.join(names)}")
     missing = [name for name in robot.joint_names if name not in names]

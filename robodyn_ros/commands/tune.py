@@ -47,7 +47,7 @@ from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves, energies
 from robodyn_ros.toolbox.study.gain_space import GainSpace, Tuning, searched_fields
 from robodyn_ros.toolbox.study.metrics import metrics
 
-_NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
+_NO_COST = 1e12  # cost of a diverged robot: above any other, but finite for the search
 
 
 class Generation(NamedTuple):
@@ -65,7 +65,7 @@ class Generation(NamedTuple):
 def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = None, *, span: float = 10.0,
          smoothness: float = 0.01, population: int = 128, generations: int = 40, seed: int = 0, threads: int = 1,
          on_generation: Callable[[Generation], None] = lambda _: None, client: RolloutClient | None = None) -> Tuning:
-    """Search for the gains that cost least in a scenario.
+    """Search for the gains with the lowest cost in a scenario.
 
     The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
     ``smoothness`` times the same mean of the efforts' RMS changes from tick to tick, as shares of the effort limits.
@@ -75,17 +75,17 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
 
     Args:
         loop: Controller and robot.
-        scenario: The task; noise of the velocities keeps the gains from growing without limit.
-        fields: Fields of the parameters to search; None: those of `GAINS` that the controller has, or else every
-            positive field with one number per joint that is not an effort.
+        scenario: The task; velocity noise keeps the gains from growing without limit.
+        fields: Parameter fields to search; None: the controller's fields in `GAINS`, or else every positive per-joint
+            field that is not an effort.
         span: Factor by which numbers may grow or shrink.
-        smoothness: Tracking error that costs as much as efforts that change by their limits at each tick [rad or m].
+        smoothness: Tracking error with the cost of efforts that change by their limits at each tick [rad or m].
         population: Number of robots in a generation.
         generations: Number of generations.
         seed: Seed of the search.
         threads: Number of threads that share the rollouts.
         on_generation: Called after each generation.
-        client: A cluster whose workers compute the rollouts; None: threads of this machine do.
+        client: A cluster that computes the rollouts; None: threads of this machine.
 
     Returns:
         The best parameters and the course of the search. The same arguments give the same result.
@@ -118,7 +118,7 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     rng = np.random.default_rng(seed)
     first = rng.uniform(-space.reach, space.reach, (population, space.size))
     first[0] = 0.0
-    # Each generation is evaluated by one call.
+    # One call evaluates a generation.
     found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
                                    maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
     return space.tuning(found.x, lambda both: _cost(loop.scores(scenario, both), scale, smoothness).tolist(), costs,
@@ -175,9 +175,9 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
     Args:
         name: Name of the controller.
         loop: The controller and the simulated robot.
-        motion: To follow.
-        folder: For the results.
-        options: As for `tune_robot`; the errors, too.
+        motion: Motion to follow.
+        folder: Folder for the results.
+        options: As for `tune_robot`, with the same errors.
         machine: As there.
     """
     robot = loop.robot
@@ -218,13 +218,13 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
 
 
 def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:
-    """Flat parameters that were searched, before and after."""
+    """Return the searched flat parameters, before and after."""
     rows = zip(tuning.before.flat(robot), tuning.after.flat(robot), strict=True)
     return [(before, after) for before, after in rows if before.field in tuning.fields]
 
 
 def gains_table(tuning: Tuning, robot: Robot) -> str:
-    """Gains before and after, as text."""
+    """Return the gains before and after, as text."""
     rows = searched(tuning, robot)
     width = max(len(before.name) for before, _ in rows)
     lines = [f"{'parameter':<{width}}  {'unit':<10} {'before':>12} {'after':>12}"]
@@ -234,7 +234,7 @@ def gains_table(tuning: Tuning, robot: Robot) -> str:
 
 
 def tracking_before_and_after(before: Rollout, after: Rollout) -> TrackingRecord:
-    """Both rollouts one after the other, as one record for the table."""
+    """Join both rollouts into one record for the table."""
     first, second = before.tracking(), after.tracking()
     gap = first.time[-1] + (first.time[1] - first.time[0] if len(first.time) > 1 else 0.0)
     return replace(first, time=np.concatenate([first.time, second.time + gap]),
@@ -244,7 +244,7 @@ def tracking_before_and_after(before: Rollout, after: Rollout) -> TrackingRecord
 
 
 def curves_of(rollout: Rollout, robot: Robot, label: str) -> MotionCurves:
-    """Return a rollout for a figure: of the joints, with the desired path of the tip link if the law follows poses."""
+    """Return a rollout's curves for a figure, with the desired tip path if the law follows poses."""
     follows_joints = isinstance(rollout.reference, JointReference)
     time, batch = rollout.time, robot.dynamics().batch
     return MotionCurves(
@@ -289,7 +289,7 @@ def plot_search(tuning: Tuning, before: Rollout, after: Rollout, path: str | Pat
 
 
 def parameter_file(tuning: Tuning, robot: Robot, controller: str, comment: str) -> str:
-    """A YAML file of ROS parameters that puts the controller in force, with the gains found and all that was set.
+    """Return a YAML file of ROS parameters that selects the controller, with the gains found and all set values.
 
     Args:
         tuning: Result of the search.

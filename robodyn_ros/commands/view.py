@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn view`` shows a running graph in a browser; ``simulate --view`` starts it beside the simulation."""
+"""``robodyn view`` shows a running graph in a browser; ``simulate --view`` starts it with the simulation."""
 
 from __future__ import annotations
 
