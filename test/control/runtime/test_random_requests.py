@@ -50,7 +50,7 @@ DYNAMICS = ROBOT.dynamics()
 class Gain(NamedTuple):
     """A required input."""
 
-    gain: Reading = declare_input("gain", "std_msgs/msg/Float64", "data", shape=(), greatest_age=0.02)
+    gain: Reading = declare_input("gain", "std_msgs/msg/Float64", "data", shape=(), greatest_age=0.02, required=True)
 
 
 class Listener(Controller):
@@ -92,14 +92,16 @@ INPUT = state_form(Listener, N).inputs["gain"]
 class Requests(RuleBasedStateMachine):
     """A loop on a small plant; each rule is a request or something that happens."""
 
-    @initialize(law=st.sampled_from(sorted(LAWS)), times=st.sampled_from([1.0, 1.0, 60.0]))
-    def begin(self, law, times):
+    @initialize(law=st.sampled_from(sorted(LAWS)), times=st.sampled_from([1.0, 1.0, 60.0]),
+                has_state=st.sampled_from([True, True, True, False]))
+    def begin(self, law, times, has_state):
         Moody.mood = ""
         self.fallback = Plugin("damping", stiff(times))
-        self.made = {}
         self.loop = RecordedLoop(ROBOT, self.law(law), self.fallback, 0.5)
         self.q, self.v, self.stamp, self.inputs, self.seen = np.zeros(N), np.array([0.5, -0.5]), PERIOD, {}, 0
-        self.reasons, self.ended, self.suspended, self.previous = {}, [], False, None
+        self.reasons, self.ended, self.suspended = {}, [], False
+        if has_state:
+            self.tick("", 1)
 
     def law(self, name):
         return self.fallback if LAWS[name] is None else Plugin(name, LAWS[name](ROBOT))
