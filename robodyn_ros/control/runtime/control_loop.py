@@ -317,9 +317,9 @@ class ControlLoop:
             self._choose(plugin)
         held = first_mode(reasons, HELD)
         self._run(self.chosen if held is Mode.RUNNING else self.fallback)
-        self._calming.restart(keep_level=Mode.DAMPING in reasons)
         if held is held_before is not Mode.RUNNING and Mode.HOLDING in (moves.begins, *moves.ends):
             return  # inputs and swaps change nothing while the robot is stopped
+        self._calming.restart(keep_level=Mode.DAMPING in reasons)
         if moves.reference is not ReferenceMove.AS_IS:
             self._move_reference(reference or moves.reference, state)
         if state is None:
