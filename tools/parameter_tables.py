@@ -109,13 +109,13 @@ def _mode_rows() -> Iterable[tuple[str, ...]]:
 
 
 def _mode_change_rows() -> Iterable[tuple[str, ...]]:
-    yield "what happens", "begins", "ends", "the reference", "`activate`", "soft start"
-    yield ("---",) * 6
+    yield "what happens", "begins", "ends", "the reference", "`activate`", "soft start", "`swap_time`"
+    yield ("---",) * 7
     for cause in Cause:
         moves = cause.value
         yield (moves.cause, "" if moves.begins is None else f"`{moves.begins.value}`",
                ", ".join(f"`{mode.value}`" for mode in moves.ends), moves.reference.value,
-               "yes" if moves.activates else "", "yes" if moves.soft_start else "")
+               "yes" if moves.activates else "", "yes" if moves.soft_start else "", "yes" if moves.bumpless else "")
 
 
 def _observation_rows() -> Iterable[tuple[str, ...]]:

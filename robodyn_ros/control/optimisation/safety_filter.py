@@ -201,6 +201,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
         __doc__ = (f"`{law_class.__name__}` within the limits of the robot, "
                    "see `robodyn_ros.control.optimisation.safety_filter`.")
         Parameters = dataclass(frozen=True, eq=False)(FilteredParameters)
+        keeps_limits = True
 
         Drawing = with_limits(law_class.Drawing)
 

@@ -27,6 +27,7 @@ from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.plugins.dry_run import answer, as_efforts
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.reference import Trajectory
+from robodyn_ros.control.runtime.bumpless_transfer import BumplessTransfer
 from robodyn_ros.control.runtime.calming import Calming
 from robodyn_ros.control.runtime.followed_reference import FollowedReference, TrajectoryStart
 from robodyn_ros.control.runtime.law_calls import LawCalls
@@ -57,6 +58,9 @@ from robodyn_ros.robot import Robot
 
 NO_LAW_WORKS = "no controller works"
 """The intervention of a tick in which the safe law failed too: no effort is commanded."""
+
+SWAPPING = "swap"
+"""The intervention of a tick in which the efforts go from those of one law to those of the next."""
 
 NO_STATE = Reason("no state", "no joint state has been received yet")
 
@@ -140,6 +144,7 @@ class ControlLoop:
         self._robot, self._n, self._longest_gap = robot, robot.n, longest_gap
         self._supervisor, self._predictor = Supervisor(robot), StatePredictor(robot)
         self._calming, self._calls = Calming(robot), LawCalls(robot.n)
+        self._transfer = BumplessTransfer(robot.effort_limit)
         self._reference, self._law_state = FollowedReference(robot, chosen), LawState(robot, chosen)
         self._clock = self._reference.clock
         self._turning = bool(robot.model.continuous.any())
@@ -320,6 +325,10 @@ class ControlLoop:
         if held is held_before is not Mode.RUNNING and Mode.HOLDING in (moves.begins, *moves.ends):
             return  # inputs and swaps change nothing while the robot is stopped
         self._calming.restart(keep_level=Mode.DAMPING in reasons)
+        if moves.bumpless and held is Mode.RUNNING:
+            self._begin_transfer()
+        else:
+            self._transfer.end()
         if moves.reference is not ReferenceMove.AS_IS:
             self._move_reference(reference or moves.reference, state)
         if state is None:
@@ -328,6 +337,13 @@ class ControlLoop:
             self._supervisor.restart()
         if moves.activates:
             self._activate(state)
+
+    def _begin_transfer(self) -> None:
+        """Let the running law begin with the last efforts, if a law gave them and its own may change."""
+        if self._running.controller.keeps_limits or (self.last is not None and self.last.intervention == NO_LAW_WORKS):
+            self._transfer.end()
+        else:
+            self._transfer.begin()
 
     def _run(self, plugin: Plugin) -> None:
         self._running, self._follows = plugin, plugin.follows is not None
@@ -424,9 +440,13 @@ class ControlLoop:
             return self._ticked(Tick(state, None, np.zeros(self._n), False, plugin, time, NO_LAW_WORKS,
                                      self._clock.rate, self.mode))
         (effort, values), saturated, intervention = result, False, ""
+        if self._transfer.under_way and self.last is not None:
+            effort = self._transfer.effort(effort, self.last.effort, state.period)
+            values, intervention = effort.tolist(), SWAPPING if self._transfer.under_way else ""
         limited = self._supervisor.limited(effort, values, state, plugin is not self.fallback)
         if limited is not None:
-            effort, saturated, intervention = limited
+            effort, saturated, done = limited
+            intervention = ", ".join(filter(None, (intervention, done)))
         return self._ticked(Tick(state, reference, effort, saturated, plugin, time, intervention, self._clock.rate,
                                  self.mode))
 
@@ -506,6 +526,8 @@ class ControlLoop:
         for plugin in self.plugins():
             if plugin.name == request.name and isinstance(request.parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = request.parameters
+                if plugin is self._running and first_mode(self._reasons, HELD) is Mode.RUNNING:
+                    self._begin_transfer()
 
     def _set(self, request: NewSettings) -> None:
         if request.supervisor is not None:
@@ -514,6 +536,8 @@ class ControlLoop:
             self._clock.scaling = request.speed_scaling
         if request.delay is not None:
             self._predictor.delay = request.delay
+        if request.swap_time is not None:
+            self._transfer.duration = request.swap_time
 
     def _begin_with(self, request: BeginWith) -> None:
         self._events += [LawEnded(plugin) for plugin in self.plugins()]

@@ -67,6 +67,7 @@ class Moves(NamedTuple):
     reference: ReferenceMove = ReferenceMove.AS_IS
     activates: bool = True  # calls `activate` of the law that runs from now on
     soft_start: bool = False  # begins the supervisor's soft start
+    bumpless: bool = False  # the efforts go over from the last ones; otherwise they are those of the law at once
 
 
 class Cause(Enum):
@@ -76,15 +77,17 @@ class Cause(Enum):
                         soft_start=True)
     NEW_START = Moves("a gap, a jump, or a new start that the hardware announces", reference=ReferenceMove.TO_REST,
                       soft_start=True)
-    SWAP = Moves("another law is chosen", ends=(Mode.HOLDING,), reference=ReferenceMove.GOES_ON)
+    SWAP = Moves("another law is chosen", ends=(Mode.HOLDING,), reference=ReferenceMove.GOES_ON,
+                 bumpless=True)
     FAILURE = Moves("the law fails, runs away, is too slow, or does not return: the safe law is chosen",
                     ends=(Mode.HOLDING,), reference=ReferenceMove.AT_REST)
     INPUT_LACKS = Moves("a required input is missing", begins=Mode.HOLDING, reference=ReferenceMove.TO_REST)
     INPUTS_COMPLETE = Moves("all required inputs are there", ends=(Mode.HOLDING,), reference=ReferenceMove.TO_REST,
-                            soft_start=True)
+                            soft_start=True, bumpless=True)
     STOP = Moves("`~/stop`, or a bound of the supervisor", begins=Mode.STOPPED, reference=ReferenceMove.TO_REST)
     SWING = Moves("joints swing under the safe law", begins=Mode.DAMPING, activates=False)
-    RELEASE = Moves("`~/release`", ends=(Mode.STOPPED, Mode.DAMPING), reference=ReferenceMove.TO_REST, soft_start=True)
+    RELEASE = Moves("`~/release`", ends=(Mode.STOPPED, Mode.DAMPING), reference=ReferenceMove.TO_REST, soft_start=True,
+                    bumpless=True)
     SUSPEND = Moves("the hardware refuses the commands", begins=Mode.SUSPENDED, activates=False)
     RESUME = Moves("the hardware takes the commands again", ends=(Mode.SUSPENDED,), activates=False)
 

@@ -107,6 +107,7 @@ class NewSettings(NamedTuple):
     supervisor: SupervisorSettings | None = None
     speed_scaling: float | None = None  # of trajectories, 0 to 1
     delay: float | None = None  # time over which states are predicted [s]
+    swap_time: float | None = None  # see `bumpless_transfer.SWAP_TIME` [s]
 
 
 class BeginWith(NamedTuple):

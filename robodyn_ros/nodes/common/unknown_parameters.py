@@ -34,9 +34,9 @@ PARAMETERS = frozenset((
     "law_timeout", "lock_memory", "lockstep_speed_limit", "max_overruns", "model_error.", "mujoco_scene", "output",
     "payload.", "publish_frequency", "real_time_factor", "robot", "robot_description", "runaway_factor",
     "safe_behaviour", "safe_controller", "safe_time_constant", "seed", "sensing.", "speed_scaling", "state_delay",
-    "state_publish_rate", "state_timeout", "step", "supervisor.", "swap_timeout", "thread_priority", "time_mode",
-    "tip_link", "trajectory_limits", "unchanged_command_timeout", "update_rate", "velocity_filter", "world",
-    "wrench_sensor.", "wrench_timeout",
+    "state_publish_rate", "state_timeout", "step", "supervisor.", "swap_time", "swap_timeout", "thread_priority",
+    "time_mode", "tip_link", "trajectory_limits", "unchanged_command_timeout", "update_rate", "velocity_filter",
+    "world", "wrench_sensor.", "wrench_timeout",
 ))
 """Parameters of all nodes; a group represents all its parameters.
 

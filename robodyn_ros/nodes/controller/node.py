@@ -30,6 +30,7 @@ from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.plugin_threads import LOOK_PERIOD, ThreadWatch, end, plugin_location
 from robodyn_ros.control.plugins.registry import controller_changed, controller_names
 from robodyn_ros.control.runtime.age_monitor import AgeMonitor
+from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
 from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
 from robodyn_ros.control.runtime.loop_events import LawEnded, LawFailed, NewStart
@@ -94,6 +95,7 @@ PARAMETERS = (
     FILTER,
     ALLOW_PYTHON_PLUGINS,
     SWAP_TIMEOUT,
+    SWAP_TIME,
     Field("safe_controller", "damping", "Controller plugin that takes over from one that fails", structural=True),
     Field("state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states; 0: none",
           unit="Hz", minimum=0.0, maximum=10000.0),
@@ -188,6 +190,7 @@ class ControllerNode(RobodynNode):
         self._thread.listeners.append(self._on_event)
         self._law_topics.attach(self._thread)
         self._thread.request_here(self._delayed(self.parameters["delay_compensation"]))
+        self._thread.request_here(NewSettings(swap_time=self.parameters["swap_time"]))
         self._timing = LoopTimingWatch(self, self._robot, self._loop, self._plugins, self._begin_with)
         self._announcement.handlers.append(self._timing.on_announcement)
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
@@ -403,6 +406,7 @@ class ControllerNode(RobodynNode):
             self._plugins.run(f"controller '{changed}' cannot be compiled", self._loop.prepare, changed, parameters)
 
         def put_in_force() -> None:
+            self._thread.request_here(NewSettings(swap_time=changes.get("swap_time")))
             for changed, parameters in gains.items():
                 self._thread.request_here(Configure(changed, parameters))
             if successor is not None:

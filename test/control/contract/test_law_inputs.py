@@ -27,7 +27,7 @@ from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import load_controller
 from robodyn_ros.control.runtime.measurement import Measurement
 from robodyn_ros.control.runtime.modes import Mode
-from robodyn_ros.control.runtime.requests import ON_REQUEST, Release, Stop, Swap
+from robodyn_ros.control.runtime.requests import ON_REQUEST, NewSettings, Release, Stop, Swap
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.signals import Signal
 from robodyn_ros.toolbox.export.c_law import law_source
@@ -217,6 +217,7 @@ class Rig:
     def __init__(self, controller, safe=None):
         self.stamp = SECOND
         self.loop = RecordedLoop(ROBOT, Plugin("mine", controller), Plugin("damping", safe or Damping(ROBOT)), 0.5)
+        self.loop.request(NewSettings(swap_time=0.0))  # a law's own efforts are what is looked at
         self.declared, self.inputs, self.motor_side = state_form(type(controller), N).inputs, {}, ()
 
     def tick(self, seconds=0.002):

@@ -183,8 +183,9 @@ def test_swap_under_way_leaves_the_reference_smooth():
     np.testing.assert_allclose(q[-1], 1.0)
 
 
-def test_command_does_not_jump_at_a_swap_beyond_what_the_new_law_asks_for():
+def test_a_hard_swap_commands_what_the_new_law_asks_for():
     rig = Rig(PD(ROBOT))
+    rig.loop.request(NewSettings(swap_time=0.0))
     rig.tick()
     rig.follow([1.0], [1.0])
     for _ in range(100):
@@ -511,6 +512,7 @@ def test_a_controller_that_is_no_longer_needed_is_told_once():
 
 def test_gains_are_replaced_for_controllers_that_have_them():
     rig = Rig(PD(ROBOT))
+    rig.loop.request(NewSettings(swap_time=0.0))
     rig.tick()
     rig.loop.request(Configure("first", PDParameters(p=0.0, d=0.0).for_robot(ROBOT)))
     assert not rig.tick().effort.any()

@@ -1,0 +1,181 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Efforts go on smoothly where another law or other gains come in force, and only there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from recorded_loop import RecordedLoop
+
+from bench.swaps import AIM, AT, MORE, PERIOD, Rig
+from robodyn_ros import Robot
+from robodyn_ros.base.errors import PluginError
+from robodyn_ros.control.contract.controller import Controller
+from robodyn_ros.control.laws.computed_torque import ComputedTorque
+from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.optimisation.safety_filter import filtered
+from robodyn_ros.control.plugins.plugin import Plugin
+from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
+from robodyn_ros.control.runtime.control_loop import SWAPPING
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.modes import Reason
+from robodyn_ros.control.runtime.requests import Configure, Drop, NewSettings, Release, Stop, Swap
+from robodyn_ros.control.runtime.state_prediction import StatePredictor
+from robodyn_ros.description.resources import robot_file
+
+ROBOT = Robot.from_urdf(robot_file("planar_2r"))
+LIMIT = ROBOT.effort_limit
+Q, V = np.array([0.3, -0.4]), np.array([0.1, 0.2])
+TICKS = 50
+"""Ticks of a transfer."""
+
+
+class Constant(Controller):
+    """Returns the same efforts at every tick, or raises what it is given instead."""
+
+    def __init__(self, *effort):
+        super().__init__(ROBOT)
+        self.effort = np.array(effort)
+
+    def update(self, state, reference):
+        if self.effort.dtype == object:
+            raise self.effort[0]
+        return self.effort
+
+
+class Moved:
+    """A loop whose state does not change, with a law in force for two ticks."""
+
+    def __init__(self, controller, safe=None):
+        self.count = 0
+        self.loop = RecordedLoop(ROBOT, Plugin("first", controller), Plugin("safe", safe or Constant(-9.0, 9.0)), 0.5)
+        self.loop.request(NewSettings(swap_time=TICKS * PERIOD))
+        self.ticks(2)
+
+    def tick(self, q=Q, periods=1):
+        self.count += periods
+        return self.loop.tick(Measurement(round(1e9 * PERIOD * self.count), q, V))
+
+    def ticks(self, count):
+        return np.array([self.tick().effort for _ in range(count)])
+
+    def swap(self, controller):
+        self.loop.request(Swap(Plugin("second", controller)))
+
+
+def check_transfer(rig, before, after):
+    """The efforts go monotonically from one value to another, in the time of the transfer."""
+    first = rig.tick()
+    assert first.intervention == SWAPPING
+    np.testing.assert_allclose(first.effort, before)
+    efforts = np.vstack([first.effort, rig.ticks(TICKS)])
+    np.testing.assert_array_equal(efforts[-1], after)
+    assert (efforts[-2] != after).any() and not rig.loop.last.intervention
+    changes = np.diff(efforts, axis=0) * np.sign(np.subtract(after, before))
+    assert (changes >= 0.0).all() and (changes <= 1.6 / TICKS * np.abs(np.subtract(after, before))).all()
+    assert not rig.loop.failures
+
+
+def test_a_swap_goes_from_the_last_efforts_to_those_of_the_new_law():
+    rig = Moved(Constant(10.0, -20.0))
+    rig.swap(Constant(-30.0, 5.0))
+    check_transfer(rig, [10.0, -20.0], [-30.0, 5.0])
+
+
+def test_a_swap_in_the_middle_of_another_one_goes_on_from_there():
+    rig = Moved(Constant(10.0, -20.0))
+    rig.swap(Constant(-30.0, 5.0))
+    between = rig.ticks(TICKS // 2)[-1]
+    rig.swap(Constant(40.0, 5.0))
+    check_transfer(rig, between, [40.0, 5.0])
+
+
+def test_efforts_beyond_the_limits_leave_no_offset_behind():
+    """A law that asks for much for a tick, as at an error of position, is not opposed afterwards."""
+    rig = Moved(Constant(10.0, -20.0))
+    law = Constant(1e6, -1e6)
+    rig.swap(law)
+    np.testing.assert_allclose(rig.tick().effort, [10.0, -20.0])
+    law.effort = np.zeros(2)
+    assert (np.abs(rig.ticks(TICKS)) <= LIMIT).all()
+
+
+def test_a_release_goes_from_the_efforts_of_the_safe_law():
+    rig = Moved(Constant(10.0, -20.0))
+    rig.loop.request(Stop())
+    np.testing.assert_array_equal(rig.tick().effort, [-9.0, 9.0])
+    rig.loop.request(Release())
+    check_transfer(rig, [-9.0, 9.0], [10.0, -20.0])
+
+
+def test_other_gains_go_from_the_efforts_of_those_before():
+    law = PD(ROBOT)
+    rig = Moved(law)
+    before = rig.tick().effort
+    changed = replace(law.parameters, d=2.0 * law.parameters.d)
+    rig.loop.request(Configure("first", changed))
+    check_transfer(rig, before, 2.0 * before)
+
+
+@pytest.mark.parametrize("end", ["stop", "drop", "failure", "new start"])
+def test_the_safe_law_and_a_new_start_do_not_wait_for_a_transfer(end):
+    rig = Moved(Constant(10.0, -20.0))
+    law = Constant(-30.0, 5.0)
+    rig.swap(law)
+    rig.tick()
+    if end == "stop":
+        rig.loop.request(Stop())
+    elif end == "drop":
+        rig.loop.request(Drop(Reason("test", "test")))
+    elif end == "failure":
+        law.effort = np.array([PluginError("test")])
+    tick = rig.tick(periods=1000 if end == "new start" else 1)
+    np.testing.assert_array_equal(tick.effort, [-30.0, 5.0] if end == "new start" else [-9.0, 9.0])
+    assert SWAPPING not in tick.intervention
+
+
+def test_no_time_is_a_hard_swap():
+    rig = Moved(Constant(10.0, -20.0))
+    rig.loop.request(NewSettings(swap_time=0.0))
+    rig.swap(Constant(-30.0, 5.0))
+    np.testing.assert_array_equal(rig.tick().effort, [-30.0, 5.0])
+
+
+def test_efforts_of_a_safety_filter_reach_the_drives_unaltered():
+    """An offset behind the filter would take the robot beyond limits that the filter keeps."""
+    law = filtered(ComputedTorque)(ROBOT)
+    rig, alone = Moved(Constant(10.0, -20.0)), filtered(ComputedTorque)(ROBOT)
+    rig.swap(law)
+    tick = rig.tick()
+    alone.activate(tick.state)
+    np.testing.assert_array_equal(tick.effort, alone.update(tick.state, tick.reference))
+    rig.swap(Constant(-30.0, 5.0))
+    np.testing.assert_allclose(rig.tick().effort, tick.effort)
+
+
+def test_the_prediction_over_a_delay_gets_the_efforts_that_were_commanded(monkeypatch):
+    rig, noted = Moved(Constant(10.0, -20.0)), []
+    rig.loop.request(NewSettings(delay=0.004))
+    monkeypatch.setattr(StatePredictor, "note", lambda self, effort: noted.append(effort))
+    rig.swap(Constant(-30.0, 5.0))
+    np.testing.assert_array_equal(rig.ticks(3), noted)
+    np.testing.assert_allclose(noted[0], [10.0, -20.0])
+
+
+@pytest.mark.parametrize("pair", [("pd", "computed_torque"), ("computed_torque", "pd"), ("pid", "adaptive")])
+def test_a_swap_in_motion_on_a_wrong_model(pair):
+    """As `bench.swaps`, which swaps every law for every other one on all robots."""
+    rig = Rig(ROBOT)
+    greatest = np.max([np.abs(rig.alone(name).error).max(axis=0) for name in pair], axis=0)
+    count = round(AT[1] * rig.duration / PERIOD)
+    run = rig.run(pair, count * PERIOD, SWAP_TIME.default)
+    assert not run.incidents
+    assert (np.abs(run.effort[count] - run.effort[count - 1]) <= AIM * LIMIT).all()
+    assert (np.abs(run.error).max(axis=0) <= MORE * greatest).all()
