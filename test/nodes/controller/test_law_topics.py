@@ -23,7 +23,7 @@ PLUGINS, PERIOD = "plugins_for_test:", 5_000_000  # [ns]
 @pytest.fixture(scope="module")
 def rig(ros):
     """A planar arm whose controller state is published at every tick."""
-    settings = {"controller": {"state_publish_rate": 200.0},
+    settings = {"controller": {"state_publish_rate": 200.0, "swap_time": 0.0},
                 "hardware": {"update_rate": 200, "lockstep_speed_limit": 1.0}}
     with Rig(ros, "planar_2r", "/sees", **settings) as rig:
         yield rig
