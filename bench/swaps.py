@@ -167,6 +167,7 @@ class Rig:
                                   begin.reference.quaternion)
 
     def _errors(self, ticks: Sequence[Tick]) -> np.ndarray:
+        ticks = [tick for tick in ticks if tick.reference is not None]  # up to the drop of a law, which is an incident
         if not self._tip:
             return np.array([tick.reference.q - tick.state.q for tick in ticks])
         positions = self.robot.dynamics().batch.forward_kinematics(np.array([tick.state.q for tick in ticks]))[:, :3, 3]
