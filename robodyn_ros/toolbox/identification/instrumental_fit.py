@@ -41,7 +41,7 @@ _SEED = 0
 _MAX_STRIBECK_SHARE = 0.3  # of the greatest velocity
 _STRIBECK_CANDIDATES = 25
 _SMOOTHING = 20  # width of the bands in which the errors' spectrum is taken as even [1 / duration of the recording]
-_LONGEST_GAP = 0.1  # share of the samples; errors before and after a longer gap are taken as independent
+_LONGEST_GAP = 0.1  # share of the samples to which gaps are shortened: errors across longer ones are uncorrelated
 
 
 def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Array, slowest: float,

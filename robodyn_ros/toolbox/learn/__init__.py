@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Learned laws: simulated robots as environments to train them in; needs the extra ``learn``."""
+"""Simulated robots as environments to train laws in; needs the extra ``learn``."""
 
 from robodyn_ros.toolbox.learn.policy_files import copy_policy, write_policy
 from robodyn_ros.toolbox.learn.robot_env import EnvStep, RobotEnv, SingleRobotEnv, distance_reward

@@ -6,11 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The compiled programs of an environment: a policy's period of control law and robot, and the start of an episode.
+"""Compiled programs of an environment: one period of a policy with law and robot, and the start of an episode.
 
-A policy's action is held over some control periods. In each of them the inner law of the action answers the measured
-state, the plant takes its steps, and the sensors measure: the same functions as in rollouts. The last measurements make
-the observation. A robot that diverges, or becomes too fast for the step, keeps its last good state, and is told.
+A policy's action is held for some control periods. In each of them the inner law of the action answers the measured
+state, the plant takes its steps, and the sensors measure, with the functions of rollouts. The observation is computed
+from the last measurements. A robot that diverges, or becomes too fast for the step, keeps its last good state and is
+reported as failed.
 """
 
 from __future__ import annotations
@@ -62,29 +63,29 @@ from robodyn_ros.simulation.score import Sums
 
 _MOTION = ("state.q", "state.v", "state.motor_side")
 _OF_MOTORS = ("current", "temperature", "saturation")
-_MAX_SUM = 1e300  # of the magnitudes in a state
+_MAX_SUM = 1e300  # greatest sum of magnitudes in a state
 
 
 class EpisodeTask(NamedTuple):
-    """What a robot is requested to do in an episode.
+    """The task of a robot in an episode.
 
     Attributes:
-        reference: Of the class that observations and action follow; None if they follow none.
+        reference: Reference, of the class that observations and action follow; None if they follow none.
     """
 
     reference: Any
 
 
 class LoopMemory(NamedTuple):
-    """What a control period hands on to the next one, beside the state of the plant.
+    """State of the loop between control periods, besides the state of the plant.
 
     Attributes:
         q: Measured positions, shape (n,) [rad or m].
         v: Measured velocities, shape (n,) [rad/s or m/s].
-        line: Earlier measurements, the last first, shape (D, 2, n); None without a delay.
-        taken: Their number; None without a delay.
+        line: Delay line: earlier measurements, newest first, shape (D, 2, n); None without a delay.
+        taken: Number of measurements so far; None without a delay.
         driver: Memory of the driver; None without one.
-        history: Earlier observations; None for a policy that sees the present one alone.
+        history: Earlier observations; None for a policy without history.
     """
 
     q: Any
@@ -96,15 +97,15 @@ class LoopMemory(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """What a policy's period ends with.
+    """Result of a policy's period.
 
     Attributes:
-        observation: For the policy, shape (size,).
+        observation: Observation for the policy, shape (size,).
         error: Tracking error of the true state, see `closed_loop.tracking_error`.
-        tip_position: Of the tip link in base axes, shape (3,) [m].
-        wrench_tip: As in `State`, of an ideal sensor, shape (6,) [N, N m]; NaN for a robot without surroundings.
-        effort: Of the last control period, within the limits, shape (n,) [N m or N]; 0 under voltages.
-        failed: 1 where the robot diverged or became too fast for the step, and stands at its last good state; else 0.
+        tip_position: Position of the tip link in base axes, shape (3,) [m].
+        wrench_tip: As in `State`, from an ideal sensor, shape (6,) [N, N m]; NaN for a robot without surroundings.
+        effort: Efforts of the last control period, within the limits, shape (n,) [N m or N]; 0 under voltages.
+        failed: 1 if the robot diverged or became too fast for the step, and keeps its last good state; else 0.
     """
 
     observation: Any
@@ -116,7 +117,7 @@ class StepOutcome(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """The last good state: of the plant, and what the loop remembers."""
+    """The last good state of plant and loop."""
 
     state: PlantState
     memory: LoopMemory
@@ -124,19 +125,19 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EnvProgram:
-    """A robot, what its policy sees and does, and what differs between robots.
+    """A robot with the observations and actions of its policy, and the quantities that differ between robots.
 
     Attributes:
         robot: The robot as the inner law and the observations know it.
         plant: The simulated robot.
-        observations: What the policy sees.
-        action: What it does.
+        observations: Layout of the observations.
+        action: Layout of the actions.
         period: Control period [s].
         steps: Steps of the plant in a control period.
         ticks: Control periods of an action.
         varied: Names of `QUANTITIES` that differ from robot to robot, without those of the start.
-        longest_delay: Greatest delay of the measurements, if it is varied [control periods].
-        longest_command_delay: Likewise of commands.
+        longest_delay: Greatest delay of measurements, if it is varied [control periods].
+        longest_command_delay: Greatest delay of commands, if it is varied [control periods].
     """
 
     robot: Robot
@@ -157,7 +158,7 @@ class EnvProgram:
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """The varied quantities; the deviations of the noise are both among them, or none."""
+        """The varied quantities, with both deviations of the noise or none."""
         return (*(name for name in self.varied if name not in NOISES), *(NOISES if self.noisy else ()))
 
     @property
@@ -167,15 +168,15 @@ class EnvProgram:
 
     @cached_property
     def state_fields(self) -> tuple[str, ...]:
-        """The parts of the plant's state that outlast an action: all but the sums of energies, and those of no motors.
+        """The parts of the plant's state that outlast an action: no sums of energies, no motor states without motors.
 
-        Each costs a policy's period of one step memory traffic: it is read and written once for every robot.
+        Each of them costs memory traffic: it is read and written once per period and robot.
         """
         idle = {"energies", *(() if self.plant.actuators.is_motor.any() else _OF_MOTORS)}
         return tuple(f"state.{name}" for name in PlantState._fields if name not in idle)
 
     def example_task(self) -> EpisodeTask:
-        """Return a task whose numbers mean nothing."""
+        """Return a task with arbitrary numbers."""
         return EpisodeTask(example_reference(self.follows, self.robot.n))
 
     def first_memory(self) -> LoopMemory:
@@ -236,7 +237,7 @@ class EnvProgram:
 
     @property
     def start_inputs(self) -> tuple[str, ...]:
-        """The inputs of `start_procedure` beside state and task."""
+        """The inputs of `start_procedure` besides state and task."""
         return *self._noise, *self._sensors, *self._of_law
 
     @cached_property
@@ -264,13 +265,13 @@ class EnvProgram:
         return variables | ({"noise": (2, n)} if self.noisy else {})
 
     def _dynamics(self, values: Sequence[NDArray[Any]]) -> InlineDynamics:
-        """Of the robot as its law knows it, with the varied quantities of its model."""
+        """Dynamics of the robot as its law knows it, with the varied quantities of its model."""
         own = dict(zip((name.removeprefix(MODEL) for name in self._of_law), values, strict=True))
         return InlineDynamics(varied_model(self.robot.model, own))
 
     def _act(self, action: NDArray[Any], task: EpisodeTask, q: NDArray[Any], v: NDArray[Any], motors: MotorSide,
              memory: LoopMemory, *values: NDArray[Any]) -> tuple[LoopMemory, Any, Any]:
-        """The inner law: its efforts, or voltages, and what they leave behind in the driver."""
+        """Compute the efforts or voltages of the inner law, and the new memory of the driver."""
         of_law, of_driver = values[:len(self._of_law)], values[len(self._of_law):]
         dynamics, measured = self._dynamics(of_law), State(0.0, self.period, memory.q, memory.v)
         requested = self.action.command(action, dynamics, measured, task.reference)
@@ -307,7 +308,7 @@ class EnvProgram:
         speed = maximum(peak, angular_speed_sum(self.plant, state.v))
         form: Any = form_of(state, shapes=False)
         size = sum((abs(each) for array in flatten(form, state, "state") for each in np.ravel(array)), np.float64(0.0))
-        good = less_equal(speed, max_speed(self.plant)) * less_equal(size, _MAX_SUM)  # NaN is neither
+        good = less_equal(speed, max_speed(self.plant)) * less_equal(size, _MAX_SUM)  # false for NaN
         state, memory = _chosen(good, Saved(state, memory), saved)
         wrench = UNMEASURED if self.plant.world is None else tip_wrench(
             self.plant.model, self.plant.world, state.q, where(good, contact[0], 0.0))
@@ -327,12 +328,12 @@ class EnvProgram:
 
 
 def quantities_of_program(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the quantities that a program takes as inputs: those of the start are its state."""
+    """Return the quantities that are inputs of a program; those of the start are in its state."""
     return tuple(name for name in names if name not in START)
 
 
 def _chosen(flag: Any, one: Any, other: Any) -> Any:
-    """One record where a flag is 1, the other where it is 0."""
+    """Select one record if a flag is 1, the other if it is 0."""
     if one is None:
         return None
     if isinstance(one, tuple):

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Beginnings of episodes: random starts, targets and plant quantities, drawn in advance for many robots at once."""
+"""Starts of episodes: random states, targets and plant quantities, drawn in advance for many robots at once."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from robodyn_ros.toolbox.study.quantity_axes import quantity_axes
 from robodyn_ros.toolbox.study.study import Axis, quantity_rows
 
 MIN_DRAWN = 256
-"""Episodes that are drawn at once, or more."""
+"""Least number of episodes to draw at once."""
 
-_MIN_SHARE = 0.01  # of starts that are outside of all surfaces
-_TURN = np.pi  # how far targets of a joint with a wide range are from their middle
+_MIN_SHARE = 0.01  # least share of starts outside of all surfaces
+_TURN = np.pi  # greatest distance of targets from the middle of a wide range
 
 Targets = Callable[[np.random.Generator, int], Any]
-"""Draws the references of some episodes: each array has an axis of these first."""
+"""Draws the references of some episodes: each array has a leading axis of episodes."""
 
 
 def joint_targets(robot: Robot) -> Targets:
@@ -55,12 +55,12 @@ def joint_targets(robot: Robot) -> Targets:
 
 
 def pose_targets(robot: Robot) -> Targets:
-    """Return poses of the tip link that the robot reaches: of `joint_targets`, at rest; the joints beside it at 0."""
+    """Return reachable poses of the tip link at rest, those of `joint_targets`; other joints are at 0."""
     return partial(_poses_of, robot, joint_targets(robot))
 
 
 def default_targets(robot: Robot, follows: Any) -> Targets | None:
-    """Return the targets of an environment that was given none; None for a policy that follows none."""
+    """Return the default targets of an environment; None for a policy without targets."""
     return None if follows is None else {JointReference: joint_targets, TipReference: pose_targets}[follows](robot)
 
 
@@ -81,11 +81,11 @@ def read_quantities(given: Mapping[str, Any] | None, plant: PlantModel) -> dict[
     """Check distributions of quantities, in the forms of a study file.
 
     Args:
-        given: By name; None: nothing differs.
+        given: Distributions by the name of the quantity; None: none.
         plant: The simulated robot.
 
     Raises:
-        InputError: A name is unknown or has no effect on this robot, or a distribution does not fit.
+        InputError: A quantity is unknown or has no effect on this robot, or a distribution does not fit.
     """
     if not isinstance(given, Mapping | None):
         raise InputError(f"quantities: expected distributions by the name of the quantity, received {shown(given)}")
@@ -97,20 +97,20 @@ def read_quantities(given: Mapping[str, Any] | None, plant: PlantModel) -> dict[
 
 
 def longest_delay(axes: Mapping[str, Sequence[Axis]], name: str = DELAY) -> int | None:
-    """Return the greatest delay of a quantity that is one [control periods]; None if it is not varied."""
+    """Return the greatest value of a varied delay [control periods]; None if it is not varied."""
     if name not in axes:
         return None
     return max(1, *(int(np.rint(axis.distribution.ppf(np.array([1.0 - 1e-12]))[0])) for axis in axes[name]), 1)
 
 
 class EpisodeStarts:
-    """Draws the beginnings of episodes.
+    """Draws the starts of episodes.
 
     Args:
-        program: Of the environment.
+        program: Program of the environment.
         axes: Distributions of quantities, see `read_quantities`.
-        q: Joint positions at the start, where they are not varied, shape (n,) [rad or m].
-        targets: Draws references; None for a policy that follows none.
+        q: Joint positions at the start if they are not varied, shape (n,) [rad or m].
+        targets: Draws references; None for a policy without targets.
 
     Raises:
         InputError: The robot would start inside a surface.
@@ -124,23 +124,23 @@ class EpisodeStarts:
             program.plant.check_start(q)
 
     def forget(self) -> None:
-        """Forget what was drawn in advance, for another seed."""
+        """Discard episodes drawn in advance, for another seed."""
         self._drawn = {}
 
     def take(self, count: int, rng: np.random.Generator) -> dict[str, Array]:
-        """Return the beginnings of some episodes.
+        """Return the starts of some episodes.
 
         Args:
-            count: Their number.
-            rng: Random numbers; the same ones give the same episodes, whatever the counts of the calls were.
+            count: Number of episodes.
+            rng: Random numbers; equal ones give equal episodes, however many each call takes.
 
         Returns:
             Arrays of the inputs of `EnvProgram.step_procedure` by path: of the plant's state, the task and the
             quantities, each with an axis of the episodes first.
 
         Raises:
-            InputError: A drawn value does not fit; no start is outside of all surfaces; targets returned something
-                else than references.
+            InputError: A drawn value does not fit; no start is outside of all surfaces; or targets did not return
+                references.
         """
         parts = [] if not self._drawn else [self._drawn]
         while sum(len(part["state.q"]) for part in parts) < count:
@@ -207,7 +207,7 @@ class EpisodeStarts:
 
 
 def _reach(robot: Robot) -> tuple[Array, Array]:
-    """The limits, or the turn within them that is nearest to 0."""
+    """The limits, or the turn nearest to 0 within wider ones."""
     lower, upper = robot.model.position_lower, robot.model.position_upper
     is_wide = upper - lower > 2.0 * _TURN
     middle = np.clip(0.0, np.where(is_wide, lower + _TURN, 0.0), np.where(is_wide, upper - _TURN, 0.0))

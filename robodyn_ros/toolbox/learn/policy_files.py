@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Writes a trained network as the files of a policy: ONNX, and the YAML that says what goes in and what comes out."""
+"""Writes a trained network as policy files: ONNX, and a YAML that describes observations and actions."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ ACTIVATIONS = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid
 """Functions between the layers, and their operators in ONNX."""
 
 OPERATOR_SET = 17
-"""Version of the operators of ONNX (2022), which every reader of the time since knows."""
+"""Version of the operators of ONNX, of 2022; later readers support it."""
 
 
 def write_policy(path: str | Path, env: RobotEnv, layers: Sequence[tuple[ArrayLike, ArrayLike]],
                  activation: str = "tanh") -> tuple[Path, Path]:
-    """Write the network of a policy, and what `control.laws.policy.Policy` has to know about it.
+    """Write the network of a policy, and the settings that `control.laws.policy.Policy` needs.
 
     The network is W_k f(... f(W_1 x + b_1) ...) + b_k, in single precision.
 
     Args:
         path: The YAML file; the ONNX file beside it has the same name.
-        env: Where it was trained: observations, action, and the time between two decisions.
+        env: The training environment, with observations, action, and the time between two decisions.
         layers: Weights, shape (outputs, inputs), and biases, shape (outputs,), of each layer.
         activation: f, one of `ACTIVATIONS`.
 
@@ -51,7 +51,7 @@ def write_policy(path: str | Path, env: RobotEnv, layers: Sequence[tuple[ArrayLi
 
     Raises:
         InputError: The layers do not fit each other or the environment, a number is not finite, the activation is
-            unknown, or the action is one that a controller does not have.
+            unknown, or a controller has no such action.
         RobodynError: The package onnx is not installed.
         OSError: A file cannot be written.
     """
@@ -70,11 +70,11 @@ def write_policy(path: str | Path, env: RobotEnv, layers: Sequence[tuple[ArrayLi
 
 
 def copy_policy(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
-    """Copy the files of a policy that comes with robodyn_ros.
+    """Copy the files of a policy of robodyn_ros.
 
     Args:
-        name: Its name in config/policies/, such as ``arm6_reach``.
-        folder: Where to.
+        name: Name in config/policies/, such as ``arm6_reach``.
+        folder: Folder to copy into.
 
     Returns:
         The YAML file and the ONNX file.
@@ -92,7 +92,7 @@ def settings(env: RobotEnv, network: str) -> dict[str, Any]:
     """Return the content of a policy's YAML for an environment.
 
     Args:
-        env: Where it was trained.
+        env: The training environment.
         network: Name of the ONNX file.
     """
     action = env.action

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""`RobotEnv`: many simulated robots as one vector environment of Gymnasium, stepped by compiled code."""
+"""`RobotEnv`: many simulated robots as one vector environment of Gymnasium, in compiled code."""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ except ImportError as error:
     raise RobodynError(missing_message("gymnasium", error)) from None
 
 DEFAULT_OBSERVATIONS = ("q", "v", "error_q", "last_action")
-"""What a policy sees if nothing else is asked for."""
+"""Default observations of a policy."""
 
 MAX_ENVS = 1_000_000
 """Greatest number of robots in an environment."""
 
 
 class EnvStep(NamedTuple):
-    """What an action led to, for rewards and terminations; valid during their call.
+    """Result of an action, for rewards and terminations; valid during their call.
 
-    Each array has an axis of the N robots first.
+    Each array has a leading axis of the N robots.
 
     Attributes:
         q: True joint positions, shape (N, n) [rad or m].
         v: True joint velocities, shape (N, n) [rad/s or m/s].
-        effort: Of the last control period, within the limits, shape (N, n) [N m or N]; 0 under voltages.
-        error: From the true state to the target: q_d - q, shape (N, n); of the tip link translation and rotation in
-            base axes, shape (N, 6) [m, rad]; shape (N, 0) for a policy that follows nothing.
-        tip_position: Of the tip link in base axes, shape (N, 3) [m].
-        wrench_tip: On the tip link, shape (N, 6) [N, N m]; NaN for a robot without surroundings.
+        effort: Efforts of the last control period, within the limits, shape (N, n) [N m or N]; 0 under voltages.
+        error: Error of the true state: q_d - q, shape (N, n); for tip targets, translation and rotation in base axes,
+            shape (N, 6) [m, rad]; without targets, shape (N, 0).
+        tip_position: Position of the tip link in base axes, shape (N, 3) [m].
+        wrench_tip: Wrench on the tip link, shape (N, 6) [N, N m]; NaN for a robot without surroundings.
         action: The action, within the action space, shape (N, m).
-        last_action: That of the step before, 0 at the first, shape (N, m).
-        reference: The target, each array with an axis of the robots; None for a policy that follows nothing.
-        observation: What the policy sees next, shape (N, size).
-        time: Since the start of the episode, shape (N,) [s].
-        failed: Whether the robot diverged, or became too fast for the step, and stands at its last good state, (N,).
+        last_action: Action of the previous step, 0 at the first, shape (N, m).
+        reference: The target, each array with a leading axis of robots; None without targets.
+        observation: Next observation of the policy, shape (N, size).
+        time: Time since the start of the episode, shape (N,) [s].
+        failed: Whether the robot diverged or became too fast for the step, and keeps its last good state, shape (N,).
     """
 
     q: Array
@@ -97,40 +97,38 @@ def _no_reward(step: EnvStep) -> Array:
 class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped where gymnasium is not installed
     """Many simulated robots that differ, under one policy: a `gymnasium.vector.VectorEnv`.
 
-    It can be pickled and copied, as other environments can, if its functions can be: the copy goes on where it was, and
-    compiles its code anew.
+    If its functions can be pickled or copied, so can the environment: the copy continues from the same state, and
+    compiles its own code.
 
-    A step is one call of compiled code: for each robot the inner law of its action, the plant with motors, friction,
-    stops and surfaces, the sensors, and the observation. Robots that diverge are terminated.
+    A step is one call of compiled code. For each robot it runs the inner law of the action, the plant with motors,
+    friction, stops and surfaces, the sensors, and the observation. Robots that diverge are terminated.
 
     Args:
-        robot: The robot as the policy knows it; without actuators of its own it knows those of the plant.
+        robot: The robot as the policy knows it; without actuators of its own it gets those of the plant.
         num_envs: Number of robots N.
-        observations: What the policy sees: names of `OBSERVATIONS`, or scales and clips by name, see
-            `ObservationLayout.from_names`.
-        action: What it does: the settings of `ActionLayout.from_settings`, or its kind alone; ``clip`` is 1 by
-            default, and bounds the action space.
-        history: Number of steps that the policy sees, the present one included.
-        plant: The simulated robot: motors, friction, surfaces, driver; None: the robot as it is described.
-        quantities: Distributions of `QUANTITIES` that are drawn for each episode, as in a study file.
-        q: Joint positions at the start where ``quantities`` has no ``start.q``, shape (n,) [rad or m]; None: the
-            default position.
+        observations: Names of `OBSERVATIONS`, or scales and clips by name, see `ObservationLayout.from_names`.
+        action: Settings of `ActionLayout.from_settings`, or only the kind; ``clip`` bounds the action space, default 1.
+        history: Number of steps in an observation, including the present one.
+        plant: The simulated robot: motors, friction, surfaces, driver; None: the robot as described.
+        quantities: Distributions of `QUANTITIES`, drawn for each episode, as in a study file.
+        q: Joint positions at the start if ``quantities`` has no ``start.q``, shape (n,) [rad or m]; None: the default
+            position.
         targets: Draws the references of episodes: ``targets(rng, count)``; None: uniform joint positions, or reachable
-            poses of the tip link where the observations need these.
-        reward: Of an `EnvStep`, shape (N,); None: `distance_reward`, or 0 for a policy that follows nothing.
-        terminates: Whether an episode ends in a final state, of an `EnvStep`, shape (N,); None: never.
+            poses of the tip link if the observations need them.
+        reward: Function of an `EnvStep`, result of shape (N,); None: `distance_reward`, or 0 without targets.
+        terminates: Function of an `EnvStep`: whether episodes end, shape (N,); None: never.
         episode: Longest duration of an episode [s].
         period: Control period, at which the inner law answers [s].
-        action_period: How long an action lasts, a multiple of the control period [s]; None: one control period.
-        threads: Threads that share the robots; None: as many as this process has cores.
-        autoreset_mode: As Gymnasium has it: an `AutoresetMode` or its value.
+        action_period: Duration of an action, a multiple of the control period [s]; None: one control period.
+        threads: Threads that share the robots; None: one for each core of this process.
+        autoreset_mode: An `AutoresetMode` of Gymnasium, or its value.
 
     Attributes:
         robot: The robot as the policy knows it.
         plant: The simulated robot.
-        observations: What the policy sees, an `ObservationLayout`.
-        action: What it does, an `ActionLayout`.
-        step_period: How long an action lasts [s].
+        observations: The `ObservationLayout`.
+        action: The `ActionLayout`.
+        step_period: Duration of an action [s].
         num_envs: Number of robots N.
         metadata: Has ``autoreset_mode``.
 
@@ -199,17 +197,17 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         self._is_reset = False
 
     def _compile(self) -> None:
-        """Compile the code, with arrays of its own."""
+        """Compile the code, with its own arrays."""
         self._bound = self._program.step_procedure().bind_batch(self.num_envs, threads=self._threads)
         self._starting = self._program.start_procedure()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The attributes, and the arrays of the code in its place."""
+        """The attributes, with the arrays of the compiled code instead of the code."""
         state = {name: value for name, value in vars(self).items() if name not in ("_bound", "_starting")}
         return state | {"arrays": {path: array.copy() for path, array in self._bound.arrays.items()}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """The other half of `__getstate__`."""
+        """Restore the attributes of `__getstate__`, and compile the code."""
         arrays = state.pop("arrays")
         self.__dict__.update(state)
         self._compile()
@@ -249,11 +247,11 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         """Begin new episodes.
 
         Args:
-            seed: Of all random numbers from now on; None: they go on.
-            options: ``reset_mask``, bool of shape (N,): the robots that begin anew; without it, all do.
+            seed: Seed of all random numbers from now on; None: continue the sequence.
+            options: ``reset_mask``, bool of shape (N,): the robots that begin new episodes; default: all.
 
         Returns:
-            Observations, shape (N, size), and no further information.
+            Observations, shape (N, size), and an empty dictionary.
 
         Raises:
             InputError: The seed is no whole number, an option is unknown, or the mask does not fit.
@@ -280,19 +278,19 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
 
     def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], Array, NDArray[np.bool_], NDArray[np.bool_],
                                                 dict[str, Any]]:
-        """Let all robots act.
+        """Apply an action to all robots.
 
         Args:
-            actions: Shape (N, m); numbers beyond the action space count as its bounds.
+            actions: Actions, shape (N, m), clipped to the action space.
 
         Returns:
-            Observations, shape (N, size), rewards, terminations, truncations, shape (N,) each, and information. This
-            has ``failed`` of robots that diverged, and with `AutoresetMode.SAME_STEP` ``final_obs`` and ``final_info``
-            of the episodes that ended.
+            Observations, shape (N, size), rewards, terminations, truncations, shape (N,) each, and information:
+            ``failed`` for robots that diverged, and with `AutoresetMode.SAME_STEP` ``final_obs`` and ``final_info`` of
+            episodes that ended.
 
         Raises:
-            InputError: Actions have another shape or are NaN, before any robot moves; the environment was not reset;
-                or a reward or termination has another shape or is NaN.
+            InputError: Actions have a wrong shape or are NaN (no robot moves then); the environment was not reset; or a
+                reward or termination has a wrong shape or is NaN.
         """
         self._take(actions)
         if self._program.noisy:
@@ -310,7 +308,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         return self._after(rewards, terminated, truncated, step.failed)
 
     def _take(self, actions: ArrayLike) -> None:
-        """Check the actions, and write them where the compiled code reads them."""
+        """Check the actions, and write them into the arrays of the compiled code."""
         if not self._is_reset:
             raise InputError("step: expected reset() before the first step")
         if self._mode is AutoresetMode.DISABLED and self._over.any():
@@ -338,7 +336,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
 
     def _after(self, rewards: Array, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_],
                failed: NDArray[np.bool_]) -> tuple[Any, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """What a step returns: episodes that ended begin anew as the mode has it."""
+        """Return the results of a step, and restart episodes that ended as the autoreset mode demands."""
         info: dict[str, Any] = {}
         if self._mode is AutoresetMode.NEXT_STEP and self._over.any():
             waiting = self._over
@@ -364,7 +362,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         return found
 
     def _begin(self, robots: NDArray[np.intp]) -> None:
-        """Begin new episodes of some robots; the arrays of the compiled code are written in place."""
+        """Begin new episodes of some robots, in place in the arrays of the compiled code."""
         given = self._episodes.take(len(robots), self.np_random)
         for path, array in given.items():
             self._bound.arrays[path][robots] = array
@@ -387,11 +385,11 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
 
 
 class SingleRobotEnv(gymnasium.Env):  # type: ignore[misc]
-    """A `RobotEnv` of one robot as a `gymnasium.Env`, for code that knows no vector environments.
+    """A `RobotEnv` of one robot as a `gymnasium.Env`, for code without vector environments.
 
     Args:
         robot: The robot.
-        **settings: Those of `RobotEnv`, without ``num_envs`` and ``autoreset_mode``.
+        **settings: Arguments of `RobotEnv`, except ``num_envs`` and ``autoreset_mode``.
 
     Attributes:
         vector: The environment.
@@ -430,7 +428,7 @@ def _paths(records: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def _of_robots(given: ArrayLike, count: int, name: str) -> Array:
-    """What a function of the user returned for the robots, shape (N,)."""
+    """Check the result of a user's function, shape (N,)."""
     array = np.asarray(given, dtype=np.float64)
     if array.shape != (count,) or np.isnan(array).any():
         received = "NaN" if array.shape == (count,) else f"shape {array.shape}"

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A `RobotEnv` as a vector environment of Stable-Baselines3, which has an interface of its own."""
+"""A `RobotEnv` as a vector environment of Stable-Baselines3, which has its own interface."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robodyn_ros.toolbox.learn.robot_env import RobotEnv
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
-except ImportError:  # the class says so when it is made
+except ImportError:  # the class reports it on construction
     VecEnv = object
 
 
@@ -30,7 +30,7 @@ class StableBaselinesEnv(VecEnv):  # type: ignore[misc]  # the base class is unt
     """An environment for the algorithms of Stable-Baselines3.
 
     Args:
-        env: The robots; its ``autoreset_mode`` is ``SameStep``, which these algorithms expect.
+        env: The environment, with ``autoreset_mode`` ``SameStep``, which these algorithms expect.
 
     Attributes:
         env: As given.
@@ -49,7 +49,7 @@ class StableBaselinesEnv(VecEnv):  # type: ignore[misc]  # the base class is unt
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     def reset(self) -> NDArray[np.float32]:
-        """Begin new episodes of all robots; those seeds that `seed` gave count."""
+        """Begin new episodes of all robots, with the seeds that `seed` set."""
         seed: int | None = self._seeds[0]
         self._reset_seeds()
         observations, _ = self.env.reset(seed=seed)
@@ -82,11 +82,11 @@ class StableBaselinesEnv(VecEnv):  # type: ignore[misc]  # the base class is unt
         setattr(self.env, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environment once, for each of some robots its result."""
+        """Call a method of the environment once, and return its result for each of some robots."""
         return [getattr(self.env, method_name)(*method_args, **method_kwargs)] * self._count(indices)
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Whether single robots have wrappers: none has."""
+        """Whether single robots have wrappers: never."""
         return [False] * self._count(indices)
 
     def _count(self, indices: Any) -> int:
@@ -100,7 +100,7 @@ def policy_layers(model: Any) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         model: A trained algorithm with the policy ``MlpPolicy``, such as PPO or A2C.
 
     Raises:
-        InputError: Its policy has other parts than layers and functions.
+        InputError: Its policy has parts other than layers and activation functions.
     """
     try:
         hidden, last = model.policy.mlp_extractor.policy_net, model.policy.action_net

@@ -23,7 +23,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.identification.response_fit import MIN_COHERENCE, ResponseFit
 
 MAX_POINTS = 3000
-"""Points of a curve, of which every so many-th sample is drawn."""
+"""Greatest number of points of a curve; longer ones are thinned."""
 
 _COLUMNS = 4
 
@@ -34,10 +34,10 @@ class EffortComparison:
 
     Attributes:
         label: Name of the recording and its use.
-        time: Shape (K,) [s].
-        measured: Shape (K, n) [N m or N].
-        identified: By the identified model; NaN where a joint rests, shape (K, n) [N m or N].
-        described: By the description, likewise, shape (K, n) [N m or N].
+        time: Times, shape (K,) [s].
+        measured: Measured efforts, shape (K, n) [N m or N].
+        identified: Efforts of the identified model, NaN for joints at rest, shape (K, n) [N m or N].
+        described: Efforts of the description, NaN for joints at rest, shape (K, n) [N m or N].
     """
 
     label: str
@@ -53,9 +53,9 @@ def save_efforts(comparisons: Sequence[EffortComparison], joints: Sequence[str],
     """Draw the efforts into a PNG or SVG file.
 
     Args:
-        comparisons: A column for each.
+        comparisons: The recordings, one column each.
         joints: Names of the n joints.
-        units: Of their efforts.
+        units: Units of their efforts.
         scale: Full scale of the efforts, shape (n,) [N m or N].
         path: The file.
         title: Heading.
@@ -98,11 +98,11 @@ def save_replay(time: Array, measured: Array, simulated: Array, joints: Sequence
     """Draw positions, and their differences, into a PNG or SVG file.
 
     Args:
-        time: Shape (K,) [s].
-        measured: Positions, shape (K, n) [rad or m].
-        simulated: Likewise.
+        time: Times, shape (K,) [s].
+        measured: Measured positions, shape (K, n) [rad or m].
+        simulated: Simulated positions, shape (K, n) [rad or m].
         joints: Names of the n joints.
-        units: Of their positions.
+        units: Units of their positions.
         errors: Root mean squares of the differences, shape (n,) [rad or m].
         path: The file.
         title: Heading.
@@ -140,7 +140,7 @@ def save_responses(fit: ResponseFit, joints: Sequence[str], path: Path, title: s
     """Draw the responses of all motors to their own torques into a PNG or SVG file.
 
     Args:
-        fit: Of the responses.
+        fit: Fit of the responses.
         joints: Names of the n joints.
         path: The file.
         title: Heading.
@@ -152,7 +152,7 @@ def save_responses(fit: ResponseFit, joints: Sequence[str], path: Path, title: s
     rows = -(-len(joints) // columns)
     figure = Figure(figsize=(max(3.2 * columns, 5.0) + 0.6, 3.4 * rows + 0.8), layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(title, parse_math=False)  # names are no formulas; labels of powers are
+    figure.suptitle(title, parse_math=False)  # names are not formulas, but labels with powers are
     grid = figure.subplots(2 * rows, columns, squeeze=False, sharex=True, height_ratios=[3.0, 1.0] * rows)
     for axes in grid.flat:
         axes.set_visible(False)
@@ -167,7 +167,7 @@ def save_responses(fit: ResponseFit, joints: Sequence[str], path: Path, title: s
         coherence.semilogx(measured.frequency, measured.coherence[:, j], color="0.4", linewidth=0.8)
         coherence.axhline(MIN_COHERENCE, color="tab:orange", linewidth=0.8)
         coherence.set_ylim(0.0, 1.05)
-        if used.any():  # noise beside them hides the response
+        if used.any():  # noise at other frequencies would hide the response
             shown = np.abs(np.concatenate([measured.response[used, j, j], fit.fitted[:, j, j]]))
             magnitude.set_ylim(0.5 * shown.min(), 2.0 * shown.max())
         if fit.springs.identified[j]:

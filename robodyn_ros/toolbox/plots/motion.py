@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Motions of a robot as arrays over time, as the figures take them."""
+"""Motions of a robot as arrays over time, for the figures."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ class Curves:
 
 @dataclass(frozen=True)
 class MotionCurves:
-    """What one figure shows of one run; None where there is no such quantity.
+    """Curves of one run in a figure; None for missing quantities.
 
     Attributes:
         label: Name of the run.
         joint_names: Names of the n joints.
         units: ``rad`` or ``m`` for each joint.
-        controllers: Name, start and end [s] of each controller in force, in order of time.
+        controllers: Name, start and end [s] of each active controller, in order of time.
         position: Measured positions [rad or m].
         desired: Desired positions [rad or m].
         error: Desired minus measured positions [rad or m].
         effort: Efforts [N m or N].
-        effort_limit: Shape (n,) [N m or N]; infinite where there is none.
+        effort_limit: Effort limits, shape (n,) [N m or N]; infinite without a limit.
         current: Motor currents [A].
         voltage: Motor voltages [V].
         energies: Kinetic and potential energy: two columns [J].
         tip: Positions of the tip link: three columns [m].
-        desired_tip: Desired ones likewise.
+        desired_tip: Desired positions of the tip link: three columns [m].
     """
 
     label: str
@@ -100,11 +100,11 @@ def energies(robot: Robot, time: Array, q: Array, v: Array) -> Curves:
 def recorded_motion(run: Run, label: str = "") -> MotionCurves:
     """Return a recording as a motion.
 
-    A recording without a usable robot description has no units, limits, energies and path of the tip link.
+    Without a usable robot description, there are no units, limits, energies and path of the tip link.
 
     Args:
         run: The recording.
-        label: Name of the run; empty: that of its folder.
+        label: Name of the run; empty: name of its folder.
     """
     states, control, actuators = run.states, run.control, run.actuators
     try:

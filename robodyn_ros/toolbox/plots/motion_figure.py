@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Figures of motions: a row for each joint, a column for each quantity, and who controlled when at the top."""
+"""Figures of motions: a row for each joint, a column for each quantity, and the active controllers at the top."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves
 RUN_COLORS = ("tab:blue", "tab:orange", "tab:green", "tab:red")
 SPAN_COLORS = ("#cfe2f3", "#d9ead3", "#fff2cc", "#f4cccc", "#d9d2e9", "#d0e0e3")
 MAX_POINTS = 4000
-"""Points of a curve, of which every so many-th sample is drawn."""
+"""Greatest number of points of a curve; longer ones are thinned."""
 WIDTH, ROW, STRIP, EXTRA = 4.2, 1.5, 0.26, 2.8
 """Width of a column, and heights of a joint, of the strip of one run and of energy and path [inch]."""
 ALIKE = 0.05
-"""Two runs whose positions differ by less than this share of their range lie over each other."""
+"""Two runs coincide in the figure if their positions differ by less than this share of their range."""
 FLAT = 1e-3
-"""A path is in a plane where its extent along an axis is less than this share of the greatest."""
+"""A path is plane if its extent along an axis is below this share of the greatest extent."""
 MIN_SPANS = {"position": 1e-3, "error": 1.0, "effort": 1.0, "current": 0.1, "voltage": 0.1}
-"""Least span of an axis [rad or m, mrad or mm, N m or N, A, V]: less is noise, which must not fill a picture."""
+"""Least span of an axis [rad or m, mrad or mm, N m or N, A, V], so that noise does not fill the picture."""
 QUANTITIES = {"position": "position", "error": "error", "effort": "effort", "current": "current [A]",
               "voltage": "voltage [V]"}
 
@@ -93,7 +93,7 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
                 _draw_difference(axes, motions, joint)
             _widen(axes, MIN_SPANS[quantity])
             axes.set_ylabel(_unit(quantity, motions[0].units[joint]), fontsize="small")
-            axes.set_title(name, fontsize="small", loc="left", pad=3)  # beside the curves, never over them
+            axes.set_title(name, fontsize="small", loc="left", pad=3)  # outside of the curves
             axes.tick_params(labelsize="small", labelbottom=joint == len(names) - 1)
         axes.set_xlabel("time [s]", fontsize="small")
     if extras:
@@ -111,7 +111,7 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
 
 
 def _draw_controllers(axes: Any, motions: Sequence[MotionCurves]) -> None:
-    """A strip for each run, with a field for each controller in force."""
+    """Draw a strip for each run, with a field for each active controller."""
     colors = _span_colors(motions)
     end = max(float(motion.position.time[-1]) for motion in motions)
     for row, motion in enumerate(motions):
@@ -157,7 +157,7 @@ def _draw_joint(axes: Any, motions: Sequence[MotionCurves], quantity: str, joint
 
 
 def _draw_difference(axes: Any, motions: Sequence[MotionCurves], joint: int) -> None:
-    """Where two runs lie over each other, their difference on an axis of its own."""
+    """Draw the difference of two coinciding runs on a second axis."""
     one, other = (motion.position for motion in motions)
     values = one.values[:, joint]
     difference = np.interp(one.time, other.time, other.values[:, joint]) - values
@@ -173,7 +173,7 @@ def _draw_difference(axes: Any, motions: Sequence[MotionCurves], joint: int) -> 
 
 
 def _draw_tip_error(axes: Any, motions: Sequence[MotionCurves]) -> None:
-    """Distance of the tip link from where a pose law wants it."""
+    """Draw the distance of the tip link from its desired position."""
     for motion, color in zip(motions, RUN_COLORS, strict=False):
         if motion.tip_error is not None:
             time, values = _thinned(motion.tip_error)
@@ -186,7 +186,7 @@ def _draw_tip_error(axes: Any, motions: Sequence[MotionCurves]) -> None:
 
 
 def _widen(axes: Any, least: float) -> None:
-    """Give the vertical axis a least span about the middle of what it shows."""
+    """Widen the vertical axis to a least span about its middle."""
     low, high = axes.get_ylim()
     if high - low < least:
         axes.set_ylim((low + high - least) / 2.0, (low + high + least) / 2.0)
@@ -206,7 +206,7 @@ def _draw_energies(axes: Any, motions: Sequence[MotionCurves]) -> None:
 
 
 def _axes_of_paths(motions: Sequence[MotionCurves]) -> list[int]:
-    """The two axes of the plane of the base frame in which all paths are; all three where they are in none."""
+    """The two axes of the plane of the base frame that contains all paths, or else all three axes."""
     paths = [curves.values for motion in motions for curves in (motion.tip, motion.desired_tip) if curves is not None]
     extent = np.nanmax([np.nanmax(path, axis=0) for path in paths], axis=0) - np.nanmin(
         [np.nanmin(path, axis=0) for path in paths], axis=0)
@@ -215,7 +215,7 @@ def _axes_of_paths(motions: Sequence[MotionCurves]) -> list[int]:
 
 
 def _draw_path(axes: Any, motions: Sequence[MotionCurves], shown: list[int]) -> None:
-    """Paths of the tip link along two or three axes of the base frame."""
+    """Draw the paths of the tip link along two or three axes of the base frame."""
     for motion, color in zip(motions, RUN_COLORS, strict=False):
         if motion.tip is not None:
             axes.plot(*_thinned(motion.tip)[1][:, shown].T, color=color, linewidth=1.2)

@@ -19,7 +19,7 @@ import numpy as np
 from robodyn_ros.description.model import Array
 
 MAX_BARS = 12
-"""Varied numbers in a figure of influences: the strongest."""
+"""Greatest number of varied numbers in a figure of influences; the strongest ones are shown."""
 
 _COLORS = [f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown", "pink", "olive", "cyan")]
 
@@ -29,7 +29,7 @@ class Cumulated(NamedTuple):
 
     Attributes:
         label: Name of the curve.
-        errors: Shape (N,), NaN where a sample failed [rad or m].
+        errors: Errors, NaN for failed samples, shape (N,) [rad or m].
     """
 
     label: str
@@ -37,10 +37,10 @@ class Cumulated(NamedTuple):
 
 
 def save_cumulative(curves: Sequence[Cumulated], path: Path, title: str, name: str) -> None:
-    """Draw the share of samples whose error is at most so large; a curve that ends below 100 % has failures.
+    """Draw the share of samples up to each error; a curve with failures ends below 100 %.
 
     Args:
-        curves: Of each law.
+        curves: Errors of each law.
         path: Of the picture; its folder must exist.
         title: Heading.
         name: Label of the error.
@@ -70,14 +70,14 @@ def save_cumulative(curves: Sequence[Cumulated], path: Path, title: str, name: s
 
 def save_influences(influences: Mapping[str, Mapping[str, float]], path: Path, title: str, name: str,
                     signed: bool = True) -> None:
-    """Draw how much each varied number matters to each law, as bars side by side.
+    """Draw the influence of each varied number on each law, as bars side by side.
 
     Args:
         influences: By law, then by varied number.
         path: Of the picture; its folder must exist.
         title: Heading.
-        name: Label of the figures.
-        signed: Whether figures lie between -1 and 1, otherwise between 0 and 1.
+        name: Label of the influences.
+        signed: Whether influences lie between -1 and 1, or else between 0 and 1.
     """
     strongest: dict[str, float] = {}
     for values in influences.values():
@@ -102,11 +102,11 @@ def save_influences(influences: Mapping[str, Mapping[str, float]], path: Path, t
 
 def save_front(points: Array, front: Array, marks: Mapping[str, Array], path: Path, title: str,
                names: tuple[str, str]) -> None:
-    """Draw all evaluated points of two objectives, the front among them, and some marked ones.
+    """Draw all evaluated points of two objectives, their Pareto front, and some marked points.
 
     Args:
-        points: Shape (N, 2).
-        front: Points that no other one beats in both, shape (K, 2).
+        points: All points, shape (N, 2).
+        front: Points of the front, which no other point beats in both objectives, shape (K, 2).
         marks: Points by label, each of shape (2,).
         path: Of the picture; its folder must exist.
         title: Heading.
@@ -139,7 +139,7 @@ def _figure(title: str, size: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def _plain_ticks(axis: Any) -> None:
-    """Numbers such as 20 on a logarithmic axis, also between the powers of ten where there are few of these."""
+    """Label a logarithmic axis with plain numbers, also between powers of ten if there are few of these."""
     from matplotlib.ticker import LogLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

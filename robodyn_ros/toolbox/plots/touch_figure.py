@@ -30,7 +30,7 @@ def save_touch(path: Path, title: str, force_times: Array, force: Array, wanted:
         force: Force on the wall, shape (K,) [N].
         wanted: Desired force [N].
         desired: Desired positions in the plane of the wall, shape (N, 2) [m].
-        measured: Measured positions likewise [m].
+        measured: Measured positions in this plane, shape (N, 2) [m].
     """
     with mpl.rc_context({"font.size": 9, "axes.grid": True, "grid.alpha": 0.3}):
         figure = Figure(figsize=(10, 4.2), layout="constrained")

@@ -6,4 +6,4 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Recordings of a graph: rosbag2 folders with MCAP, read and written without ROS."""
+"""Recordings of a graph: reads and writes rosbag2 folders with MCAP, without ROS."""

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Reads rosbag2 folders with MCAP, also those whose recorder was killed."""
+"""Reads rosbag2 folders with MCAP, even if the recorder was killed."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from robodyn_ros.base.errors import InputError, RecordingError, escaped, shown
 from robodyn_ros.base.optional_packages import missing_message
 
 MIN_LIMIT, MAX_GROWTH = 64 * 2**20, 100
-"""The content of a recording may take so many bytes, and so many more for each of its files' bytes."""
+"""Limit of the content of a recording: bytes, or multiple of its files' size, whichever is greater."""
 
 LARGEST_MESSAGE = 2**20
-"""Bytes of a message that is decoded; texts may be longer."""
+"""Greatest size of a decoded message [bytes]; texts may be longer."""
 
-_OBJECT = 200  # bytes that a record takes as an object of Python
+_OBJECT = 200  # size of a record as an object of Python [bytes]
 _SCHEMA, _CHANNEL, _MESSAGE = 3, 4, 5  # opcodes of MCAP
 _HEAD, _MESSAGE_HEAD = 9, 22  # bytes before the content of a record, and before the data of a message
 
 FROM_ROS1 = ("and recordings of ROS 2 are read here: convert the .bag file with rosbags-convert --src FILE.bag --dst "
              "FOLDER --dst-storage mcap (pip install rosbags), or write its joint states into a table")
-"""What to do with a recording of ROS 1."""
+"""Remedy for recordings of ROS 1, for messages."""
 
 _COMPRESSED = ".mcap.zstd"
-"""Ending of a file that rosbag2 has compressed as a whole."""
+"""Ending of files that rosbag2 compresses as a whole."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Topic:
     Attributes:
         name: Full name, with its namespace.
         type: Type of the messages, such as ``sensor_msgs/msg/JointState``.
-        messages: Time of receipt [ns] and serialized message, in the order of time.
+        messages: Time of receipt [ns] and serialized message, in order of time.
     """
 
     name: str
@@ -65,12 +65,13 @@ class Topic:
             Time of receipt [ns] and message: an object with the message's fields as attributes.
 
         Raises:
-            RecordingError: The definition of the messages is missing or none, or a message is too long or does not fit.
+            RecordingError: The definition of the messages is missing or invalid, or a message is too long or does not
+                fit it.
         """
         try:
-            with contextlib.redirect_stderr(io.StringIO()):  # to which the library tells errors, too
+            with contextlib.redirect_stderr(io.StringIO()):  # the library also prints errors
                 decoder = self._make_decoder()
-        except Exception as error:  # of a definition of any content
+        except Exception as error:  # definitions may have any content
             raise RecordingError(f"topic {self.name}: the recorded definition of {self.type} cannot be read ({error})"
                                  ) from None
         if decoder is None:
@@ -81,20 +82,20 @@ class Topic:
                                      f"received {len(data)}")
             try:
                 yield time, decoder(data)
-            except Exception as error:  # of damaged bytes: the library raises many kinds
+            except Exception as error:  # the library raises many kinds for damaged bytes
                 raise RecordingError(f"topic {self.name}: a message is no {self.type} as the recording defines it "
                                      f"({error})") from None
 
 
 @dataclass
 class Bag:
-    """What a rosbag2 folder holds.
+    """Content of a rosbag2 folder.
 
     Attributes:
-        path: The folder, or its one file.
-        topics: The topics by name; those without messages too.
+        path: The folder, or its only file.
+        topics: The topics by name, also those without messages.
         metadata: MCAP metadata records: name and entries, in the order of writing.
-        damage: Why the end of the recording is missing; empty: it is whole.
+        damage: Why the end of the recording is missing; empty: it is complete.
     """
 
     path: Path
@@ -103,12 +104,12 @@ class Bag:
     damage: str = ""
 
     def of_type(self, type_name: str) -> list[Topic]:
-        """Return the topics that have messages of a type."""
+        """Return the topics with messages of a type."""
         return [topic for topic in self.topics.values() if topic.type == type_name and topic.messages]
 
 
 def read_bag(path: str | Path) -> Bag:
-    """Read a recording into memory. metadata.yaml is not needed: a killed recorder may leave an old one.
+    """Read a recording into memory, without metadata.yaml, which may be outdated after a killed recorder.
 
     Args:
         path: A rosbag2 folder, or an .mcap file.
@@ -117,7 +118,7 @@ def read_bag(path: str | Path) -> Bag:
         All messages up to the first damage.
 
     Raises:
-        RecordingError: There is no recording there, or nothing of it can be read.
+        RecordingError: There is no recording, or none of it can be read.
     """
     bag, budget = Bag(Path(path)), _Budget(path)
     for file in _mcap_files(bag.path):
@@ -147,8 +148,8 @@ def _mcap_files(path: Path) -> list[Path]:
 
 
 def _read_file(file: Path, bag: Bag, budget: _Budget) -> None:
-    """Read one file, up to its end or its first damage."""
-    try:  # here, because plots of simulated motions take runs, too, and need no recordings
+    """Read one file up to its end or the first damage."""
+    try:  # imported here: plots of simulated motions need no recordings
         from mcap.records import Channel, Message, Metadata, Schema
         from mcap.stream_reader import StreamReader
         from mcap_ros2.decoder import DecoderFactory
@@ -176,18 +177,18 @@ def _read_file(file: Path, bag: Bag, budget: _Budget) -> None:
         raise RecordingError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     except RecordingError:
         raise
-    except Exception as error:  # of damaged bytes: the libraries raise many kinds
+    except Exception as error:  # the libraries raise many kinds for damaged bytes
         bag.damage = f"{file.name} is cut off or damaged ({type(error).__name__}{f': {error}' if str(error) else ''})"
 
 
 class _Budget:
-    """Bytes that the content of a recording may still take, with those of Python's objects."""
+    """Remaining bytes for the content of a recording, including Python's objects."""
 
     def __init__(self, path: str | Path) -> None:
         self._path, self.left = path, MIN_LIMIT
 
     def take(self, size: int) -> None:
-        """Take some; raises RecordingError if so many are not left."""
+        """Use some bytes; raise RecordingError if they are not left."""
         self.left -= size + _OBJECT
         if self.left < 0:
             raise RecordingError(f"{self._path}: its content grows to more than {MAX_GROWTH} times its size; it is no "
@@ -195,7 +196,7 @@ class _Budget:
 
 
 def _without_chunks(records: Iterable[Any], budget: _Budget) -> Iterator[Any]:
-    """Yield records, and in the place of a chunk its records."""
+    """Yield records, with chunks replaced by their records."""
     from mcap.data_stream import ReadDataStream
     from mcap.records import Channel, Chunk, Message, Schema
 
@@ -222,7 +223,7 @@ def _without_chunks(records: Iterable[Any], budget: _Budget) -> Iterator[Any]:
 
 
 def _expanded(chunk: Any, budget: _Budget) -> bytes:
-    """The content of a chunk, which the libraries would expand to whatever size it says."""
+    """Expand a chunk with checks, since the libraries would trust its declared size."""
     most = max(0, min(chunk.uncompressed_size, budget.left)) + 1
     if chunk.compression == "zstd":
         import zstandard
@@ -245,25 +246,21 @@ def _expanded(chunk: Any, budget: _Budget) -> bytes:
 
 
 def _topic(bag: Bag, channel: Any, schema: Any, decoders: Any) -> Topic:
-    """Return the topic of a channel; publishers of one topic may have several channels.
-
-    Raises:
-        RecordingError: Its messages are those of ROS 1.
-    """
+    """Return the topic of a channel; several publishers of a topic have several channels."""
     if channel.message_encoding == "ros1":
         raise RecordingError(f"{bag.path}: it is a recording of ROS 1, {FROM_ROS1}")
-    name = escaped(channel.topic)  # which messages tell
+    name = escaped(channel.topic)  # messages show it
     known = bag.topics.get(name)
     if known is None:
-        # The library keeps decoders by the number of the schema, which is another one in another file.
+        # The library caches decoders by schema number, which differs from file to file.
         make_decoder = functools.partial(_decoder, decoders, channel.message_encoding, schema)
         known = bag.topics[name] = Topic(name, escaped(schema.name) if schema else "unknown", [], make_decoder)
     return known
 
 
 def _decoder(decoders: Any, encoding: str, schema: Any) -> Callable[[bytes], Any] | None:
-    """Return the decoder of a topic; None: it has no definition. Called for topics alone that are decoded."""
-    if schema is not None:  # a comment may have any encoding; the library expects UTF-8
+    """Return the decoder of a topic, on its first use; None: it has no definition."""
+    if schema is not None:  # comments may have any encoding; the library expects UTF-8
         schema = replace(schema, data=schema.data.decode("utf-8", "replace").encode())
     found: Callable[[bytes], Any] | None = decoders.decoder_for(encoding, schema)
     return found

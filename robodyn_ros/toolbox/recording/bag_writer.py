@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Writes rosbag2 folders with MCAP that can be read at any time, also after the writing process was killed."""
+"""Writes rosbag2 folders with MCAP that are readable at any time, even if the writer is killed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ BAG_VERSION = 9
 """Version of metadata.yaml, since ROS 2 Jazzy."""
 
 FILE_SECONDS = 100.0
-"""Time after which a recording goes on in another file [s]. Until a file ends, its index is in memory: some 4 kB for
-each chunk of messages, of which there is one for each flush."""
+"""Duration of a file, after which the recording continues in another one [s].
+
+The index of the current file is in memory: some 4 kB for each chunk of messages, one chunk per flush.
+"""
 
 CHUNK_SIZE = 16 * 2**20
-"""Bytes of messages after which a chunk ends before the flush that ends it in any case."""
+"""Size at which a chunk ends before the flush [bytes]."""
 
 
 @dataclass
@@ -42,9 +44,9 @@ class TopicEntry:
     Attributes:
         name: Full name.
         type: Type of its messages, such as ``sensor_msgs/msg/JointState``.
-        definition: The type's definition, followed by those that it uses, as the format ros2msg has them.
-        qos: Offered qualities of service, as rosbag2 writes them.
-        type_hash: Hash of the type, ``RIHS01_…``; empty: not known.
+        definition: Definition of the type and of those that it uses, in the format ros2msg.
+        qos: Offered qualities of service, in the format of rosbag2.
+        type_hash: Hash of the type, ``RIHS01_…``; empty: unknown.
         count: Number of messages so far.
     """
 
@@ -72,19 +74,19 @@ class FileEntry:
     last: int = 0
 
     def content(self) -> dict[str, Any]:
-        """Return times and number of messages as metadata.yaml has them, of a file and of all."""
+        """Return times and number of messages in the form of metadata.yaml, for a file or for all."""
         return {"starting_time": {"nanoseconds_since_epoch": self.first},
                 "duration": {"nanoseconds": self.last - self.first}, "message_count": self.count}
 
 
 class BagWriter:
-    """A rosbag2 folder: NAME_0.mcap, NAME_1.mcap and so on, and a metadata.yaml that each flush renews.
+    """A rosbag2 folder: NAME_0.mcap, NAME_1.mcap and so on, and a metadata.yaml that each flush updates.
 
     Args:
-        folder: Folder to make.
+        folder: Folder to create.
 
     Raises:
-        RecordingError: The folder is there already, or cannot be made.
+        RecordingError: The folder exists, or cannot be created.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -113,9 +115,9 @@ class BagWriter:
         Args:
             name: Full name.
             type_name: Type of its messages.
-            definition: The type's definition, followed by those that it uses, as the format ros2msg has them.
-            qos: Offered qualities of service, as rosbag2 writes them.
-            type_hash: Hash of the type; empty: not known.
+            definition: Definition of the type and of those that it uses, in the format ros2msg.
+            qos: Offered qualities of service, in the format of rosbag2.
+            type_hash: Hash of the type; empty: unknown.
 
         Returns:
             Number of the topic, for :meth:`write`.
@@ -130,7 +132,7 @@ class BagWriter:
 
         Args:
             topic: Number of the topic.
-            received: Time of receipt [ns]; an earlier one than of the message before counts as that one.
+            received: Time of receipt [ns], at least that of the previous message.
             published: Time of publication [ns].
             data: The serialized message.
         """
@@ -142,14 +144,14 @@ class BagWriter:
         self._writer.add_message(topic, self._last, data, published)
 
     def add_metadata(self, name: str, entries: dict[str, str]) -> None:
-        """Add an MCAP metadata record, after the messages so far."""
+        """Add an MCAP metadata record after the messages so far."""
         self._writer.add_metadata(name, entries)
 
     def flush(self) -> None:
-        """Write everything so far to the file, and begin another one where it is long.
+        """Write everything so far to the file, and begin a new file after `FILE_SECONDS`.
 
         Raises:
-            RecordingError: The disk is full, or otherwise cannot be written; the file keeps what it had.
+            RecordingError: The file cannot be written, for example to a full disk; it keeps its content.
         """
         file = self._files[-1]
         if file.last - file.first < 1e9 * FILE_SECONDS:
@@ -166,7 +168,7 @@ class BagWriter:
         """Write the rest, and the index of the file.
 
         Raises:
-            RecordingError: The disk is full, or otherwise cannot be written; the file keeps what it had.
+            RecordingError: The file cannot be written, for example to a full disk; it keeps its content.
         """
         try:
             self._writer.finish()
@@ -179,17 +181,13 @@ class BagWriter:
         self._file.close()
 
     def _begin_file(self) -> None:
-        """Make the next file, with the topics so far.
-
-        Raises:
-            OSError: It cannot be written; it is not there then.
-        """
+        """Create the next file, with the topics so far; after an OSError it does not exist."""
         name = f"{self._folder.name}_{len(self._files)}.mcap"
         self._file = ReadableFile(self._folder / name)
-        self._writer = Writer(cast(IO[Any], self._file), CHUNK_SIZE)  # it calls write, tell and flush alone
+        self._writer = Writer(cast(IO[Any], self._file), CHUNK_SIZE)  # it calls only write, tell and flush
         self._writer.start(profile="ros2", library="robodyn_ros")
         self._schemas: dict[str, int] = {}
-        for topic in self._topics.values():  # in the same order, so that they get the same numbers
+        for topic in self._topics.values():  # in order, so that numbers stay the same
             self._register(topic)
         self._writer.flush()
         try:
@@ -211,7 +209,7 @@ class BagWriter:
 
     def _commit(self, last: bool = False) -> None:
         try:
-            if len(self._topics) != self._listed:  # before their messages: some readers know no topics but these
+            if len(self._topics) != self._listed:  # before their messages, since some readers only use these
                 self._write_metadata()
             self._file.commit(last)
             self._kept = self.message_count
@@ -247,25 +245,25 @@ class BagWriter:
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Writes equal parts out each time, without YAML's anchors."""
+    """Writes YAML without anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 class ReadableFile:
-    """A file that is a whole MCAP file after every commit; what is written between commits is kept in memory.
+    """A complete MCAP file after every commit; data between commits is kept in memory.
 
-    Each commit ends the file with a footer, and the next one overwrites that footer.
+    Each commit ends the file with a footer, which the next one overwrites.
 
     Args:
-        path: File to make.
+        path: File to create.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb", buffering=0)
         self._pending = bytearray()
-        self._end = 0  # of what is committed, without the footer
+        self._end = 0  # of the committed data, without the footer
 
     def write(self, data: bytes) -> int:
         """Take data."""
@@ -273,7 +271,7 @@ class ReadableFile:
         return len(data)
 
     def tell(self) -> int:
-        """Return the size with all that was written, without the footer."""
+        """Return the size of all data written so far, without the footer."""
         return self._end + len(self._pending)
 
     def flush(self) -> None:
@@ -286,7 +284,7 @@ class ReadableFile:
             last: Whether the data ends with the file's own footer.
 
         Raises:
-            OSError: It cannot be written; the file is as the commit before left it.
+            OSError: It cannot be written; the file keeps the state of the previous commit.
         """
         try:
             self._write_at(self._end, bytes(self._pending) + (b"" if last else _FOOTER))
@@ -310,7 +308,7 @@ class ReadableFile:
 
 
 def _footer() -> bytes:
-    """End of an MCAP file without an index: readers find the messages by going through it."""
+    """End of an MCAP file without an index; readers then scan it for messages."""
     builder = RecordBuilder()
     DataEnd(0).write(builder)
     Footer(summary_start=0, summary_offset_start=0, summary_crc=0).write(builder)

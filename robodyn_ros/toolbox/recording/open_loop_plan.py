@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Turns a recording into its commands and what else moved the robot, to be sent once more without a controller."""
+"""Turns a recording into commands and other inputs of the robot, to replay them without a controller."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from robodyn_ros.toolbox.recording.replay_plan import Request, in_order
 from robodyn_ros.toolbox.recording.run import Run
 
 COMMAND_TOPICS = (topic_names.JOINT_COMMANDS, topic_names.VOLTAGE_COMMANDS)
-"""Topics of efforts and of voltages; each message has the stamp of the joint state that it answers."""
+"""Topics of efforts and voltages; each message has the stamp of the joint state that it answers."""
 UNSTAMPED_COMMANDS = topic_names.COMMANDS
 HALF_NANOSECOND = 0.5e-9
 
 
 class OpenLoopPlan(RecordedTicks):
-    """The recorded commands by the tick that they answer. Tick 0 is that of the first command.
+    """The recorded commands by tick; tick 0 is that of the first command.
 
-    A request of a tick is made before the commands of that tick are sent.
+    Requests of a tick are made before its commands are sent.
 
     Args:
         run: The recording.
 
     Attributes:
-        commands: Messages that answer each tick, in the order of receipt; ticks without any are left out.
-        left_out: Number of messages without a stamp: the ticks that they answer are not known.
+        commands: Messages that answer each tick, in order of receipt; ticks without messages are omitted.
+        left_out: Number of messages without a stamp, which cannot be assigned to a tick.
 
     Raises:
         RecordingError: No commands with stamps were recorded, or several simulations.
@@ -64,12 +64,12 @@ class OpenLoopPlan(RecordedTicks):
 
     @property
     def missing(self) -> int:
-        """Number of ticks without a recorded command, for which the command before stays in force."""
+        """Number of ticks without a recorded command; the previous command still acts in them."""
         set_anew = {state.tick for state in self.states}
         return sum(tick not in self.commands and tick not in set_anew for tick in range(self.end))
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
-        """The requests in the order in which they are made; the first one sets the state of tick 0."""
+        """The requests in their order; the first one sets the state of tick 0."""
         return in_order([*self.states, *self.parameter_changes(("hardware",)),
                          *self.messages((topic_names.EXTERNAL_WRENCH,))])

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The control periods of a recording, called ticks, and the requests that any replay makes again at them.
+"""The control periods of a recording, called ticks, and the requests that every replay repeats.
 
 Times are counted in ticks, because a replay steps a simulation.
 """
@@ -28,19 +28,19 @@ from robodyn_ros.kinematics.turns import unwrapped
 from robodyn_ros.toolbox.recording.run import Run
 
 LONGEST_GAP = 0.1
-"""A longer time between two joint states in time mode real_time was a pause, and is left out [s].
+"""In time mode real_time, a longer gap between two joint states was a pause, which the replay skips [s].
 
-Simulated time stands still in a pause: a gap there is one of the recording.
+Simulated time stands still in a pause; a gap in it means missing states.
 """
 RATES, MAX_TICKS = Range(1.0, 1e5, unit="Hz"), 20_000_000
-"""Control rates, and number of control periods, that can be replayed."""
+"""Control rates that can be replayed, and greatest number of control periods."""
 PACE = ("lockstep_speed_limit", "real_time_factor", "controller")
-"""Parameters that are not set again: the pace of time; swaps are requests of their own."""
+"""Parameters that a replay does not set: the pace of time, and the controller, which `Swap` sets."""
 
 
 @dataclass(frozen=True, eq=False)
 class SetState:
-    """Put the robot into a state; this takes one tick. Positions [rad or m] and velocities, each of shape (n,)."""
+    """Set the state of the robot, which takes one tick: positions and velocities, shape (n,) each."""
 
     tick: int
     position: Array
@@ -49,7 +49,7 @@ class SetState:
 
 @dataclass(frozen=True)
 class SetParameter:
-    """Set a parameter of a node of the graph, by its name without namespace."""
+    """Set a parameter of a node, which is named without namespace."""
 
     tick: int
     node: str
@@ -59,9 +59,9 @@ class SetParameter:
 
 @dataclass(frozen=True)
 class RepeatedMessage:
-    """Send a recorded message of a topic again: its name without namespace, its type, the serialized message.
+    """Send a recorded message again: topic without namespace, type, serialized message.
 
-    An input is one of a topic that the law in force declares; other laws do not get it.
+    An input belongs to a topic that the active law declares; other laws do not get it.
     """
 
     tick: int
@@ -72,18 +72,18 @@ class RepeatedMessage:
 
 
 class RecordedTicks:
-    """The ticks of a recording from a time on, with the state of the robot at each.
+    """The ticks of a recording from a given time, with the state of the robot at each.
 
     Args:
         run: The recording.
-        start: The last joint state at or before this time has tick 0 [s].
+        start: Tick 0 is the last joint state at or before this time [s].
 
     Attributes:
         run: The recording.
         period: Control period [s].
-        ticks: Tick of each recorded joint state from the start on, shape (N,).
+        ticks: Tick of each recorded joint state since the start, shape (N,).
         position: Recorded positions at these ticks, shape (N, n) [rad or m].
-        states: Tick 0's state, to be set one tick before, and those to which the robot was set later.
+        states: State of tick 0, to be set one tick before, and states to which the robot was set later.
 
     Raises:
         RecordingError: Several simulations were recorded.
@@ -132,20 +132,20 @@ class RecordedTicks:
         return int(self.ticks[-1])
 
     def tick(self, time: float) -> int:
-        """Return the tick at a time of the recording [s]; that of a joint state that was not recorded is counted."""
+        """Return the tick at a time of the recording [s], also if its joint state was not recorded."""
         i = max(int(np.searchsorted(self._times, time + 0.5 * self.period, "right")) - 1, 0)
         last = self.ticks[i + 1] - 1 if i + 1 < len(self.ticks) else self.ticks[i]
         return int(min(self.ticks[i] + max(round((time - self._times[i]) / self.period), 0), last))
 
     def parameter_changes(self, nodes: Sequence[str]) -> Iterator[SetParameter]:
-        """Yield the changes of parameters of some nodes, but for swaps and the pace of time."""
+        """Yield parameter changes of some nodes, except swaps and the pace of time."""
         for change in self.run.parameter_changes:
             node = change.node.removeprefix(f"{self.run.namespace}/")
             if node in nodes and change.name not in PACE and change.value is not None and change.time >= self.start:
                 yield SetParameter(self.tick(change.time), node, change.name, change.value)
 
     def messages(self, names: Sequence[str]) -> Iterator[RepeatedMessage]:
-        """Yield the messages of some topics, at the ticks at which they were received."""
+        """Yield the messages of some topics, at the ticks of their receipt."""
         for name in names:
             topic = self.run.topics.get(name if name.startswith("/") else f"{self.run.namespace}/{name}")
             for received, data in topic.messages if topic else ():

@@ -6,9 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Turns a recording into the requests that repeat it: the state at the start, references, swaps, parameters, pushes.
+"""Turns a recording into requests that repeat it: initial state, references, swaps, parameters, pushes.
 
-A request of a tick is made when the controller has answered the joint state of that tick.
+A request of a tick is made after the controller has answered the joint state of that tick.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from robodyn_ros.toolbox.recording.recorded_ticks import RecordedTicks, Repeated
 from robodyn_ros.toolbox.recording.run import Run
 
 REPEATED_TOPICS = (topic_names.POSE, topic_names.CARTESIAN_TRAJECTORY, topic_names.WRENCH, topic_names.EXTERNAL_WRENCH)
-"""Topics whose messages are sent again; references of joints come from the controller state."""
+"""Topics with messages to repeat; joint references come from the controller state."""
 
 
 @dataclass(frozen=True)
 class PlannedSwap:
-    """Put a controller in force from the next tick on."""
+    """Swap to a controller from the next tick on."""
 
     tick: int
     controller: str
@@ -50,7 +50,7 @@ class PlannedSwap:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceMotion:
-    """Send the joints through points; `points.times` count from the tick, the last one is at rest."""
+    """Move the joints through points; `points.times` count from the tick, and the last point is at rest."""
 
     tick: int
     points: Points
@@ -59,26 +59,27 @@ class ReferenceMotion:
 Request = SetState | PlannedSwap | SetParameter | ReferenceMotion | RepeatedMessage
 NAMES_OF_CONTROLLERS = ("controller", "safe_controller")
 NAMES_OF_FILES = ("actuators", "driver", "world", "mujoco_scene")
-"""Parameters of nodes that name modules to import, and files to open: a recording's word is not enough for that."""
+"""Parameters of nodes that name modules to import, or files to open; a replay does not trust the recording for
+these."""
 
 POLICY_FILE = "policy.file"
-"""The parameter of the law `policy` that names its file, likewise."""
+"""Parameter of the law `policy` that names its file, not trusted either."""
 
 NOT_REPEATED = ("robot", "robot_description", "use_sim_time", "start_type_description_service")
-"""Parameters of nodes that the replay sets by itself, and of the ROS client library."""
+"""Parameters that the replay sets by itself, and those of the ROS client library."""
 _ORDER = (SetState, PlannedSwap, SetParameter, ReferenceMotion, RepeatedMessage)
 
 
 def in_order(requests: list[Request]) -> tuple[Request, ...]:
-    """Return requests in the order in which they are made."""
+    """Sort requests into their order."""
     return tuple(sorted(requests, key=lambda request: (request.tick, _ORDER.index(type(request)))))
 
 
 class ReplayPlan(RecordedTicks):
     """The requests that repeat a recording.
 
-    The first request sets the state of tick 0, which is that of the first recorded controller state. Joints follow the
-    recorded references. A law that follows the tip link gets the recorded messages again.
+    The first request sets the state of tick 0, the tick of the first recorded controller state. Joints follow the
+    recorded references; laws that follow the tip link get the recorded messages again.
 
     Args:
         run: The recording.
@@ -86,7 +87,7 @@ class ReplayPlan(RecordedTicks):
 
     Attributes:
         controller: Name of the controller at the start.
-        inputs: Type of the messages of each topic that a controller declares, by its name, after `repeat_inputs`.
+        inputs: Message types of the topics that controllers declare, by topic name; filled by `repeat_inputs`.
 
     Raises:
         RecordingError: No references were recorded, or several simulations.
@@ -104,24 +105,24 @@ class ReplayPlan(RecordedTicks):
         chosen = np.unique(control.time, return_index=True)[1]
         rows = chosen[control.time[chosen] >= self.start - 0.5 * self.period]
         ticks = np.array([self.tick(time) for time in control.time[rows]])
-        newest = np.append(np.diff(ticks) > 0, True)  # in real time, two states may be nearest to one tick
+        newest = np.append(np.diff(ticks) > 0, True)  # in real time, two states may round to one tick
         self._rows, self._row_ticks = rows[newest], ticks[newest]
         self.controller = control.controller[self._rows[0]]
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
-        """The requests in the order in which they are made; the first one sets the state of tick 0."""
+        """The requests in their order; the first one sets the state of tick 0."""
         return in_order([*self.states, *self._swaps(), *self.parameter_changes(("controller", "hardware")),
                          *self._motions(), *self.messages(REPEATED_TOPICS)])
 
     def repeat_inputs(self, first: str) -> None:
-        """Repeat messages of topics that controllers declare, too; this imports the controllers.
+        """Add messages of topics that controllers declare; this imports the controllers.
 
         Args:
             first: Name of the controller at the start of the replay.
 
         Raises:
-            PluginError: One cannot be imported.
+            PluginError: A controller cannot be imported.
         """
         names = {first, *(request.controller for request in self.requests if isinstance(request, PlannedSwap))}
         self.inputs = {name: {declared.topic.replace("~/", "controller/"): declared.message
@@ -138,7 +139,7 @@ class ReplayPlan(RecordedTicks):
                 yield PlannedSwap(int(self._row_ticks[i]) - 1, names[i])
 
     def _motions(self) -> Iterator[ReferenceMotion]:
-        """Divide the samples where laws follow joints so that references jump only between two motions."""
+        """Split the samples of joint references into motions, so that references jump only between motions."""
         control, rows, ticks = self._control, self._rows, self._row_ticks
         follows = np.asarray(np.isfinite(control.desired_position[rows]).all(axis=1))
         at_rest = np.asarray((control.desired_velocity[rows] == 0.0).all(axis=1))
@@ -156,11 +157,11 @@ class ReplayPlan(RecordedTicks):
                 yield from self._motion(base, rows[i:stop], ticks[i:stop])
 
     def _motion(self, base: int, rows: NDArray[np.int_], ticks: NDArray[np.int_]) -> Iterator[ReferenceMotion]:
-        """Yield the motion through samples that begins at a tick, in parts that a node takes."""
+        """Yield the motion through samples from a tick on, in parts that a node accepts."""
         control = self._control
         when, q, v, a = ticks, *(np.nan_to_num(values[rows]) for values in (
             control.desired_position, control.desired_velocity, control.desired_acceleration))
-        early = int(np.searchsorted(when, base, "right"))  # samples at the tick itself, from which no motion can start
+        early = int(np.searchsorted(when, base, "right"))  # no motion can start from samples at the tick itself
         first = JointReference(q[max(early - 1, 0)], v[max(early - 1, 0)], a[max(early - 1, 0)])
         when, q, v, a = when[early:], q[early:], v[early:], a[early:]
         if not len(when) or when[0] > base + 1:  # reach the recorded reference within one tick
@@ -177,7 +178,7 @@ class ReplayPlan(RecordedTicks):
             base = int(when[part][-1])
 
     def _part(self, base: int, when: NDArray[np.int_], q: Array, v: Array, a: Array) -> ReferenceMotion:
-        """Return a motion that comes to rest after its last point, as trajectories must."""
+        """Return a motion with a final rest, as trajectories require."""
         times = np.asarray((when - base) * self.period, dtype=np.float64)
         if v[-1].any():
             brake = max(times[-1] - times[-2] if len(times) > 1 else 0.0, self.period)
@@ -189,12 +190,12 @@ class ReplayPlan(RecordedTicks):
 
 def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, Mapping[str, Any]],
                 given: Collection[str]) -> None:
-    """Raise if a replay would import a module, or open a file, that nobody but the recording has named.
+    """Raise if a replay would import a module, or open a file, that only the recording names.
 
     Args:
         run: The recording.
-        requests: Of the plan of the replay.
-        parameters: Of each node that it starts.
+        requests: Requests of the replay.
+        parameters: Parameters of each node that it starts.
         given: Names of controllers, and parameters of files, that the user has given.
 
     Raises:
@@ -223,7 +224,7 @@ def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, 
 
 
 def _names_file_of_law(name: str, controllers: Iterable[str]) -> bool:
-    """Whether a parameter of the controller node names a file that one of some controllers opens."""
+    """Whether a parameter of the controller node names a file that one of the controllers opens."""
     owner, _, field = name.partition(".")
     for controller in controllers:
         if prefix(controller) == owner:
@@ -233,7 +234,7 @@ def _names_file_of_law(name: str, controllers: Iterable[str]) -> bool:
 
 
 def _is_shipped(name: Any) -> bool:
-    """Whether the name of a file of actuators is that of one in config/."""
+    """Whether a file of actuators is one of config/."""
     return isinstance(name, str) and (name in shipped_actuators() or any(
         Path(name) in (file, file.resolve()) for file in shipped_actuators().values()))
 
@@ -246,8 +247,8 @@ def check_joints(run: Run, robot: str) -> None:
         robot: The robot's name or file; empty: the recorded one.
 
     Raises:
-        InputError: It has others.
-        RecordingError: None was given, and the recording has none that can be used.
+        InputError: It has other joints.
+        RecordingError: No robot was given, and the recording has no usable description.
     """
     if not robot:
         _ = run.robot

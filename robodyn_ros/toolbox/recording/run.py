@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``Run``: a recording of one robot as arrays over time, its parameters, and which controller was in force when.
+"""``Run``: a recording of one robot as arrays over time, with parameters and the active controllers.
 
     run = Run("run_1")
     run.states.time, run.states.position         # (N,), (N, n)
@@ -62,7 +62,7 @@ _VALUE_FIELDS = ("", "bool_value", "integer_value", "double_value", "string_valu
 
 @dataclass(frozen=True)
 class Span:
-    """A time in which one controller was in force.
+    """A time span with one active controller.
 
     Attributes:
         controller: Name of the plugin.
@@ -77,7 +77,7 @@ class Span:
 
 @dataclass(frozen=True)
 class ParameterChange:
-    """A parameter that was set while the recording ran.
+    """A parameter that was set during the recording.
 
     Attributes:
         time: Time since the first joint state [s].
@@ -93,7 +93,7 @@ class ParameterChange:
 
 
 def _told(method: Callable[..., T]) -> Callable[..., T]:
-    """Make one line of the family of what goes wrong with messages that do not have the fields of their type."""
+    """Convert errors from malformed messages to a `RecordingError`, in one line."""
     @functools.wraps(method)
     def checked(self: Any, *arguments: Any, **options: Any) -> T:
         try:
@@ -113,20 +113,20 @@ class Run:
     Args:
         path: A rosbag2 folder with MCAP, or an .mcap file.
         namespace: Namespace of the robot; None: the only one.
-        joint_names: The robot's joints, if they are known; None: those of the recorded description, or else of the
-            messages that name the most joints.
+        joint_names: The robot's joints; None: those of the recorded description, or else of the messages with the most
+            joints.
 
     Attributes:
         path: The folder or file.
         namespace: Namespace of the robot; empty: the root.
-        topics: All recorded topics by name, those of other namespaces too.
+        topics: All recorded topics by name, of all namespaces.
         joint_names: The robot's joints, length n, in the order of all columns.
-        other_joints: Joints whose states were recorded on the same topic and are left out, such as those of a gripper
-            with a driver of its own.
-        damage: Why the end of the recording is missing; empty: it is whole.
+        other_joints: Other joints on the same topic, which are left out, such as those of a gripper with its own
+            driver.
+        damage: Why the end of the recording is missing; empty: it is complete.
 
     Raises:
-        RecordingError: There is no recording, nothing of it can be read, or it has no joint states of one robot.
+        RecordingError: There is no recording, none of it can be read, or it has no joint states of one robot.
     """
 
     @_told
@@ -154,14 +154,14 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """One sentence each on the end that is missing and on joints that are left out."""
+        """Sentences on a missing end, and on omitted joints."""
         left_out = f"{self.path}: the states of other joints are left out: {_list(self.other_joints)}"
         return [note for note in (self.damage, left_out if self.other_joints else "") if note]
 
     @cached_property
     @_told
     def commands(self) -> JointSeries | None:
-        """Commanded efforts, at the times of the states that they answer; None: none were recorded."""
+        """Commanded efforts, at the times of the states that they answer; None: not recorded."""
         topic = self._topic(JOINT_STATE, topic_names.JOINT_COMMANDS)
         if topic is None:
             return None
@@ -174,7 +174,7 @@ class Run:
     def motors(self) -> JointSeries | None:
         """Positions and velocities of the motors, reflected to the joints, and torques between gears and links.
 
-        None: they were not recorded.
+        None: not recorded.
         """
         topic = self.topics.get(f"{self.namespace}/{topic_names.MOTOR_STATES}")
         return None if topic is None else joint_series(*self._stamped(topic), self._columns)
@@ -182,20 +182,20 @@ class Run:
     @cached_property
     @_told
     def control(self) -> ControlSeries | None:
-        """Reference, error and output of the controller; None: its state was not recorded."""
+        """Reference, error and output of the controller; None: not recorded."""
         topic = self._topic(CONTROLLER_STATE, topic_names.CONTROLLER_STATE)
         return None if topic is None else control_series(*self._stamped(topic), self._columns)
 
     @cached_property
     @_told
     def actuators(self) -> ActuatorSeries | None:
-        """Currents and voltages of the simulated motors; None: they were not recorded."""
+        """Currents and voltages of the simulated motors; None: not recorded."""
         topic = self._topic("robodyn_interfaces/msg/ActuatorStates", topic_names.ACTUATOR_STATES)
         return None if topic is None else actuator_series(*self._stamped(topic), self._columns)
 
     @cached_property
     def controllers(self) -> tuple[Span, ...]:
-        """Which controller was in force when."""
+        """Time spans of the active controllers."""
         if self.control is None:
             return ()
         names, time = self.control.controller, self.control.time
@@ -206,9 +206,9 @@ class Run:
     @cached_property
     @_told
     def parameters(self) -> dict[str, dict[str, Any]]:
-        """Parameters by full name of the node, as they were when the recording began or the node appeared.
+        """Parameters by full node name, at the beginning of the recording or the appearance of the node.
 
-        A node that had not declared all of them by then did so before its first joint state, by events.
+        Events before the first joint state are included, since nodes may declare further parameters by then.
         """
         found: dict[str, dict[str, Any]] = {}
         for name, entries in self._bag.metadata:
@@ -228,9 +228,9 @@ class Run:
     @cached_property
     @_told
     def parameter_changes(self) -> tuple[ParameterChange, ...]:
-        """Parameters that were set during the recording, among them the swaps of controllers.
+        """Parameters that were set during the recording, including swaps of controllers.
 
-        Events before the first joint state belong to `parameters`: with them, nodes that start declare theirs.
+        Events before the first joint state belong to `parameters`, since starting nodes declare theirs by them.
         """
         return tuple(change for received, event in self._parameter_events if received >= self._receipt[0]
                      for change in self._changes(received, event))
@@ -242,7 +242,7 @@ class Run:
     @cached_property
     @_told
     def robot_description(self) -> str:
-        """The recorded URDF, as XML; empty: none was recorded."""
+        """The recorded URDF as XML; empty: not recorded."""
         topic = self._topic("std_msgs/msg/String", "robot_description")
         return "" if topic is None else next(topic.decode())[1].data
 
@@ -251,14 +251,14 @@ class Run:
         """The robot of the recorded description, with the recorded gravity.
 
         Raises:
-            RecordingError: No description was recorded, it cannot be used, or it is that of another robot.
+            RecordingError: No description was recorded, it is not usable, or it describes another robot.
         """
         if not self.robot_description:
             raise RecordingError(f"{self.path}: no robot_description was recorded; run the node state_publisher or "
                                  "robot_state_publisher while recording")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DescriptionWarning)  # the recorded nodes have told them
+                warnings.simplefilter("ignore", DescriptionWarning)  # the recorded nodes have reported them
                 robot = Robot.from_urdf_text(self.robot_description, gravity=self.gravity)
         except DescriptionError as error:
             raise RecordingError(f"{self.path}: robot_description: {error}") from None
@@ -269,7 +269,7 @@ class Run:
 
     @property
     def gravity(self) -> tuple[float, ...]:
-        """Recorded gravity of the simulated hardware, or else the standard one, in base axes [m/s^2]."""
+        """Recorded gravity of the simulated hardware, or else standard gravity, in base axes [m/s^2]."""
         found = self.parameters.get(f"{self.namespace}/hardware", {}).get("gravity", STANDARD_GRAVITY)
         try:
             gravity = as_floats(found, (3,), "gravity")
@@ -279,7 +279,7 @@ class Run:
 
     @_told
     def last_memory(self, controller: str) -> tuple[tuple[str, ...], Array, float]:
-        """Return what a controller kept between ticks, when its state was recorded last.
+        """Return the last recorded memory of a controller.
 
         Args:
             controller: Name of the plugin.
@@ -288,7 +288,7 @@ class Run:
             Names and values of the elements, shape (m,), and the time [s].
 
         Raises:
-            RecordingError: The controller was not recorded, or names no elements.
+            RecordingError: The controller was not recorded, or its memory has no named elements.
         """
         topic = self._topic(CONTROLLER_STATE, topic_names.CONTROLLER_STATE)
         found = [message for _, message in topic.decode() if message.controller == controller
@@ -311,7 +311,7 @@ class Run:
 
     @_told
     def stamp_times(self, topic: Topic) -> Array:
-        """Return the times of the N messages of a topic by their stamps, NaN for stamp 0, shape (N,) [s].
+        """Return the times of the N messages of a topic from their stamps, NaN for stamp 0, shape (N,) [s].
 
         Args:
             topic: The topic.
@@ -326,7 +326,7 @@ class Run:
         """Return the time of a message without a stamp since the first joint state [s].
 
         Args:
-            received: When the recorder received it [ns].
+            received: Time of receipt by the recorder [ns].
         """
         return float(np.interp(received - self._receipt[0], self._receipt - self._receipt[0], self.states.time))
 
@@ -347,18 +347,14 @@ class Run:
         return candidates[0]
 
     def _topic(self, type_name: str, name: str) -> Topic | None:
-        """Return this robot's topic of a type: of that name, or of another if the messages are robodyn_ros's own."""
+        """Return this robot's topic of a type and name; for robodyn_ros's own types, the name may differ."""
         found = [topic for topic in self._bag.of_type(type_name) if topic.name.startswith(f"{self.namespace}/")
                  and (topic.name.endswith(f"/{name}") or type_name.startswith("robodyn_interfaces/"))]
         return max(found, key=lambda topic: (topic.name == f"{self.namespace}/{name}", len(topic.messages)),
                    default=None)
 
     def _names(self, recorded: list[tuple[str, ...]]) -> tuple[str, ...]:
-        """Return the robot's joints in the order of the description, or else of the joint states.
-
-        Args:
-            recorded: Joints of each form of messages.
-        """
+        """Return the robot's joints in the order of the description, or else of the joint states."""
         most = max(map(len, recorded))
         largest = tuple(dict.fromkeys(chain(*(names for names in recorded if len(names) == most))))
         if self.robot_description:

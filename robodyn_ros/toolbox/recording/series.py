@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Values of joints over time, taken from messages by joint name; NaN where a message has no value."""
+"""Values of joints over time, from messages by joint name; NaN if a message has no value."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class JointSeries:
 
     Attributes:
         time: Time of each message since the first joint state, shape (N,) [s].
-        position: Shape (N, n) [rad or m].
-        velocity: Shape (N, n) [rad/s or m/s].
-        effort: Shape (N, n) [N m or N].
+        position: Positions, shape (N, n) [rad or m].
+        velocity: Velocities, shape (N, n) [rad/s or m/s].
+        effort: Efforts, shape (N, n) [N m or N].
     """
 
     time: Array
@@ -50,17 +50,17 @@ class ControlSeries:
     Attributes:
         time: Time of each sample since the first joint state, shape (N,) [s].
         controller: Name of the controller that computed each sample, length N.
-        desired_position: Shape (N, n) [rad or m]; NaN while the controller follows no joints.
-        desired_velocity: Shape (N, n) [rad/s or m/s].
-        desired_acceleration: Shape (N, n) [rad/s^2 or m/s^2].
+        desired_position: Desired positions, shape (N, n) [rad or m]; NaN while the controller follows no joints.
+        desired_velocity: Desired velocities, shape (N, n) [rad/s or m/s].
+        desired_acceleration: Desired accelerations, shape (N, n) [rad/s^2 or m/s^2].
         error: Desired minus measured position, shape (N, n) [rad or m].
         effort: Commanded efforts, shape (N, n) [N m or N].
         voltage: Commanded voltages, shape (N, n) [V]; NaN while efforts are commanded.
         desired_tip: Desired position of the tip link in base axes, shape (N, 3) [m]; NaN while the controller does not
             follow the tip link.
-        tip: Measured position of the tip link likewise, shape (N, 3) [m].
+        tip: Measured position of the tip link in base axes, shape (N, 3) [m].
         tip_error: Desired minus measured position of the tip link, shape (N, 3) [m].
-        tip_turn_error: Axis times angle from the measured to the desired orientation, shape (N, 3) [rad].
+        tip_turn_error: Rotation vector from the measured to the desired orientation, shape (N, 3) [rad].
     """
 
     time: Array
@@ -83,12 +83,12 @@ class ActuatorSeries:
 
     Attributes:
         time: Time of each sample since the first joint state, shape (N,) [s].
-        voltage: At the motors' terminals, shape (N, n) [V].
-        current: Through the armatures, shape (N, n) [A].
-        motor_torque: Before rotor inertia and gear train, shape (N, n) [N m].
-        joint_effort: That the drives exert on the joints, shape (N, n) [N m or N].
-        friction_effort: That friction and brakes exert on the joints, shape (N, n) [N m or N].
-        temperature: Of the windings, shape (N, n) [degrees Celsius].
+        voltage: Voltages at the motors' terminals, shape (N, n) [V].
+        current: Armature currents, shape (N, n) [A].
+        motor_torque: Motor torques before rotor inertia and gear train, shape (N, n) [N m].
+        joint_effort: Efforts of the drives on the joints, shape (N, n) [N m or N].
+        friction_effort: Efforts of friction and brakes on the joints, shape (N, n) [N m or N].
+        temperature: Temperatures of the windings, shape (N, n) [degrees Celsius].
     """
 
     time: Array
@@ -101,7 +101,7 @@ class ActuatorSeries:
 
 
 class JointColumns:
-    """Puts values that messages give by joint name into columns.
+    """Sorts values of messages by joint name into columns.
 
     Args:
         joints: Names of the robot's joints, length n.
@@ -126,9 +126,8 @@ class JointColumns:
         """Return the values of messages in columns.
 
         Args:
-            names: Joints of each message; empty: all, in the robot's order. Joints that the robot does not have are
-                left out.
-            values: Values of each message, one for each of its joints; another number of them counts as none.
+            names: Joints of each message; empty: all, in the robot's order. Joints of other robots are left out.
+            values: Values of each message, one for each of its joints; a wrong number of values counts as none.
 
         Returns:
             Shape (N, n).
@@ -154,7 +153,7 @@ def joint_series(time: Array, messages: Sequence[Any], columns: JointColumns) ->
 
 def merged_states(stamps: NDArray[np.int64], messages: Sequence[Any], columns: JointColumns
                   ) -> tuple[NDArray[np.int64], NDArray[np.intp], JointSeries]:
-    """Return the states of a robot from messages of which each may name some of its joints.
+    """Merge messages that each have some of a robot's joints into states of the robot.
 
     A state is complete when every joint has a new position; its stamp is the oldest of theirs.
 
@@ -164,8 +163,8 @@ def merged_states(stamps: NDArray[np.int64], messages: Sequence[Any], columns: J
         columns: The robot's joints, n.
 
     Returns:
-        Stamp of each of the M states, shape (M,) [ns], the index of the message that completed it, shape (M,), and the
-        states, whose times are all NaN.
+        Stamps of the M states, shape (M,) [ns]; indices of the messages that completed them, shape (M,); and the states
+        with times of NaN.
     """
     every = joint_series(np.full(len(messages), math.nan), messages, columns)
     named = columns.named([message.name for message in messages])
@@ -221,7 +220,7 @@ def _is_name(name: Any) -> bool:
 
 
 def _bounded(values: Array) -> Array:
-    """Refuse numbers with which formulas and pictures overflow; NaN stands for no value."""
+    """Refuse numbers so large that formulas and pictures would overflow; NaN means no value."""
     if len(wrong := np.argwhere(np.abs(values) > MAX_MAGNITUDE)):
         raise RecordingError(f"message {wrong[0][0]}: expected numbers of at most {MAX_MAGNITUDE:g}, received "
                              f"{values[tuple(wrong[0])]:g}")

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Recordings as tables with named columns: CSV, NPZ of NumPy, MAT of MATLAB and Parquet, of bounded size."""
+"""Reads recordings as tables with named columns, of bounded size: CSV, NPZ, MAT and Parquet."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_NUMBERS = 8 * 2**20
 MAX_COLUMNS = 10_000
 
 MEMORY, SECONDS = 512 * 2**20, 5
-"""Bytes and processor time [s] that a MAT or Parquet file may take while it is read by code of others."""
+"""Limits of memory [bytes] and processor time [s] while a library reads a MAT or Parquet file."""
 
 _MAX_REMARKS = 100  # lines
 _DELIMITERS = ",;\t"
@@ -45,14 +45,14 @@ class Table:
     """Columns of numbers by name.
 
     Args:
-        path: Of the file, for messages.
-        columns: Arrays of shape (N,) for a column, or (N, k) for k columns ``NAME[1]`` and so on; a text says what a
-            column holds that cannot be read.
+        path: Path of the file, for messages.
+        columns: Arrays of shape (N,) for a column, or (N, k) for k columns ``NAME[1]`` and so on; for an unreadable
+            column, a text that describes its content.
 
     Attributes:
         path: As given.
-        columns: Shapes (N,), by name.
-        unread: What the other columns hold, by name.
+        columns: The columns by name, shape (N,) each.
+        unread: Description of the unreadable columns, by name.
 
     Raises:
         RecordingError: There are no columns, or they have no common length.
@@ -112,10 +112,10 @@ class Table:
                                  f"{' '.join(str(error).split()) or type(error).__name__}") from None
 
     def find(self, pattern: str) -> list[str]:
-        """Return the names of the columns that a name or pattern with ``*`` means, in the order of the file.
+        """Return the names of the columns that match a name or a pattern with ``*``, in the order of the file.
 
         Raises:
-            InputError: There is none.
+            InputError: No column matches.
         """
         array = [name for name in self.columns if name.rpartition("[")[0] == pattern]
         found = [pattern] if pattern in self.columns else array or [
@@ -135,7 +135,7 @@ class Table:
         """Return the names and values of columns, shape (N, k).
 
         Raises:
-            InputError: A column is not there, or they have different lengths.
+            InputError: A column is missing, or the lengths differ.
         """
         names = [name for pattern in patterns for name in self.find(pattern)]
         lengths = {name: len(self.columns[name]) for name in names}
@@ -156,7 +156,7 @@ def _check_size(path: Path, numbers: int, columns: int = 1) -> None:
 
 
 def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
-    """Columns that the first line names; by their numbers if most of it are numbers, as in a line of data."""
+    """Columns named by the first line; named by number if the first line is mostly numbers, hence data."""
     text = content.decode("utf-8-sig", "replace")
     text = text[_names_begin(text):]
     first = text.split("\n", 1)[0].strip("\r#% \t")
@@ -169,7 +169,7 @@ def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
         raise RecordingError(f"{path}: line 1: expected different names of columns, received {shown(names)}")
     rows = text.count("\n") + 1
     _check_size(path, rows * len(names), len(names))
-    _check_size(path, -(-text.count(delimiter or " ") // 4))  # lines may be longer than the first, but not by so much
+    _check_size(path, -(-text.count(delimiter or " ") // 4))  # later lines may be longer, but not by so much
     if delimiter is not None:  # a place without a number
         for _ in range(2):
             text = text.replace(2 * delimiter, f"{delimiter}nan{delimiter}")
@@ -194,7 +194,7 @@ def _from_text(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
 
 
 def _names_begin(text: str) -> int:
-    """Place of the line with the names, below remarks; the last line that begins with # may hold them."""
+    """Position of the line with the names, below remarks; the last line beginning with # may hold them."""
     begin = 0
     for _ in range(_MAX_REMARKS):
         end = text.find("\n", begin)
@@ -215,7 +215,7 @@ def _is_number(text: str) -> bool:
 
 
 def _from_npz(content: bytes, path: Path) -> Iterable[tuple[str, Any]]:
-    """Arrays of numbers in a zip file; what a header promises is checked before memory is taken for it."""
+    """Arrays of numbers in a zip file; sizes in headers are checked before memory is allocated."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = [entry for entry in archive.infolist() if entry.filename.endswith(".npy")]
         _check_size(path, sum(entry.file_size for entry in entries) // 8, len(entries))

@@ -6,4 +6,4 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Studies: closed loops whose plants differ, computed in blocks of samples, here or on many machines."""
+"""Studies: closed loops with different plants, computed in blocks of samples, on one or many machines."""

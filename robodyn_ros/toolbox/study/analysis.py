@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Findings of a study: errors and failures of each law, and which varied number matters."""
+"""Findings of a study: errors and failures of each law, and influence of each varied number."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class LawSummary:
     """Results of one law on one motion.
 
     Attributes:
-        law: Its label.
+        law: Label of the law.
         motion: Label of the motion.
         count: Number of samples.
         mean: Mean of the metric over the samples that did not fail; NaN if all failed.
-        quantiles: Its `QUANTILES` over all samples; a sample that failed counts as infinite.
-        worst: Its largest value over the samples that did not fail.
+        quantiles: `QUANTILES` of the metric over all samples; failed samples count as infinite.
+        worst: Largest value of the metric over the samples that did not fail.
         failures: Number of failed samples by reason, the most frequent first.
     """
 
@@ -55,16 +55,16 @@ class LawSummary:
 
 
 def quantile(values: Array, share: float) -> float:
-    """The smallest of the values that at least this share of them does not exceed; NaN counts as infinite.
+    """The smallest value that at least this share of the values does not exceed; NaN counts as infinite.
 
-    Unlike an interpolated quantile, it is infinite as soon as too many samples failed.
+    Unlike an interpolated quantile, it is infinite as soon as too many samples fail.
     """
     ordered = np.sort(np.where(np.isnan(values), np.inf, values))
     return float(ordered[max(0, int(np.ceil(share * len(ordered))) - 1)])
 
 
 def succeeded(results: Results, metric: str) -> Array:
-    """Return a metric of each row, NaN where the sample failed."""
+    """Return a metric of each row, NaN for failed samples."""
     return np.where(results.text(REASON) == "", results.numbers(metric), np.nan)
 
 
@@ -72,7 +72,7 @@ def summaries(results: Results, metric: str = "rms_error") -> list[LawSummary]:
     """Return the results of each law and motion.
 
     Args:
-        results: Of a study.
+        results: Results of a study.
         metric: One of `METRICS`.
     """
     found = []
@@ -90,10 +90,10 @@ def summaries(results: Results, metric: str = "rms_error") -> list[LawSummary]:
 def table(results: Results, metric: str = "rms_error", scale: float = 1e3) -> str:
     """Return a line for each law and motion: mean, quantiles, worst, share of failures, and their reasons.
 
-    Mean and worst are those of the samples that did not fail.
+    Mean and worst omit failed samples.
 
     Args:
-        results: Of a study.
+        results: Results of a study.
         metric: One of `METRICS`.
         scale: Factor on the metric.
     """
@@ -116,10 +116,10 @@ def table(results: Results, metric: str = "rms_error", scale: float = 1e3) -> st
 def rank_correlations(results: Results, law: str, metric: str = "rms_error") -> dict[str, float]:
     """Return Spearman's rank correlation of each varied number with a metric, the strongest first.
 
-    Failed samples count as the largest values. Columns that do not vary are left out.
+    Failed samples count as the largest values. Constant columns are left out.
 
     Args:
-        results: Of a study.
+        results: Results of a study.
         law: Label of the law.
         metric: One of `METRICS`.
     """
@@ -139,9 +139,9 @@ class SobolIndices:
     """Shares of the variance of a metric that varied numbers cause.
 
     Attributes:
-        columns: The d numbers, the one with the largest total share first.
-        first: Share that each causes alone, shape (d,).
-        total: Share that each causes alone and together with others, shape (d,).
+        columns: The d numbers, sorted by total share, the largest first.
+        first: Share that each number causes alone, shape (d,).
+        total: Share that each number causes alone and together with others, shape (d,).
     """
 
     columns: tuple[str, ...]
@@ -150,26 +150,26 @@ class SobolIndices:
 
 
 def differing_axes(study: Study, law: str) -> list[Axis]:
-    """The axes of one law's rollouts that are not the same number in every sample."""
+    """The axes of one law's rollouts that differ between samples."""
     return [axis for axis in study.law_axes(law)
             if np.ptp(axis.distribution.ppf(np.array([0.01, 0.5, 0.99]))) > 0.0]
 
 
 def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error", **options: Any) -> SobolIndices:
-    """Compute Sobol indices of one law and motion by rollouts of their own, count * (axes + 2) of them.
+    """Compute Sobol indices of one law and motion by count * (axes + 2) additional rollouts.
 
-    Samples that diverged count as the largest finite value.
+    Diverged samples count as the largest finite value.
 
     Args:
         study: The study.
         pair: Law and motion.
         count: Points of the design, a power of two.
         metric: One of `METRICS`.
-        **options: For `all_scores`.
+        **options: Options of `all_scores`.
     """
     description, axes = study.description(pair), differing_axes(study, pair.law)
     fixed = [axis for axis in study.axes if axis not in axes]
-    if len(axes) < 2:  # one alone makes all of the variance; SciPy fails
+    if len(axes) < 2:  # a single one causes all of the variance; SciPy fails
         return SobolIndices(tuple(axis.column for axis in axes), np.ones(len(axes)), np.ones(len(axes)))
 
     def evaluate(points: Array) -> Array:
@@ -188,11 +188,11 @@ def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error
 
 
 def sensitivity_table(columns: Sequence[str], shares: dict[str, Sequence[float]]) -> str:
-    """Return a line for each varied number, with some figures of its influence.
+    """Return a line for each varied number, with measures of its influence.
 
     Args:
         columns: The varied numbers.
-        shares: Figures by the head of their column.
+        shares: Measures by the heading of their column.
     """
     width = max(map(len, columns), default=0)
     lines = [f"{'':<{width}}" + "".join(f"  {head:>12}" for head in shares)]

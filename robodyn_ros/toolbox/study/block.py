@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Blocks of samples: how large they are, which ones a study still lacks, and one computed."""
+"""Blocks of samples: their size, the missing ones of a study, and the computation of one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from robodyn_ros.simulation.score import Score
 from robodyn_ros.toolbox.study.loop_description import LoopDescription
 
 LARGEST_OVERHEAD = 0.05
-"""Share of the work that handing out a block may take."""
+"""Greatest overhead of a block, relative to its computing time."""
 BLOCK_TIME = 1.0
-"""Time to compute a block where its overhead does not ask for more: what the loss of a worker costs [s]."""
+"""Computing time of a block with little overhead; a lost worker costs as much [s]."""
 FIRST = 16
-"""Samples of the blocks that are computed before anything is measured: two of the longest vectors."""
+"""Samples of the first blocks, before any time is measured: two of the longest vectors."""
 _GROWTH = 8.0
-_LONGEST_OVERHEAD = 1.0  # [s]; longer ones are pauses, as of a scheduler that starts again
+_LONGEST_OVERHEAD = 1.0  # [s]; longer ones are pauses, for example of a restarting scheduler
 
 
 class Block(NamedTuple):
@@ -36,11 +36,11 @@ class Block(NamedTuple):
 
     Attributes:
         begin: Number of the first sample.
-        end: Number of the last one, plus 1.
-        score: Their scores.
-        seconds: Time to compute them [s].
-        overhead: Time since the same thread had computed its block before, in which it waited and unpacked [s].
-        fresh: Whether the process computed samples of this loop for the first time, and may have compiled it meanwhile.
+        end: Number of the last sample, plus 1.
+        score: Scores of the samples.
+        seconds: Computing time [s].
+        overhead: Time since the thread finished its previous block, for waiting and unpacking [s].
+        fresh: Whether the process computed this loop for the first time, and may have compiled it in this time.
         processor: LLVM's name of the processor.
         worker: Address of the worker; empty: this process.
     """
@@ -56,10 +56,10 @@ class Block(NamedTuple):
 
 
 class BlockSize:
-    """Chooses the size of each next block so that its overhead stays below `LARGEST_OVERHEAD`.
+    """Chooses block sizes that keep the overhead below `LARGEST_OVERHEAD`.
 
     Args:
-        workers: Blocks that are computed at the same time.
+        workers: Number of blocks computed at the same time.
     """
 
     def __init__(self, workers: int = 1) -> None:
@@ -67,7 +67,7 @@ class BlockSize:
         self._size, self._per_sample, self._overhead = float(FIRST), 0.0, 0.0
 
     def measured(self, block: Block) -> None:
-        """Take account of a computed block; a fresh one says nothing, as its time includes compilation."""
+        """Take account of a computed block; fresh ones are ignored, since their time includes compilation."""
         if block.fresh:
             return
         self._per_sample = max(block.seconds, 1e-9) / (block.end - block.begin)
@@ -79,17 +79,17 @@ class BlockSize:
 
     @property
     def usual(self) -> float:
-        """Time of a sample in the last block [s]; 0: none is measured."""
+        """Time of a sample in the last block [s]; 0: not yet measured."""
         return self._per_sample
 
     def next(self, left: int) -> int:
-        """Number of samples of the next block, of those that are left.
+        """Return the size of the next block, given the number of samples left.
 
-        Towards the end blocks become smaller, so that the workers end together, but not so small that overhead counts.
+        Towards the end, blocks become smaller, so that all workers finish together, as far as the overhead allows.
         """
         least = self._overhead / LARGEST_OVERHEAD / self._per_sample if self._per_sample else 0.0
         fair = left / (2.0 * self.workers) if self.workers > 1 else left
-        # Never one alone if there are more: single calls are another program, to be compiled for it.
+        # Avoid a last block of one sample: single calls would need a program of their own.
         size = max(2, round(max(least, min(self._size, fair))))
         return size if left - size > max(least, 1.0) else left
 
@@ -103,7 +103,7 @@ def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str,
         begin: Number of the first sample.
         arrays: A row for each sample of the block, see `LoopDescription.scores`.
         threads: Threads that share the samples.
-        run: Name of the run that the block is of: what a thread waits between two runs is no overhead.
+        run: Name of the block's run; waiting between two runs does not count as overhead.
 
     Raises:
         RobodynError: As for `LoopDescription.scores`.
@@ -117,7 +117,7 @@ def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str,
 
 
 _last = threading.local()
-"""The run whose block this thread computed last, and when it ended."""
+"""Run and end of the last block of each thread."""
 
 
 def rows(arrays: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:
@@ -126,10 +126,10 @@ def rows(arrays: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:
 
 
 def sample_count(arrays: Mapping[str, Array]) -> int:
-    """The number of samples of arrays with a row for each.
+    """Return the number of samples, the rows of each array.
 
     Raises:
-        InputError: There are no samples, or not as many in each array.
+        InputError: There are no samples, or the numbers of rows differ.
     """
     counts = {name: len(array) for name, array in arrays.items()}
     if len(set(counts.values())) != 1 or 0 in counts.values():
@@ -139,11 +139,11 @@ def sample_count(arrays: Mapping[str, Array]) -> int:
 
 
 def gaps(count: int, done: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of the samples that are still to be computed, in their order.
+    """Yield begin and end of the samples that are still missing, in order.
 
     Args:
         count: Number of all samples.
-        done: Begin and end of the blocks that are computed; they may overlap.
+        done: Begin and end of the computed blocks; they may overlap.
     """
     at = 0
     for begin, end in sorted(done):

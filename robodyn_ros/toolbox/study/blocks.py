@@ -23,19 +23,19 @@ def map_blocks(description: LoopDescription, arrays: Mapping[str, Array], *, thr
                done: Iterable[tuple[int, int]] = (), client: Cluster | None = None) -> Iterator[Block]:
     """Compute all samples, and yield their blocks in the order of the samples.
 
-    A sample has the same score to the bit in a block of any size, with any number of threads, on equal processors.
+    On equal processors, a sample has the same score to the bit in any block and with any number of threads.
 
     Args:
         description: The closed loop.
         arrays: A row for each sample, see `LoopDescription.scores`.
         threads: Threads of this machine that share the samples, if there is no cluster.
-        done: Begin and end of blocks that are computed already, and left out; see `Block`.
-        client: A cluster whose workers compute the blocks; None: this machine does.
+        done: Begin and end of computed blocks, which are left out; see `Block`.
+        client: Cluster that computes the blocks; None: this machine.
 
     Raises:
         InputError: There are no samples, or the arrays do not fit each other or the loop.
         PluginError: The controller cannot be made, or fails.
-        ClusterError: As for `Cluster.blocks`; the blocks computed until then are yielded before.
+        ClusterError: As for `Cluster.blocks`; computed blocks are yielded before.
     """
     count = sample_count(arrays)
     if client is not None:
@@ -45,7 +45,7 @@ def map_blocks(description: LoopDescription, arrays: Mapping[str, Array], *, thr
     for begin, end in gaps(count, done):
         while begin < end:
             until = begin + size.next(end - begin)
-            # What the caller does with a block is no overhead of blocks.
+            # The time of the caller does not count as overhead.
             block = compute_block(description, begin, rows(arrays, begin, until), threads)._replace(overhead=0.0)
             size.measured(block)
             yield block

@@ -35,24 +35,24 @@ from robodyn_ros.toolbox.study.block import Block, BlockSize, compute_block, row
 from robodyn_ros.toolbox.study.cluster_connection import QUEUED, ClusterConnection, one_line, site
 from robodyn_ros.toolbox.study.loop_description import LoopDescription
 
-_LOOK = 0.5  # time between two looks at scheduler and workers [s]
-_RESULT_TIME = 5.0  # longest wait for a result that a worker has [s]
-_DEATHS = 5  # workers that may end while they have a block, before it is given up
-_SLOW = 3.0  # a block is handed out once more after so many times its usual time
-_COMPILE_TIME = 10.0  # that is never asked for sooner, as the worker may compile meanwhile [s]
+_LOOK = 0.5  # time between two checks of scheduler and workers [s]
+_RESULT_TIME = 5.0  # longest wait for the result of a finished task [s]
+_DEATHS = 5  # a block is given up after so many workers ended with it
+_SLOW = 3.0  # a block is submitted once more after so many times its usual time
+_COMPILE_TIME = 10.0  # but not before this time, in which the worker may compile [s]
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass
 class _Task:
-    """A block that is handed out.
+    """A submitted block.
 
     Attributes:
         begin: Number of its first sample.
-        end: Number of the last one, plus 1.
+        end: Number of its last sample, plus 1.
         worker: Address of the worker.
-        since: When it was handed out, by the steady clock [s].
+        since: Time of submission by the steady clock [s].
     """
 
     begin: int
@@ -62,7 +62,7 @@ class _Task:
 
 
 class ClusterRun:
-    """Samples that are computed on the workers of a cluster.
+    """The computation of samples on the workers of a cluster.
 
     Args:
         cluster: The connection.
@@ -108,7 +108,7 @@ class ClusterRun:
             self._cancel(list(self._tasks))
 
     def _look(self) -> None:
-        """From time to time: find the connection, the workers, and what is lost or slow."""
+        """From time to time, check the connection, the workers, and lost or slow tasks."""
         if self._cluster.running and time.monotonic() < self._next_look:
             return
         while True:
@@ -128,7 +128,7 @@ class ClusterRun:
         self._next_look = time.monotonic() + _LOOK
 
     def _hand_out(self) -> None:
-        """Give work to the workers that have room for it."""
+        """Submit blocks to workers with free places."""
         loads = Counter(task.worker for task in self._tasks.values())
         while (self._again or self._uncut) and (worker := self._cluster.free_worker(loads)) is not None:
             begin, end = self._again.popleft() if self._again else self._cut()
@@ -136,7 +136,7 @@ class ClusterRun:
             loads[worker] += 1
 
     def _cut(self) -> tuple[int, int]:
-        """The next block."""
+        """Cut the next block."""
         begin, end = self._uncut.popleft()
         until = begin + min(end - begin, self._size.next(end - begin + sum(b - a for a, b in self._uncut)))
         if until < end:
@@ -153,7 +153,7 @@ class ClusterRun:
         future.add_done_callback(self._ended.put)
 
     def _collect(self) -> None:
-        """Wait for the next task that ends, and take its block."""
+        """Wait for the next finished task, and take its block."""
         try:
             future = self._ended.get(timeout=_LOOK)
         except Empty:
@@ -170,7 +170,7 @@ class ClusterRun:
             self._cancel([other for other, twin in self._tasks.items() if twin.begin == task.begin])
 
     def _block(self, future: Any, task: _Task) -> Block | None:
-        """The block of a task that ended; None: it is lost."""
+        """The block of a finished task; None: it is lost."""
         if future.status == "error":
             error = future.exception()
             if isinstance(error, RobodynError):
@@ -193,12 +193,12 @@ class ClusterRun:
         return None
 
     def _lost(self, task: _Task) -> None:
-        """Hand out a block again, unless another worker has it, too."""
+        """Submit a block again, unless another worker has it, too."""
         if all(other.begin != task.begin for other in self._tasks.values()):
             self._again.append((task.begin, task.end))
 
     def _drop_lost(self) -> None:
-        """Give up the tasks of workers that are gone."""
+        """Drop the tasks of workers that disappeared."""
         gone = [future for future, task in self._tasks.items() if task.worker not in self._cluster.sites]
         for task in self._cancel(gone):
             self._deaths[task.begin] += 1
@@ -210,7 +210,7 @@ class ClusterRun:
                               if worker in self._cluster.sites}
 
     def _hand_out_slow(self) -> None:
-        """Near the end, give blocks that take far longer than usual to another worker, too."""
+        """Near the end, submit blocks that take far longer than usual to a second worker."""
         if self._uncut or self._again or not self._size.usual:
             return
         loads = Counter(task.worker for task in self._tasks.values())
@@ -224,7 +224,7 @@ class ClusterRun:
                     loads[worker] += 1
 
     def _cancel(self, futures: list[Any]) -> list[_Task]:
-        """Take tasks back."""
+        """Cancel tasks."""
         tasks = [self._tasks.pop(future) for future in futures]
         with suppress(Exception):  # of Dask: there may be no connection
             for future in futures:
@@ -233,7 +233,7 @@ class ClusterRun:
 
 
 class _OtherVersionError(Exception):
-    """This worker has other versions than the process that handed out the task."""
+    """This worker has other versions than the process that submitted the task."""
 
 
 def _compute(description: LoopDescription, begin: int, arrays: Mapping[str, Array], expected: str,
@@ -247,16 +247,16 @@ def _compute(description: LoopDescription, begin: int, arrays: Mapping[str, Arra
 
 
 class Cluster(ClusterConnection):
-    """A connection to a Dask scheduler, whose workers compute samples; see `ClusterConnection` for its arguments."""
+    """A connection to a Dask scheduler that computes samples on its workers; arguments as in `ClusterConnection`."""
 
     @cached_property
     def _sizes(self) -> dict[str, BlockSize]:
-        """What is known of the times of each loop, by its digest."""
+        """Block sizes of each loop, by its digest."""
         return {}
 
     def blocks(self, description: LoopDescription, arrays: Mapping[str, Array],
                gaps: Iterable[tuple[int, int]]) -> Iterator[Block]:
-        """Compute samples on the workers, and yield their blocks in the order of the samples.
+        """Compute samples on the workers, and yield the blocks in the order of the samples.
 
         Args:
             description: The closed loop.
@@ -279,7 +279,7 @@ class Cluster(ClusterConnection):
             arrays: A row for each sample, see `LoopDescription.scores`.
 
         Raises:
-            InputError: The workers could not make the loop, see `LoopDescription.from_loop`; or the arrays do not fit.
+            InputError: Workers cannot recreate the loop, see `LoopDescription.from_loop`; or the arrays do not fit.
             PluginError: The controller fails.
             ClusterError: As for `blocks`.
         """

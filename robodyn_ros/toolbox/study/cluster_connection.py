@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A connection to a Dask scheduler, and the workers that take part: those with the versions of this process."""
+"""A connection to a Dask scheduler, and its workers with the versions of this process, which take part."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from robodyn_ros.compile.machine import host
 ANSWER_TIME = 10.0
 """Longest wait for the scheduler and for the first worker at the start [s]."""
 PATIENCE = 120.0
-"""Longest wait for a scheduler or a worker that comes back [s]."""
+"""Longest wait for a scheduler or a worker to come back [s]."""
 QUEUED = 2
-"""Tasks that a worker has for each thread, so that none waits for this process."""
+"""Tasks of a worker for each of its threads, so that it never waits for this process."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Site(NamedTuple):
-    """A process that computes samples.
+    """Versions, processor and machine of a process that computes samples.
 
     Attributes:
         version: Versions of this package, with a digest of its sources, and of the libraries that decide the bits.
@@ -74,19 +74,20 @@ class ClusterConnection:
     Workers with other versions than this process are left out, with a warning that names both.
 
     Args:
-        address: Of the scheduler: ``tcp://HOST:PORT``, or ``tls://HOST:PORT`` with the certificates of Dask's settings.
-        patience: Longest wait for a scheduler or a worker that comes back [s].
+        address: Address of the scheduler: ``tcp://HOST:PORT``, or ``tls://HOST:PORT`` with the certificates of Dask's
+            settings.
+        patience: Longest wait for a scheduler or a worker to come back [s].
 
     Attributes:
-        address: Of the scheduler.
+        address: Address of the scheduler.
         sites: The workers that take part, by address.
 
     Raises:
-        ClusterError: Dask distributed is not installed, no scheduler answers, or it has no worker with these versions.
+        ClusterError: Dask distributed is not installed, no scheduler answers, or no worker has these versions.
     """
 
     sites: dict[str, Site]
-    _answered: set[str]  # workers that were asked, refused ones among them
+    _answered: set[str]  # workers that answered, including refused ones
     _threads: dict[str, int]  # of all workers
     _refusals: dict[str, str]
     _client: Any
@@ -105,7 +106,7 @@ class ClusterConnection:
 
     @classmethod
     def from_client(cls, client: Any, patience: float = PATIENCE) -> Self:
-        """Use a connection that is open: a ``distributed.Client``, which stays open afterwards.
+        """Use an open connection, a ``distributed.Client``, and leave it open afterwards.
 
         Args:
             client: The connection.
@@ -127,7 +128,7 @@ class ClusterConnection:
         self.close()
 
     def close(self) -> None:
-        """End the connection; scheduler and workers stay."""
+        """Close the connection; scheduler and workers keep running."""
         if self._client is not self._borrowed:
             self._client.close(timeout=2.0)
 
@@ -142,7 +143,7 @@ class ClusterConnection:
             f"{_plural(count, 'worker')} on {name}" for name, count in counts.items())
 
     def look(self) -> Mapping[str, Site]:
-        """Learn which workers there are, ask new ones for their versions, and return those that take part."""
+        """List the workers, ask new ones for their versions, and return those that take part."""
         self._threads = {name: int(worker["nthreads"])
                          for name, worker in self._client.scheduler_info()["workers"].items()}
         for gone in self._answered - self._threads.keys():
@@ -153,21 +154,21 @@ class ClusterConnection:
         return self.sites
 
     def ask_again(self, worker: str) -> bool:
-        """Ask a worker for its versions once more; returns whether it takes part."""
+        """Ask a worker for its versions once more; return whether it takes part."""
         self._answered.discard(worker)
         self.sites.pop(worker, None)
         self.look()
         return worker in self.sites
 
     def submit(self, worker: str, function: Any, *arguments: Any) -> Any:
-        """Hand a task to a worker; returns Dask's future."""
-        with warnings.catch_warnings():  # of tasks of more than 10 MB, which blocks of many samples are
+        """Submit a task to a worker; return Dask's future."""
+        with warnings.catch_warnings():  # about tasks above 10 MB, as blocks of many samples are
             warnings.simplefilter("ignore", UserWarning)
             return self._client.submit(function, *arguments, key=f"robodyn-{uuid.uuid4()}", pure=False,
                                        workers=[worker])
 
     def free_worker(self, loads: Mapping[str, int], without: str = "") -> str | None:
-        """The worker with the fewest tasks for each thread, but for one; None: each has `QUEUED` of them."""
+        """The worker with the fewest tasks per thread, except ``without``; None: all have `QUEUED` tasks."""
         free = {worker: loads.get(worker, 0) / self._threads[worker] for worker in self.sites if worker != without}
         best = min(free, key=lambda worker: free[worker], default=None)
         return best if best is not None and free[best] < QUEUED else None
@@ -178,7 +179,7 @@ class ClusterConnection:
         return self._client.status == "running"
 
     def reconnect(self) -> None:
-        """Wait until a scheduler is there again.
+        """Wait for the scheduler to come back.
 
         Raises:
             ClusterError: It took too long.
@@ -186,7 +187,7 @@ class ClusterConnection:
         _logger.warning("cluster %s: no connection to the scheduler; waiting for up to %g s", self.address,
                         self._patience)
         deadline = time.monotonic() + self._patience
-        while not self.running:  # Dask's client tries by itself for a while, and then closes
+        while not self.running:  # Dask's client retries for a while, and then closes
             left = deadline - time.monotonic()
             if left <= 0.0:
                 raise ClusterError(f"cluster {self.address}: no scheduler came back within {self._patience:g} s")
@@ -200,7 +201,7 @@ class ClusterConnection:
         self.sites, self._answered = {}, set()
 
     def wait_for_worker(self) -> None:
-        """Wait until there is a worker that can take part.
+        """Wait for a worker that can take part.
 
         Raises:
             ClusterError: It took too long.
@@ -224,13 +225,13 @@ class ClusterConnection:
         except ImportError as error:
             raise ClusterError(missing_message("distributed", error)) from error
         try:
-            # Dask's client waits for ever for some servers that are not Dask's, and takes a worker for a scheduler.
-            with ThreadPoolExecutor(1) as thread:  # this one may have an event loop
+            # Dask's client waits for ever for some foreign servers, and mistakes a worker for a scheduler.
+            with ThreadPoolExecutor(1) as thread:  # this thread may have an event loop
                 kind = thread.submit(asyncio.run, _kind_of_server(self.address, seconds)).result()
             if kind != "Scheduler":
                 raise ConnectionError(f"a {kind} is there")
             return Client(self.address, timeout=seconds, set_as_default=False)
-        except Exception as error:  # whatever Dask makes of a wrong address, or of another server at it
+        except Exception as error:  # Dask raises many kinds for wrong addresses and foreign servers
             raise ClusterError(f"cluster {self.address}: expected the address of a Dask scheduler, tcp://HOST:PORT; "
                                f"none answers there within {seconds:g} s ({one_line(error)})") from error
 
@@ -246,7 +247,7 @@ class ClusterConnection:
             raise ClusterError(f"cluster {self.address}: no worker can take part: {why}")
 
     def _ask(self, new: list[str]) -> None:
-        """Ask workers for their versions; those that do not answer in time are asked again at the next look."""
+        """Ask workers for their versions; those that do not answer in time are asked again next time."""
         for worker, answer in self._answers(site, new).items():
             self._answered.add(worker)
             if isinstance(answer, Site) and answer.version == site().version:
@@ -254,7 +255,7 @@ class ClusterConnection:
                 continue
             if isinstance(answer, Site):
                 found = answer.version
-            else:  # the package is too old for the question, or not there
+            else:  # the package is too old for the question, or missing
                 other = self._answers(version, [worker], "robodyn_ros").get(worker)
                 found = f"robodyn_ros {other}" if isinstance(other, str) else "no robodyn_ros"
                 found += f" ({one_line(answer)})"
@@ -286,5 +287,5 @@ def _plural(count: int, noun: str) -> str:
 
 
 def one_line(error: object) -> str:
-    """The kind of an error and what it says, for a message."""
+    """Type and text of an error, for a message."""
     return printable(": ".join([type(error).__name__, *filter(None, [" ".join(str(error).split())])]), 300)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Distributions of a quantity: how shares of probability become values, and how a study file writes them."""
+"""Distributions of a quantity: from probabilities to values, and their form in a study file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from robodyn_ros.base.checks import Range
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.description.model import Array
 
-_MIN_INSIDE = 0.01  # share of a normal distribution that its range must leave
+_MIN_INSIDE = 0.01  # least share of a normal distribution inside of its range
 
 
 class Distribution(Protocol):
     """The distribution of one number."""
 
     def ppf(self, share: Array) -> Array:
-        """Values below which these shares of the probability lie (percent point function), shape as of ``share``."""
+        """Inverse of the cumulative distribution (percent point function), of the shape of ``share``."""
         ...
 
 
@@ -77,7 +77,7 @@ class LogNormal:
 
     Attributes:
         median: Median before it is cut off.
-        factor: Standard deviation as a factor: two thirds lie between median / factor and median * factor.
+        factor: Standard deviation as a factor; two thirds lie between median / factor and median * factor.
         low: Lowest value.
         high: Highest value.
     """
@@ -115,12 +115,12 @@ def read_distribution(value: Any, allowed: Range, where: str) -> Distribution:
 
     Args:
         value: A number; or a mapping with one of ``uniform: [low, high]``, ``normal: [mean, deviation]``, ``log_normal:
-            [median, factor]`` and ``choice: [value, …]``, and for the middle two perhaps ``within: [low, high]``.
+            [median, factor]`` and ``choice: [value, …]``; the middle two may have ``within: [low, high]``.
         allowed: The numbers that the quantity can have. Normal distributions are cut off at its ends.
         where: Place in the file, for messages.
 
     Raises:
-        InputError: The form is wrong, or the distribution impossible: it has values that the quantity cannot have.
+        InputError: The form is wrong, or the distribution has values that the quantity cannot have.
     """
     if not isinstance(value, Mapping):
         return Choice((_number(value, allowed, where),))

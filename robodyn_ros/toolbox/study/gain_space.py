@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The gains that a search changes: which ones, how far, and what it found."""
+"""The gains that a search varies, their range, and its result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robodyn_ros.control.contract.parameters import EFFORT, Field, Parameters
 from robodyn_ros.description.model import Array
 
 GAINS = ("p", "d", "i", "translation", "rotation")
-"""Fields that are searched by default, if the parameters have them."""
+"""Parameters to search by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Tuning:
 
     Attributes:
         fields: Fields of the parameters that were searched.
-        before: Parameters that the search began with.
+        before: Initial parameters of the search.
         after: The best parameters found, to four digits.
         cost_before: Cost of `before`.
         cost_after: Cost of `after`.
@@ -58,7 +58,7 @@ class GainSpace:
     Attributes:
         fields: Searched fields.
         reach: Greatest logarithm of a factor.
-        size: How many numbers are searched.
+        size: Number of searched numbers.
     """
 
     def __init__(self, own: Parameters, fields: tuple[str, ...], reach: float) -> None:
@@ -72,7 +72,7 @@ class GainSpace:
 
         Args:
             exponents: The logarithms, shape (size,).
-            digits: Round the numbers to so many digits; None: do not round.
+            digits: Digits to round the numbers to; None: do not round.
         """
         changed, begin = {}, 0
         for name in self.fields:
@@ -92,7 +92,7 @@ class GainSpace:
 
     def tuning(self, best: Array, costs_of: Callable[[list[Parameters]], Sequence[float]], costs: Sequence[float],
                rollouts: int) -> Tuning:
-        """Return the result of a search; the own parameters, should they cost less than the rounded best ones.
+        """Return the result of a search: the rounded best parameters, or the initial ones if these cost less.
 
         Args:
             best: Logarithms of factors with the lowest cost, shape (size,).
@@ -102,7 +102,7 @@ class GainSpace:
         """
         before, after = self._own, self.rounded(best)
         cost_before, cost_after = costs_of([before, after])
-        if cost_after > cost_before:  # because of the rounding
+        if cost_after > cost_before:  # due to rounding
             after, cost_after = before, cost_before
         return Tuning(self.fields, before, after, cost_before, cost_after, tuple(costs), rollouts)
 
@@ -111,12 +111,12 @@ def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None)
     """Return the names of the fields to search.
 
     Args:
-        parameters: Of a controller.
+        parameters: Parameters of a controller.
         fields: The fields; None: those of `GAINS` that the controller has, or else every positive field with one number
-            per joint that is not an effort.
+            per joint, except efforts.
 
     Raises:
-        InputError: The parameters have no such field, or it is not a positive number.
+        InputError: The parameters have no such field, or its numbers are not positive.
     """
     declared = parameters.declarations()
     suited = {name for name, declaration in declared.items() if _suits(parameters, name, declaration)}

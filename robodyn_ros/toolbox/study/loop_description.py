@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A closed loop as data: any process makes the same loop of it, and rolls it out on samples."""
+"""A closed loop as data, from which any process can recreate the loop and compute samples."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
 
 PARAMETERS = "parameters"
-"""Name of the only array of samples that is no plant quantity: the law's packed numbers."""
+"""Name of the array of the law's packed parameters; all other arrays of samples are plant quantities."""
 
 _KEPT = 16
-"""Loops that a process keeps: the memory of each is that of its compiled programs, up to some MB."""
+"""Greatest number of loops that a process keeps; the compiled programs of each take up to some MB."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LoopDescription:
     """A closed loop and its task as data.
 
-    It can be pickled. A process makes it into a `ClosedLoop` once, and keeps the loop by the content of the
-    description, so that equal descriptions share one compiled program.
+    It can be pickled. A process makes a `ClosedLoop` of it once, and keeps it by the content of the description, so
+    that equal descriptions share one compiled program.
 
     Attributes:
         robot: The robot as the law knows it.
@@ -55,8 +55,8 @@ class LoopDescription:
         plant: The simulated robot.
         period: Control period [s].
         scenario: The task of all samples.
-        varied: Names of the plant quantities that are arrays of samples instead of constants of the program.
-        delay: Delay of the loop that fields derived from parameters are for [control periods].
+        varied: Names of the plant quantities that differ between samples.
+        delay: Delay of the loop, for fields derived from parameters [control periods].
     """
 
     robot: RobotModel
@@ -77,8 +77,8 @@ class LoopDescription:
             scenario: The task of all samples.
 
         Raises:
-            InputError: Another process could not make the loop: an engine steps its robot, or the class of its
-                controller cannot be imported by name.
+            InputError: Another process could not recreate the loop: an engine steps the robot, or the controller's
+                class cannot be imported by name.
         """
         kind = type(loop.controller)
         name = f"{kind.__module__}:{kind.__qualname__}"
@@ -93,12 +93,12 @@ class LoopDescription:
 
     @cached_property
     def digest(self) -> str:
-        """A name of the content: equal in every process, and different for any other content."""
+        """Hash of the content, equal in every process."""
         return digest(*_parts(self), self.sources)
 
     @cached_property
     def sources(self) -> str:
-        """A digest of the controller's source files, where it was described; empty if there are none."""
+        """Hash of the controller's source files on the describing machine; empty: no files."""
         return _digest_of_sources(self.controller)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -107,22 +107,22 @@ class LoopDescription:
 
     @property
     def used(self) -> bool:
-        """Whether this process has computed samples of the loop, so that its program is compiled."""
+        """Whether this process has computed samples of the loop, so its program is compiled."""
         with _lock:
             return self.digest in _loops and _loops[self.digest].used
 
     @property
     def loop(self) -> ClosedLoop:
-        """The closed loop; the same object as long as this process keeps it.
+        """The closed loop; the same object while this process keeps it.
 
         Raises:
-            PluginError: No controller has that name here, its source is another one, or it cannot be constructed.
-            InputError: The parts do not fit each other.
+            PluginError: No controller has that name here, its source differs, or it cannot be constructed.
+            InputError: The parts do not fit together.
         """
         return self._kept().loop
 
     def scores(self, arrays: Mapping[str, Array], threads: int = 1) -> Score:
-        """Roll out samples; threads may call it at once.
+        """Compute samples; several threads may call it at once.
 
         Args:
             arrays: A row for each sample: `PARAMETERS`, shape (N, p), see `ClosedLoop.packed`; and plant quantities.
@@ -134,7 +134,7 @@ class LoopDescription:
         """
         kept = self._kept()
         quantities = {name: array for name, array in arrays.items() if name != PARAMETERS}
-        # A law in Python has a memory of its own, so its samples wait for each other.
+        # A law in Python has its own memory, so its samples wait for each other.
         with nullcontext() if kept.compiled else kept.lock:
             result = kept.loop.scores(self.scenario, arrays.get(PARAMETERS), threads=threads, samples=quantities)
             kept.compiled, kept.used = not kept.loop.note, True
@@ -146,7 +146,7 @@ class LoopDescription:
                 while len(_loops) >= _KEPT:
                     del _loops[next(iter(_loops))]
                 _loops[self.digest] = _KeptLoop(self._made())
-            _loops[self.digest] = _loops.pop(self.digest)  # the loop longest unused is the first
+            _loops[self.digest] = _loops.pop(self.digest)  # moves it to the end; the first one is the longest unused
             return _loops[self.digest]
 
     def _made(self) -> ClosedLoop:
@@ -165,7 +165,7 @@ class _KeptLoop:
         loop: The loop.
         used: Whether it has computed samples.
         compiled: Whether its law is known to be compiled.
-        lock: Held by its rollouts until then.
+        lock: Lock of its rollouts until the law is compiled.
     """
 
     def __init__(self, loop: ClosedLoop) -> None:
@@ -180,14 +180,14 @@ def _digest_of_sources(controller: str) -> str:
     try:
         files = sorted(part.file for part in plugin_sources(controller_source(controller)))
         return digest(*(part for file in files for part in (file.name, file.read_bytes())))
-    except (OSError, PluginError):  # it has none; whether it can be made is seen when it is
+    except (OSError, PluginError):  # no source files; errors appear on construction
         return ""
 
 
 def _parts(value: Any) -> Iterator[str | bytes]:
-    """Yield the content of a value, its types included.
+    """Yield the content of a value, including its types.
 
-    A pickle would not do: it tells equal objects from the same object twice.
+    Unlike pickles, the result does not depend on the identity of objects.
     """
     kind = type(value)
     yield f"{kind.__module__}.{kind.__qualname__}"

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""What a study knows of each sample: errors and efforts as single numbers, and whether and why it failed."""
+"""Metrics of a sample: errors and efforts as single numbers, and the reason of a failure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from robodyn_ros.simulation.score import Score
 
 
 class Metric(NamedTuple):
-    """A number that is computed of each sample.
+    """A number that is computed for each sample.
 
     Attributes:
-        name: Its column in results.
-        unit: Its unit.
-        description: Its meaning, without a full stop.
+        name: Column in results.
+        unit: Unit.
+        description: Meaning, without a full stop.
     """
 
     name: str
@@ -43,25 +43,26 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("effort_change", "1", "Root of the mean square change of the efforts per tick, as shares of the limits"),
     Metric("saturated", "1", "Share of the time that a joint is at its effort limit, of the joint with the largest"),
 )}
-"""The metrics by name. Of a law that follows poses, errors are of the tip link's translation [m] and rotation [rad]."""
+"""The metrics by name; for laws that follow poses, errors are those of translation [m] and rotation [rad] of the
+tip."""
 
 DIVERGED = "diverged"
-"""Reason of a sample whose motion did not stay finite; its metrics are NaN."""
+"""Reason of samples with a motion that did not stay finite; their metrics are NaN."""
 
 REFUSED = "gains that the law refuses"
-"""Reason of a sample whose gains the law does not take for this robot and period; its metrics are NaN."""
+"""Reason of samples with gains that the law refuses for this robot and period; their metrics are NaN."""
 
 
 def effort_scale(limit: Array) -> Array:
-    """Efforts that count as 1, shape (n,): the limits, or 1 where there is none [N m or N]."""
+    """Efforts that count as 1, shape (n,): the limits, or 1 without a limit [N m or N]."""
     return np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
 
 
 def metrics(score: Score, scale: Array) -> dict[str, Array]:
-    """Return `METRICS` of N samples by name, each of shape (N,); NaN where the motion diverged.
+    """Return `METRICS` of N samples by name, shape (N,) each; NaN for diverged motions.
 
     Args:
-        score: Of the samples.
+        score: Scores of the samples.
         scale: See `effort_scale`.
     """
     with np.errstate(invalid="ignore", over="ignore"):
@@ -80,11 +81,11 @@ def metrics(score: Score, scale: Array) -> dict[str, Array]:
 
 
 def reasons(found: Mapping[str, Array], limits: Mapping[str, float]) -> NDArray[np.object_]:
-    """Return why each sample failed, shape (N,); empty text where it did not.
+    """Return why each sample failed, shape (N,); empty if it did not.
 
     Args:
-        found: The samples' metrics.
-        limits: Values of metrics above which a sample has failed; the first one that is passed is the reason.
+        found: Metrics of the samples.
+        limits: Greatest values of metrics; the first exceeded one is the reason.
     """
     result = np.full(len(found["rms_error"]), "", dtype=object)
     for name, limit in reversed(list(limits.items())):

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Distributions of varied quantities, as study files and training environments write them: axes of a design."""
+"""Reads distributions of varied quantities in study files and training environments, as axes of a design."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def quantity_axes(where: str, given: Any, plant: PlantModel, motions: Collection
 
     Args:
         where: Place of the distributions, for messages.
-        given: Distributions by the name of the quantity: of its elements, of some by name, or of one number for all
-            under `SHARED`; None: nothing differs.
+        given: Distributions by the name of the quantity: for all elements, for some by name, or under `SHARED` one
+            number for all; None: none.
         plant: The simulated robot.
-        motions: Those in which starts have to be within the limits of the joints.
+        motions: Motions in which starts must be within the limits of the joints.
 
     Raises:
         InputError: A name is unknown, or a distribution does not fit.

@@ -6,10 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Results of a study as a table: a row for each law, motion and sample; kept block by block, read by anyone.
+"""Results of a study as a table with a row for each law, motion and sample, saved block by block.
 
-While a study runs, its rows are appended to an Arrow stream, which is readable up to its last whole block at any time.
-In the end the stream becomes a Parquet file, which pandas, polars and others read.
+A running study appends rows to an Arrow stream, which is readable up to its last complete block at any time. In the end
+the stream becomes a Parquet file, for example for pandas and polars.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ STREAM, TABLE = "samples.arrows", "samples.parquet"
 """Names of the two files in the folder of a study."""
 
 LAW, MOTION, SAMPLE, REASON, PROCESSOR = "law", "trajectory", "sample", "failed", "processor"
-"""Columns beside those of axes and metrics; ``failed`` is the reason, or null."""
+"""Columns besides those of axes and metrics; ``failed`` is the reason, or null."""
 
 MIN_LIMIT, MAX_GROWTH = 64 * 2**20, 64
-"""A file of results may hold so many bytes, and so many more for each of its own."""
+"""Limit of the content of a file of results: bytes, or multiple of its size, whichever is greater."""
 
 READ_SECONDS = 60
-"""Processor time that a Parquet file may take to be read [s]."""
+"""Greatest processor time for reading a Parquet file [s]."""
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  # numbers of MessageHeader in format/Message.fbs of Apache Arrow
@@ -56,17 +56,17 @@ _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  # numbers of MessageHeader in format/Me
 
 @dataclass(frozen=True)
 class About:
-    """Where results come from.
+    """Origin of results.
 
     Attributes:
-        path: Of the study's file, when they were computed.
-        digest: Of the study's content.
-        text: The study's file.
-        version: Of robodyn_ros.
-        seed: Of the study.
-        rows: Number of rows when all are computed.
+        path: Path of the study's file at the time of computation.
+        digest: Hash of the study's content.
+        text: Content of the study's file.
+        version: Version of robodyn_ros.
+        seed: Seed of the study.
+        rows: Number of rows of the complete results.
         axes: Columns of the varied numbers.
-        limits: Values of metrics above which a sample has failed.
+        limits: Greatest values of metrics; samples beyond have failed.
     """
 
     path: str
@@ -80,10 +80,10 @@ class About:
 
     @classmethod
     def from_schema(cls, schema: pa.Schema) -> Self:
-        """Read from a schema's metadata.
+        """Read the origin from a schema's metadata.
 
         Raises:
-            InputError: It has none, or it is not that of results.
+            InputError: The schema has no metadata, or does not belong to results.
         """
         content = json_value((schema.metadata or {}).get(KEY, b"null"), "metadata")
         if content is None:
@@ -113,7 +113,7 @@ class Results:
     """Results, complete or not.
 
     Attributes:
-        about: Where they come from.
+        about: Their origin.
         table: A row for each rollout.
     """
 
@@ -126,7 +126,7 @@ class Results:
         return bool(self.table.num_rows == self.about.rows)
 
     def rows(self, law: str, motion: str | None = None) -> Results:
-        """Return the results of one law, and perhaps of one motion."""
+        """Return the results of one law, optionally of one motion."""
         chosen = self.text(LAW) == law
         if motion is not None:
             chosen &= self.text(MOTION) == motion
@@ -149,10 +149,10 @@ class Results:
         return list(dict.fromkeys(self.text(column).tolist()))
 
     def write(self, path: Path) -> None:
-        """Write a Parquet file, whole or not at all.
+        """Write a Parquet file, completely or not at all.
 
         Raises:
-            RecordingError: The disk is full, or otherwise cannot be written.
+            RecordingError: The file cannot be written, for example to a full disk.
         """
         new = path.with_name(f".{path.name}")
         try:
@@ -166,10 +166,10 @@ class Results:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a Parquet file, a stream, or the folder of a study that has one of both.
+        """Read a Parquet file, a stream, or the folder of a study with either.
 
         Raises:
-            RecordingError: There is no such file, or it is not one of a study.
+            RecordingError: There is no such file, or it is no result of a study.
         """
         if path.is_dir():
             found = [path / name for name in (TABLE, STREAM) if (path / name).is_file()]
@@ -195,9 +195,9 @@ class ResultStream:
     """Appends rows to a file that can be read at any time.
 
     Args:
-        path: The file; one that is there is written over.
-        about: Where the rows come from.
-        kept: Rows to begin with, of an interrupted study.
+        path: The file; an existing file is overwritten.
+        about: Origin of the rows.
+        kept: First rows, of an interrupted study.
 
     Raises:
         RecordingError: The file cannot be written.
@@ -210,7 +210,7 @@ class ResultStream:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = new.open("wb", buffering=0)
-            # Blocks are flushed whole; a reader stops at the first that is not.
+            # Blocks are flushed completely; a reader stops at the first incomplete one.
             self._writer = pa.ipc.new_stream(self._file, self._schema,
                                              options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=False))
             for batch in self._batches:
@@ -223,10 +223,10 @@ class ResultStream:
         """Append a block of rows.
 
         Args:
-            columns: Values by column; missing columns are null, and texts may be one for all rows.
+            columns: Values by column; missing columns are null, and a single text applies to all rows.
 
         Raises:
-            RecordingError: The disk is full, or otherwise cannot be written; the blocks before are kept.
+            RecordingError: The file cannot be written, for example to a full disk; it keeps the previous blocks.
         """
         count = len(columns[SAMPLE])
         arrays = [_array(columns.get(name), kind, count) for name, kind in zip(self._schema.names, self._schema.types,
@@ -257,14 +257,14 @@ class ResultStream:
 
 
 def _read_stream(path: Path) -> tuple[About, pa.Table]:
-    """Return the whole blocks of a stream, also of one that is cut off."""
+    """Return the complete blocks of a stream, even if it is cut off."""
     batches: list[pa.RecordBatch] = []
     with path.open("rb") as file:
         messages = pa.ipc.MessageReader.open_stream(file)
         with suppress(pa.ArrowException, OSError, EOFError, StopIteration):
             while True:
                 if is_compressed(messages.read_next_message().metadata.to_pybytes()):
-                    raise InputError("its blocks are compressed")  # they could grow to any size
+                    raise InputError("its blocks are compressed")  # they could expand to any size
         file.seek(0)
         reader = pa.ipc.open_stream(file)
         about = _about(reader.schema)
@@ -275,13 +275,13 @@ def _read_stream(path: Path) -> tuple[About, pa.Table]:
 
 
 def _most_bytes(path: Path) -> int:
-    """How large the content of a Parquet file may be [bytes]."""
+    """Greatest size of the content of a Parquet file [bytes]."""
     return MIN_LIMIT + MAX_GROWTH * path.stat().st_size
 
 
 def _read_table(path: Path) -> tuple[About, pa.Table]:
-    """Return a Parquet file whose content is not much larger than the file."""
-    # What its footer says need not be true of its pages. The content is there three times, when it is sent.
+    """Read a Parquet file with a content not much larger than the file."""
+    # The footer need not describe the pages correctly. While it is sent, the content exists three times.
     return call_bounded(_read_parquet, path, memory=4 * _most_bytes(path), seconds=READ_SECONDS)
 
 
@@ -296,11 +296,7 @@ def _read_parquet(path: Path) -> tuple[About, pa.Table]:
 
 
 def _about(schema: pa.Schema) -> About:
-    """What a schema says of its study.
-
-    Raises:
-        InputError: It is not that of the columns of results.
-    """
+    """Read the origin from a schema, and check its columns."""
     about = About.from_schema(schema)
     if not schema.equals(about.schema()):
         raise InputError(f"expected the columns {', '.join(about.schema().names)}, received "
@@ -309,13 +305,13 @@ def _about(schema: pa.Schema) -> About:
 
 
 def is_compressed(metadata: bytes) -> bool:
-    """Whether a message of an Arrow stream has compressed buffers, which Arrow expands to whatever size they say.
+    """Whether a message of an Arrow stream has compressed buffers, which Arrow expands to any declared size.
 
     Args:
-        metadata: Of the message: a flatbuffer, see format/Message.fbs of Apache Arrow.
+        metadata: Metadata of the message, a flatbuffer; see format/Message.fbs of Apache Arrow.
     """
     def field(table: int, number: int) -> int:
-        """Place of a field of a table; 0: it is not there."""
+        """Position of a field of a table; 0: missing."""
         (back,) = struct.unpack_from("<i", metadata, table)
         size, = struct.unpack_from("<H", metadata, table - back)
         place = 4 + 2 * number
@@ -334,7 +330,7 @@ def is_compressed(metadata: bytes) -> bool:
             return False
         return field(header, 3) != 0
     except (struct.error, IndexError):
-        return True  # no message of Arrow
+        return True  # not a message of Arrow
 
 
 def _array(values: Any, kind: pa.DataType, count: int) -> pa.Array:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Searches for gains that suit all samples of a study: one cost, or a Pareto front of two metrics."""
+"""Searches gains for all samples of a study: for one cost, or a Pareto front of two metrics."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from robodyn_ros.toolbox.study.gain_space import Tuning
 from robodyn_ros.toolbox.study.robust_task import INFEASIBLE, RobustTask
 
 MIN_POPULATION = 5
-"""Candidates of a generation; CMA-ES takes the better half for its next step."""
+"""Least number of candidates of a generation; CMA-ES uses the better half."""
 
 FIRST_SPREAD = 1.0 / 3.0
 """Standard deviation of the first candidates, relative to the greatest logarithm of a factor."""
 
 RAYS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Ratios of the two metrics, relative to those of the own gains, towards which a front is searched."""
+"""Ratios of the two metrics, relative to the initial gains, in whose directions a front is searched."""
 
 
 class Checkpoint:
-    """Costs of the generations of a search so far, in a file: with them, an interrupted search repeats and goes on.
+    """Saves the costs of all generations of a search in a file, to resume an interrupted search.
 
-    A search of equal seed asks for the same candidates again, so their costs are all that has to be kept.
+    A search with equal seed generates the same candidates again, so only their costs must be saved.
 
     Args:
-        path: The file; None: nothing is kept.
-        digest: Name of the search's content.
-        resume: Whether to go on with the file.
+        path: The file; None: nothing is saved.
+        digest: Hash of the search's content.
+        resume: Whether to continue with the file.
 
     Raises:
-        InputError: The file is of another search, or cannot be read; or there is none to go on with.
+        InputError: The file belongs to another search, cannot be read, or is missing.
     """
 
     def __init__(self, path: Path | None, digest: str, resume: bool = False) -> None:
@@ -69,14 +69,14 @@ class Checkpoint:
                              "the options of that one, or another --output")
 
     def check(self, shape: tuple[int, ...], generations: int) -> None:
-        """Check that the kept costs are those of a search of this size.
+        """Check that the saved costs fit a search of this size.
 
         Args:
-            shape: Of the costs of a generation.
-            generations: Of the whole search.
+            shape: Shape of the costs of a generation.
+            generations: Number of generations of the whole search.
 
         Raises:
-            InputError: They are not.
+            InputError: They do not fit.
         """
         if len(self.generations) > generations or any(np.shape(row) != shape for row in self.generations):
             raise InputError(f"--resume: '{self._path}': expected at most {generations} generations, with costs of "
@@ -84,13 +84,13 @@ class Checkpoint:
                              f"{shown([np.shape(row) for row in self.generations[:3]])}; leave it out for a new search")
 
     def costs(self, compute: Callable[[], Array]) -> Array:
-        """Return the costs of the next generation: kept ones, or computed ones, which are kept.
+        """Return the costs of the next generation: saved ones, or else computed ones, which are saved.
 
         Args:
-            compute: Computes them, shape (P,) or, of several numbers each, (P, m).
+            compute: Computes the costs, shape (P,), or (P, m) for m costs each.
 
         Raises:
-            RecordingError: The file cannot be written; it has the generations before.
+            RecordingError: The file cannot be written; it keeps the previous generations.
         """
         number, self._next = self._next, self._next + 1
         if number < len(self.generations):
@@ -109,11 +109,7 @@ class Checkpoint:
 
 
 def _costs(rows: object, where: str) -> list[list[float]]:
-    """Costs of generations as the file has them: lists of numbers, or of pairs of numbers, of 0 or more.
-
-    Raises:
-        InputError: They are something else.
-    """
+    """Check the costs in a file: for each generation, a list of numbers, or of pairs, of 0 or more."""
     def is_cost(value: object) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= math.inf
 
@@ -129,13 +125,13 @@ def _costs(rows: object, where: str) -> list[list[float]]:
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """Gains of which none has both metrics smaller than another's.
+    """A Pareto front: sets of gains of which none is better than another in both metrics.
 
     Attributes:
-        parameters: K sets of parameters, by the first metric.
+        parameters: K sets of parameters, sorted by the first metric.
         values: Both metrics of each, shape (K, 2).
-        own: Both metrics of the parameters that the search began with, shape (2,).
-        evaluated: Both metrics of all candidates, shape (M, 2); infinite where a constraint is broken.
+        own: Both metrics of the initial parameters, shape (2,).
+        evaluated: Both metrics of all candidates, shape (M, 2); infinite if a constraint is violated.
     """
 
     parameters: tuple[Parameters, ...]
@@ -147,14 +143,14 @@ class Front:
 def robust_search(task: RobustTask, population: int, generations: int, seed: int = 0,
                   checkpoint: Checkpoint | None = None, on_generation: Callable[[int, float], None] = lambda *_: None
                   ) -> Tuning:
-    """Search the gains that cost least; the own ones are among the first candidates.
+    """Search the gains with the least cost; the initial gains are among the first candidates.
 
     Args:
         task: Law, samples and goal.
         population: Candidates in a generation.
         generations: Number of generations.
-        seed: Of the search.
-        checkpoint: Keeps the costs; None: they are not kept.
+        seed: Seed of the search.
+        checkpoint: Saves the costs; None: they are not saved.
         on_generation: Called after each generation with its number and the lowest cost so far.
 
     Raises:
@@ -177,19 +173,19 @@ def robust_search(task: RobustTask, population: int, generations: int, seed: int
 def pareto_front(task: RobustTask, names: tuple[str, str], population: int, generations: int, seed: int = 0,
                  checkpoint: Checkpoint | None = None, on_generation: Callable[[int, float], None] = lambda *_: None
                  ) -> Front:
-    """Search gains for two metrics, each by the goal's statistic, toward several ratios of both.
+    """Search the Pareto front of two metrics, each by the goal's statistic.
 
-    Each search makes the larger of both metrics small, weighted so that its best point lies on one of `RAYS`; every
-    candidate of all searches may be on the front.
+    Each of several searches minimises the larger of both weighted metrics, so that its best point lies on one of
+    `RAYS`. The front contains candidates of all searches.
 
     Args:
         task: Law, samples, and the goal's statistic and constraints.
         names: Two of `METRICS`.
         population: Candidates in a generation.
-        generations: Number of generations of all searches together.
-        seed: Of the searches.
+        generations: Total number of generations of all searches.
+        seed: Seed of the searches.
         checkpoint: As for `robust_search`.
-        on_generation: Called after each generation with its number and that of the points on the front.
+        on_generation: Called after each generation with its number and the number of points on the front.
     """
     kept, each = checkpoint or Checkpoint(None, ""), max(1, generations // len(RAYS))
     kept.check((population, 2), each * len(RAYS))
@@ -216,7 +212,7 @@ def pareto_front(task: RobustTask, names: tuple[str, str], population: int, gene
 
 
 def _metrics(task: RobustTask, exponents: Array, names: tuple[str, str]) -> Array:
-    """Both metrics of P candidates, shape (P, 2), infinite where a constraint is broken."""
+    """Both metrics of P candidates, shape (P, 2); infinite if a constraint is violated."""
     found = task.evaluated([task.space.parameters(one) for one in exponents])
     return np.array([[task.statistics(one, name) for name in names] if task.cost(one) < 0.5 * INFEASIBLE
                      else [np.inf, np.inf] for one in found])
@@ -224,7 +220,7 @@ def _metrics(task: RobustTask, exponents: Array, names: tuple[str, str]) -> Arra
 
 def _evolve(evaluate: Callable[[Array], Array], size: int, reach: float, population: int, generations: int, seed: int
             ) -> Array:
-    """CMA-ES from the own gains; returns the best exponents, shape (size,).
+    """CMA-ES from the initial gains; returns the best exponents, shape (size,).
 
     [Hansen] N. Hansen: The CMA Evolution Strategy: A Tutorial. arXiv 1604.00772, 2016.
     """
@@ -247,7 +243,7 @@ def _evolve(evaluate: Callable[[Array], Array], size: int, reach: float, populat
 
 
 def _undominated(values: Array) -> Array:
-    """Rows of finite points that no other one beats in both columns, by the first column, shape (K,)."""
+    """Rows of finite points that no other point beats in both columns, sorted by the first column, shape (K,)."""
     order = np.lexsort((values[:, 1], values[:, 0]))
     order = order[np.isfinite(values[order]).all(axis=1)]
     lowest = np.minimum.accumulate(np.r_[np.inf, values[order, 1]])

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Gains for robots that differ: a statistic of errors over the samples of a study, within constraints."""
+"""Cost of gains for different robots: a statistic of errors over the samples of a study, with constraints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from robodyn_ros.toolbox.study.metrics import METRICS, effort_scale, metrics, re
 from robodyn_ros.toolbox.study.study import Pair, Study, common_range, element_ranges
 
 INFEASIBLE = 1e6
-"""Cost of gains that break a constraint or fail in too many samples; how far they do so is added."""
+"""Cost of gains that violate a constraint or fail in too many samples, plus the amount of the violation."""
 
 _MAX_MARGIN = 10.0
 _MARGIN_STEPS = 24
@@ -37,12 +37,12 @@ _MARGIN_STEPS = 24
 
 @dataclass(frozen=True)
 class Goal:
-    """What a search makes small.
+    """The goal that a search minimises.
 
     Attributes:
-        statistic: ``mean``, ``worst`` or a quantile such as ``95%``, over the samples; of several motions, the worst.
+        statistic: ``mean``, ``worst`` or a quantile such as ``95%`` over the samples, of the worst motion.
         smoothness: Tracking error that costs as much as efforts that change by their limits at each tick [rad or m].
-        limits: Greatest values of metrics, of which the same statistic is taken.
+        limits: Greatest values of the statistic of other metrics.
     """
 
     statistic: str = "95%"
@@ -53,7 +53,7 @@ class Goal:
         """Check the values.
 
         Raises:
-            InputError: There is no such statistic or metric, or a number is negative.
+            InputError: A statistic or metric is unknown, or a number is negative.
         """
         share = self.statistic.removesuffix("%")
         known = self.statistic in ("mean", "worst")
@@ -72,7 +72,7 @@ class Goal:
                                  f"received '{name}' and {limit}")
 
     def of(self, values: Array) -> float:
-        """The statistic of N values; NaN counts as infinite, but for the mean, which leaves it out."""
+        """The statistic of N values; NaN counts as infinite, except in the mean, which omits it."""
         if self.statistic == "mean":
             whole = values[~np.isnan(values)]
             return float(whole.mean()) if len(whole) else np.inf
@@ -80,7 +80,7 @@ class Goal:
 
     @property
     def failures(self) -> float:
-        """Share of the samples that may fail."""
+        """Allowed share of failed samples."""
         return 0.0 if self.statistic in ("mean", "worst") else 1.0 - float(self.statistic.removesuffix("%")) / 100.0
 
 
@@ -90,10 +90,10 @@ class RobustTask:
     Args:
         study: The study; distributions of the law's gains have no effect.
         law: Label of the law.
-        goal: What is made small.
+        goal: The goal.
         space: The searched gains.
         threads: Threads that share the rollouts.
-        options: For `map_blocks`.
+        options: Options of `map_blocks`.
     """
 
     def __init__(self, study: Study, law: str, goal: Goal, space: GainSpace, threads: int = 1,
@@ -106,12 +106,12 @@ class RobustTask:
         self._loop = ClosedLoop(study.laws[law].controller, study.plant, study.period)
 
     def rollouts(self, candidates: int) -> int:
-        """Return how many rollouts a number of candidates takes."""
+        """Return the number of rollouts for a number of candidates."""
         return candidates * len(self._pairs) * (self.study.count if self.study.quantities else 1)
 
     @property
     def digest(self) -> str:
-        """Name of the task's content."""
+        """Hash of the task's content."""
         return digest(self.study.digest, self.law, repr(self.goal), repr(self.space.fields), repr(self.space.reach))
 
     def costs(self, exponents: Array) -> Array:
@@ -127,11 +127,11 @@ class RobustTask:
                   ) -> list[list[dict[str, Array]]]:
         """Return the metrics of each candidate, motion by motion, each of shape (N,); also ``failed``, 0 or 1.
 
-        A candidate that the law refuses has failed in all samples.
+        A candidate that the law refuses fails in all samples.
 
         Args:
             candidates: P sets of parameters.
-            values: Of the axes by column, each of shape (N,); None: those of the study.
+            values: Values of the axes by column, shape (N,) each; None: those of the study.
         """
         packed = self._loop.packed_rows(candidates)
         results: list[list[dict[str, Array]]] = [[] for _ in candidates]
@@ -143,11 +143,11 @@ class RobustTask:
         return results
 
     def cost(self, found: list[dict[str, Array]]) -> float:
-        """Cost of one candidate by its metrics, motion by motion."""
+        """Cost of one candidate, from its metrics for each motion."""
         return max(self._cost(each) for each in found)
 
     def statistics(self, found: list[dict[str, Array]], name: str) -> float:
-        """The goal's statistic of a metric, of the motion where it is the greatest."""
+        """The goal's statistic of a metric, for the motion with the greatest value."""
         return max(self.goal.of(np.where(each["failed"] > 0.0, np.nan, each[name])) for each in found)
 
     def _cost(self, found: dict[str, Array]) -> float:
@@ -182,14 +182,14 @@ class RobustTask:
 
 @dataclass(frozen=True)
 class Margins:
-    """How far gains are from a sample that fails.
+    """Margins of gains to failing samples.
 
     Attributes:
-        failed: Samples that fail already.
-        larger: Factor on all searched gains up to which no sample fails; infinite beyond the greatest that was tried.
-        smaller: Factor down to which none fails; 0 below the smallest that was tried.
-        spread: Factor on the samples' distances from the medians, up to which none fails; infinite if none fails at
-            any.
+        failed: Number of samples that already fail.
+        larger: Greatest factor on all searched gains without failures; infinite beyond the tried factors.
+        smaller: Smallest factor without failures; 0 below the tried factors.
+        spread: Greatest factor on the samples' distances from the medians without failures; infinite beyond the tried
+            factors.
     """
 
     failed: int
@@ -208,7 +208,7 @@ class Margins:
 
 
 def margins(task: RobustTask, parameters: Parameters) -> Margins:
-    """Return how far gains are from a sample that fails: one that diverges, or passes a limit of the study.
+    """Return the margins of gains to samples that diverge, or exceed a limit of the study.
 
     Args:
         task: Law and samples.
@@ -231,24 +231,24 @@ def margins(task: RobustTask, parameters: Parameters) -> Margins:
 
 
 def fresh(study: Study, seed: int, count: int | None = None) -> Study:
-    """Return a study with other samples and noise.
+    """Return a study with new samples and noise.
 
     Args:
         study: The study.
-        seed: Its new seed.
-        count: Number of samples; None: as many.
+        seed: The new seed.
+        count: Number of samples; None: unchanged.
     """
     return replace(study, seed=seed, count=count or study.count)
 
 
 def _last(failures: list[int], steps: Array) -> float:
-    """The last step before the first with failures; infinite if there is none."""
+    """The last step before the first one with failures; infinite if none has any."""
     places = np.flatnonzero(failures)
     return float(steps[max(0, places[0] - 1)]) if len(places) else np.inf
 
 
 def _spread(study: Study, factor: float) -> dict[str, Array]:
-    """Values of the axes whose distance from the medians is multiplied, within the ranges of the quantities."""
+    """Values of the axes with distances from the medians multiplied, within the ranges of the quantities."""
     values = dict(study.values)
     for name, axes in study.quantities.items():
         ranges = element_ranges(name, study.plant, study.motions.values())
@@ -256,7 +256,7 @@ def _spread(study: Study, factor: float) -> dict[str, Array]:
             allowed = common_range(ranges[element] for element in axis.elements)
             lowest = np.nextafter(allowed.minimum, np.inf) if allowed.above else allowed.minimum
             median = float(axis.distribution.ppf(np.array(0.5)))
-            if allowed.above:  # a factor on masses: half of it is as far as twice
+            if allowed.above:  # a factor on masses: half is as far as twice
                 moved = median * (values[axis.column] / median) ** factor
             else:
                 moved = median + factor * (values[axis.column] - median)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Runs a study: all samples of each law and motion block by block, or one sample alone."""
+"""Runs a study: all samples of each law and motion, block by block, or a single sample."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from robodyn_ros.toolbox.study.study import Pair, Study
 
 
 def about(study: Study) -> About:
-    """Return where the results of a study come from."""
+    """Return the origin of a study's results."""
     return About(str(study.path), study.digest, study.text, __version__, study.seed, study.rows,
                  tuple(axis.column for axis in study.axes), dict(study.limits))
 
@@ -51,14 +51,14 @@ def run_study(study: Study, folder: Path, *, resume: bool = False, threads: int 
 
     Args:
         study: The study.
-        folder: For the results: each block is appended to `results.STREAM`, and in the end all are in `results.TABLE`.
-        resume: Keep the samples of this study that an interrupted run left in the folder.
+        folder: Folder of the results: blocks are appended to `results.STREAM`; `results.TABLE` has all in the end.
+        resume: Whether to keep the samples of an interrupted run in the folder.
         threads: Threads that share the samples of a block.
         on_rows: Called with the number of rows so far.
-        **options: For `map_blocks`.
+        **options: Options of `map_blocks`.
 
     Raises:
-        InputError: The folder has results of another study; or there are results, and ``resume`` is False.
+        InputError: The folder has results of another study; or it has results, and ``resume`` is False.
         RecordingError: A file cannot be written; the samples so far are kept.
     """
     kept = check_folder(study, folder, resume)
@@ -81,12 +81,12 @@ def check_folder(study: Study, folder: Path, resume: bool) -> pa.Table | None:
 
     Args:
         study: The study.
-        folder: Of its results.
-        resume: Whether to go on with an earlier run.
+        folder: Folder of its results.
+        resume: Whether to continue an earlier run.
 
     Raises:
-        InputError: They are of another study; or ``resume`` does not fit.
-        RecordingError: They cannot be read.
+        InputError: The results belong to another study; or ``resume`` does not fit.
+        RecordingError: The results cannot be read.
     """
     if not any((folder / name).is_file() for name in (STREAM, TABLE)):
         if resume:
@@ -102,7 +102,7 @@ def check_folder(study: Study, folder: Path, resume: bool) -> pa.Table | None:
 
 
 def _check_rows(results: Results, study: Study, folder: Path) -> None:
-    """Refuse rows of a law, motion or sample that the study does not have, and a row that is there twice."""
+    """Refuse rows of an unknown law, motion or sample, and duplicate rows."""
     samples = [results.rows(*pair).numbers(SAMPLE) for pair in study.pairs]
     known = [np.unique(each[(each >= 0) & (each < study.count)]) for each in samples]
     if sum(map(len, known)) < results.table.num_rows:
@@ -111,10 +111,10 @@ def _check_rows(results: Results, study: Study, folder: Path) -> None:
 
 
 def check_origin(found: About, expected: About, folder: Path) -> None:
-    """Check that results are those of a study.
+    """Check that results belong to a study.
 
     Raises:
-        InputError: They are of another one, of the same with other content, or of another version of the package.
+        InputError: They belong to another study, to another content of it, or to another version of the package.
     """
     if (found.digest, found.version) != (expected.digest, expected.version):
         raise InputError(f"'{folder}' holds results of another study: '{found.path}', seed {found.seed}, robodyn_ros "
@@ -124,7 +124,7 @@ def check_origin(found: About, expected: About, folder: Path) -> None:
 
 
 def score_columns(study: Study, score: Any, packed: Array) -> dict[str, Any]:
-    """Return the metrics and reasons of some samples, of these packed parameters, as columns."""
+    """Return metrics and reasons of samples as columns, given their packed parameters."""
     found = metrics(score, effort_scale(study.robot.model.effort_limit))
     refused = np.isnan(packed).any(axis=1)
     columns = {name: np.where(refused, np.nan, values) for name, values in found.items()}
@@ -132,7 +132,7 @@ def score_columns(study: Study, score: Any, packed: Array) -> dict[str, Any]:
 
 
 def run_sample(study: Study, pair: Pair, number: int) -> Rollout:
-    """Simulate one sample alone, and record its motion.
+    """Simulate a single sample, and record its motion.
 
     Args:
         study: The study.
@@ -172,7 +172,7 @@ def _run_pair(study: Study, pair: Pair, stream: ResultStream, on_rows: Callable[
                            **score_columns(study, block.score, arrays[PARAMETERS][block.begin:block.end]),
                            PROCESSOR: block.processor})
             on_rows(stream.row_count)
-    except PluginError as error:  # other laws go on
+    except PluginError as error:  # other laws continue
         missing = np.setdiff1d(np.arange(study.count), stream.results().rows(*pair).numbers(SAMPLE))
         stream.append({**fixed, SAMPLE: missing.astype(int), REASON: " ".join(str(error).split())})
         on_rows(stream.row_count)
@@ -187,7 +187,7 @@ def _done(before: Results, count: int) -> Iterable[tuple[int, int]]:
 
 
 def _ordered(table: pa.Table, study: Study) -> pa.Table:
-    """Rows in the order of laws, motions and samples, whatever was computed first."""
+    """Sort rows by law, motion and sample."""
     results = Results(about(study), table)
     if table.num_rows != study.rows:
         raise RecordingError(f"study: expected {study.rows} rows, received {table.num_rows}; remove the folder, and "

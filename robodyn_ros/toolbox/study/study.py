@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A study: laws, motions and plant quantities with distributions, and the samples that they make."""
+"""A study: laws, motions and plant quantities with distributions, and the resulting samples."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _ROUNDING = 1e-9  # of a start and its offset [rad or m]
 
 
 class Design(StrEnum):
-    """How the points are chosen."""
+    """Choice of points of the unit cube, from which distributions make the samples."""
 
     SOBOL = "sobol"
-    """Scrambled Sobol sequence: the first k points of it are spread evenly, too."""
+    """Scrambled Sobol sequence; its first k points are spread evenly, too."""
 
     LATIN_HYPERCUBE = "latin_hypercube"
     """Each of N equal parts of each axis has one point."""
@@ -58,7 +58,7 @@ class Design(StrEnum):
 
         Args:
             count: Number of points N.
-            axes: Number of axes d, perhaps none.
+            axes: Number of axes d, may be 0.
             seed: Seed of the scrambling or of the random numbers.
 
         Returns:
@@ -72,7 +72,7 @@ class Design(StrEnum):
         elif self is Design.LATIN_HYPERCUBE:
             points = qmc.LatinHypercube(axes, rng=rng).random(count)
         else:
-            with warnings.catch_warnings():  # other numbers than powers of two are spread a little less evenly
+            with warnings.catch_warnings():  # numbers other than powers of two are spread slightly less evenly
                 warnings.simplefilter("ignore", UserWarning)
                 points = qmc.Sobol(axes, rng=rng).random(count)
         tiny = np.finfo(float).eps
@@ -83,10 +83,10 @@ class Axis(NamedTuple):
     """One number that differs from sample to sample.
 
     Attributes:
-        column: Its name in results: a quantity or a gain, with the element in brackets.
+        column: Name in results: a quantity or a gain, with the element in brackets.
         distribution: Its distribution.
-        elements: Elements of the quantity that have this number, as indices of the flattened array; none for a gain.
-        law: Label of the law whose gain it is; empty for a quantity.
+        elements: Elements of the quantity with this number, as indices of the flattened array; empty for a gain.
+        law: Label of the law with this gain; empty for a quantity.
     """
 
     column: str
@@ -101,7 +101,7 @@ class StudiedLaw:
 
     Attributes:
         controller: The law with its parameters.
-        name: Its name in the registry.
+        name: Name in the registry.
         gains: Distributions of its parameters by flat name.
         signals: Its scripted inputs by name.
     """
@@ -113,7 +113,7 @@ class StudiedLaw:
 
 
 class Pair(NamedTuple):
-    """A law and a motion, which all samples go through.
+    """A law and a motion, for all samples.
 
     Attributes:
         law: Label of the law.
@@ -126,25 +126,25 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Closed loops whose plants, gains and starts differ.
+    """Closed loops with different plants, gains and starts.
 
-    Every law follows every motion on the same samples, so that results of two laws may be compared sample by sample.
+    Every law follows every motion on the same samples, so that two laws can be compared sample by sample.
 
     Attributes:
-        path: Its file.
-        text: The file's content.
+        path: Path of its file.
+        text: Content of the file.
         robot: The robot as the laws know it.
-        plant: The simulated robot, where no quantity changes it.
+        plant: The simulated robot, before quantities change it.
         laws: The laws by label.
         motions: The motions by label.
         quantities: Axes of each varied plant quantity.
         count: Number of samples.
-        design: How the samples are spread.
-        seed: Of the design and of the measurement noise.
+        design: Choice of the samples.
+        seed: Seed of the design and of the measurement noise.
         period: Control period [s].
         position_noise: Standard deviation of measured positions [rad or m].
         velocity_noise: Standard deviation of measured velocities [rad/s or m/s].
-        limits: Values of metrics above which a sample has failed, see `metrics.METRICS`.
+        limits: Greatest values of metrics, see `metrics.METRICS`; samples beyond have failed.
     """
 
     path: Path
@@ -185,7 +185,7 @@ class Study:
         return (*(axis for axes in self.quantities.values() for axis in axes), *gains)
 
     def law_axes(self, law: str) -> list[Axis]:
-        """The axes that one law's rollouts depend on."""
+        """The axes that affect one law's rollouts."""
         return [axis for axis in self.axes if axis.law in ("", law)]
 
     @cached_property
@@ -198,7 +198,7 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """Name of the content: of the loops and of all samples."""
+        """Hash of the content: of the loops and all samples."""
         return digest(*(f"{pair}{self.description(pair).digest}" for pair in self.pairs), repr(dict(self.limits)),
                       *(part for column, values in self.values.items() for part in (column, values.tobytes())))
 
@@ -222,7 +222,7 @@ class Study:
         """Return the varied quantities as arrays with a row for each sample.
 
         Args:
-            scenario: Has the start, which holds for elements that do not differ.
+            scenario: Scenario with the start, for elements that do not differ.
             values: By column, each of shape (N,).
         """
         n, arrays = self.robot.n, {}
@@ -234,14 +234,14 @@ class Study:
         return arrays
 
     def parameters(self, law: str, values: Mapping[str, Array]) -> Array:
-        """Return the packed parameters of a law for each sample, shape (N, p), or (1, p) if they are all alike.
+        """Return the packed parameters of a law for each sample, shape (N, p), or (1, p) if they are all equal.
 
         Args:
-            law: Its label.
-            values: By column, each of shape (N,).
+            law: Label of the law.
+            values: Values by column, shape (N,) each.
 
         Returns:
-            Rows of NaN where the law refuses the sample's gains.
+            The parameters; rows of NaN for gains that the law refuses.
         """
         loop = ClosedLoop(self.laws[law].controller, self.plant, self.period)
         if not self.laws[law].gains:
@@ -253,9 +253,9 @@ class Study:
         """Return the parameters of a law in one sample.
 
         Args:
-            law: Its label.
-            values: By column, each of shape (N,).
-            number: Number of the sample among the values.
+            law: Label of the law.
+            values: Values by column, shape (N,) each.
+            number: Number of the sample.
 
         Raises:
             InputError: A gain is out of its range, or the law refuses the gains.
@@ -265,7 +265,7 @@ class Study:
         return studied.controller.parameters.with_flat_values(self.robot, gains)
 
     def arrays(self, pair: Pair, scenario: Scenario, values: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Return all that differs between the samples of a pair, as `LoopDescription.scores` takes it.
+        """Return the arrays of all samples of a pair, for `LoopDescription.scores`.
 
         Args:
             pair: Law and motion.
@@ -279,7 +279,7 @@ class Study:
             packed, (count, packed.shape[1])))}
 
     def follows_joints(self, law: str) -> bool:
-        """Whether a law follows joints; otherwise it follows poses of the tip link."""
+        """Whether a law follows joints, or else poses of the tip link."""
         return self.laws[law].controller.follows is JointReference
 
 
@@ -287,8 +287,8 @@ def quantity_rows(axes: Sequence[Axis], nominal: ArrayLike, values: Mapping[str,
     """Return the values of a quantity for N samples, shape (N, *shape of ``nominal``).
 
     Args:
-        axes: Those of the quantity, one or more.
-        nominal: The value, which holds for elements that do not differ.
+        axes: Axes of the quantity, one or more.
+        nominal: Value for elements that do not differ.
         values: By column, each of shape (N,).
     """
     count = len(values[axes[0].column])
@@ -299,10 +299,10 @@ def quantity_rows(axes: Sequence[Axis], nominal: ArrayLike, values: Mapping[str,
 
 
 def element_ranges(name: str, plant: PlantModel, motions: Iterable[JointTrajectory]) -> list[Range]:
-    """Return the ranges of the elements of a quantity, of the flattened array.
+    """Return the ranges of the elements of a quantity, as a flattened array.
 
     Args:
-        name: The quantity. Starts are within the limits of the joints, in every motion.
+        name: The quantity; starts must be within the limits of the joints in every motion.
         plant: The simulated robot.
         motions: The motions of the study.
     """
@@ -319,7 +319,7 @@ def element_ranges(name: str, plant: PlantModel, motions: Iterable[JointTrajecto
 
 
 def common_range(ranges: Iterable[Range]) -> Range:
-    """Return the numbers that lie in several ranges of one unit."""
+    """Return the intersection of several ranges of one unit."""
     first, *others = ranges
     return replace(first, minimum=max(each.minimum for each in (first, *others)),
                    maximum=min(each.maximum for each in (first, *others)))

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Positions of camera and grid with which a robot of any size fills the picture."""
+"""Positions of camera and grid such that a robot of any size fills the picture."""
 
 from __future__ import annotations
 

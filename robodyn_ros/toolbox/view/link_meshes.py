@@ -37,7 +37,7 @@ from robodyn_ros.kinematics.reach import reach
 DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
 JOINT_COLOR = (0.85, 0.55, 0.25, 1.0)
 SHARP_EDGE = 0.6
-"""Angle between faces above which the picture shows an edge [rad]."""
+"""Least angle between faces for a visible edge [rad]."""
 MAX_SHAPES = 2000
 """Shapes of a robot."""
 LARGEST_SIZE = 1e4
@@ -48,7 +48,7 @@ _SCALES = Range(-1e6, 1e6)
 
 
 class _MissingMesh(InputError):
-    """A mesh file that cannot be found or read."""
+    """A mesh file cannot be found or read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +67,14 @@ class LinkMesh:
 
 
 def link_meshes(model: RobotModel, folder: Path | None = None) -> tuple[list[LinkMesh], list[str]]:
-    """Return the shapes of all links: visuals, or else collision shapes, or else rods from joint to joint.
+    """Return the shapes of all links: visuals, else collision shapes, else rods from joint to joint.
 
     Args:
         model: The robot.
         folder: Folder of the URDF file, to which mesh paths are relative; None if unknown.
 
     Returns:
-        The shapes, and a warning for each shape that differs from its description; rods replace a missing mesh.
+        The shapes, and a warning for each deviation from the description; rods replace missing meshes.
     """
     warnings: list[str] = []
     missing: set[str] = set()
@@ -92,8 +92,8 @@ def described_meshes(model: RobotModel, folder: Path | None, warnings: list[str]
     Args:
         model: The robot.
         folder: Folder of the URDF file, to which mesh paths are relative; None if unknown.
-        warnings: Gets a warning for each shape that differs from its description.
-        missing: Gets the links a mesh of which cannot be had.
+        warnings: Receives a warning for each shape that differs from its description.
+        missing: Receives the links with a missing mesh.
     """
     for tag in ("visual", "collision") if model.description else ():
         if shapes := _described(model, tag, folder, warnings, missing):
@@ -102,7 +102,7 @@ def described_meshes(model: RobotModel, folder: Path | None, warnings: list[str]
 
 
 def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:
-    """Pose of every link in the base frame, by name.
+    """Return the pose of every link in the base frame, by name.
 
     Args:
         model: The robot.
@@ -124,7 +124,7 @@ def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[
                 continue
             try:
                 link, colors = _read_with_yourdfpy(element, tag, materials)
-            except Exception as error:  # yourdfpy lets errors of its libraries through; the URDF may hold anything
+            except Exception as error:  # yourdfpy passes on errors of its libraries
                 warnings.append(f"link '{name}': its <{tag}> cannot be read ({type(error).__name__}: {error}); "
                                 "not shown")
                 continue
@@ -144,13 +144,13 @@ def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[
 
 def _read_with_yourdfpy(link: etree._Element, tag: str, materials: Mapping[str | None, etree._Element]
                         ) -> tuple[Any, dict[str, Any]]:
-    """Return a link with its shapes, and the colours of the robot's materials by name."""
+    """Read a link with its shapes, and the colours of the robot's materials by name."""
     robot = etree.Element("robot", name="link")
     used = {material.get("name") for material in link.iter("material")}
     robot.extend(copy.deepcopy(materials[name]) for name in used & materials.keys())
     kept = etree.SubElement(robot, "link", name=link.get("name"))
     kept.extend(copy.deepcopy(child) for child in link.iterchildren(tag))
-    with np.errstate(invalid="ignore"):  # an origin that is not finite: refused later, with its numbers
+    with np.errstate(invalid="ignore"):  # an infinite origin is refused later, with its numbers
         read = yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
     return read.links[0], {material.name: material.color for material in read.materials}
 
@@ -159,13 +159,13 @@ def _shape(shape: Any, colors: dict[str, Any], link: str, folder: Path | None, r
     """Return one shape of a link.
 
     Raises:
-        _MissingMesh: Its mesh cannot be had.
+        _MissingMesh: Its mesh is missing.
         InputError: A size, coordinate or colour is missing, not finite, negative, too small or too large.
     """
     mesh = _mesh(shape.geometry, folder, reader)
     if shape.origin is not None:
         mesh.apply_transform(as_floats(shape.origin, (4, 4), "origin"))
-    if mesh.bounds is None:  # trimesh takes corners nearer than 1e-8 m for one
+    if mesh.bounds is None:  # trimesh merges corners nearer than 1e-8 m
         raise InputError("expected a shape that can be seen, received one without an extent in some direction; is "
                          "its size in metres?")
     farthest = float(np.abs(mesh.bounds).max())
@@ -176,7 +176,7 @@ def _shape(shape: Any, colors: dict[str, Any], link: str, folder: Path | None, r
 
 
 def _mesh(geometry: Any, folder: Path | None, reader: MeshReader) -> trimesh.Trimesh:
-    """Return the triangles of one shape about its own origin."""
+    """Return the triangles of one shape in its own frame."""
     if geometry.box is not None:
         mesh = trimesh.creation.box(as_joint_array(as_array(geometry.box.size, (3,), "size"), 3, _SIZES, "size"))
     elif geometry.cylinder is not None:
@@ -209,7 +209,7 @@ def _color(shape: Any, colors: dict[str, Any], primitive: bool) -> tuple[float, 
 def _rods(model: RobotModel) -> list[LinkMesh]:
     """Return shapes for a robot without any: rods between link origins at position zero, and the joints.
 
-    A joint that turns is a cylinder about its axis, one that slides a box along it.
+    A revolute joint is a cylinder about its axis, a prismatic joint a box along it.
     """
     radius = 0.02 * reach(model)
     shapes = []

@@ -27,7 +27,7 @@ HEIGHT = 150
 
 
 class LivePlots:
-    """Plots in a separate panel, which the user of the page may move, dock or close.
+    """Plots in a separate panel, which users can move, dock or close.
 
     Args:
         server: The page's server.

@@ -38,7 +38,7 @@ GOOD, BAD = "#2a7d3f", "#c03030"
 
 
 class Commands(Protocol):
-    """Requests of a page. Each method returns at once, on any thread; a newer request replaces one of its kind."""
+    """Requests of a page; each method returns at once, on any thread, and replaces earlier requests of its kind."""
 
     def swap(self, controller: str) -> None:
         """Swap to an installed controller."""
@@ -47,7 +47,7 @@ class Commands(Protocol):
         """Set a parameter of the controller node."""
 
     def set_speed(self, factor: float) -> None:
-        """Set the real-time factor, in simulated seconds per second."""
+        """Set the real-time factor: simulated seconds per second."""
 
     def stop(self) -> None:
         """Stop the robot until it is released."""
@@ -56,7 +56,7 @@ class Commands(Protocol):
         """End a stop: the controller begins at the current state."""
 
     def set_motion_speed(self, share: float) -> None:
-        """Set the speed of all motions, relative to the one that is asked for, 0 to 1."""
+        """Set the speed of all motions, relative to the requested one, 0 to 1."""
 
     def move_joints(self, q: Array) -> None:
         """Move the joints to positions, shape (n,) [rad or m]."""
@@ -96,13 +96,13 @@ class TipHandle:
         self._mode, self._dragging, self._touched = MOVE, False, -math.inf
         self._tip: Array = np.eye(4)
         self._turns = turns
-        # A name that only pages know that were let in.
+        # A secret name, which only accepted pages know.
         self._gizmo = scene.add_transform_controls(f"/tip handle {secrets.token_hex(16)}", scale=0.22 * size,
                                                    disable_rotations=not turns, depth_test=False, opacity=0.8)
         self._gizmo.on_update(self._on_drag)
 
     def set_mode(self, mode: str) -> None:
-        """Select whether dragging moves or pushes the tip, or hide the handle; one of ``MODES``."""
+        """Choose one of ``MODES``: dragging moves or pushes the tip, or the handle is hidden."""
         if self._mode == PUSH:
             self._commands.push(np.zeros(3))
         self._mode, self._dragging = mode, False
@@ -120,7 +120,7 @@ class TipHandle:
         if self._mode == PUSH and self._dragging:
             self._push()
         elif self._mode == PUSH or (not self._dragging and time.monotonic() - self._touched > HANDS_OFF):
-            # A push begins with the base's axes; a target with the tip's.
+            # A push starts with the axes of the base, a target with those of the tip.
             position, wxyz = position_and_quaternion(tip if self._mode == PUSH else desired)
             self._gizmo.position, self._gizmo.wxyz = position, (1.0, 0.0, 0.0, 0.0) if self._mode == PUSH else wxyz
 
@@ -196,7 +196,7 @@ class Panel:
             self._controller.handle.remove()
         with self._controllers:
             handle: Any = self._scene.server.gui.add_dropdown("In force", tuple(names))
-        # The controller in force is an option, too: a name from a topic, which may name a module.
+        # The active controller is an option, too; its name comes from a topic, and may name a module.
         self._controller = SharedValue(handle, lambda name: self._commands.swap(name) if name in names else None)
 
     def show_controller(self, name: str, refused: bool = False) -> None:
@@ -204,7 +204,7 @@ class Panel:
 
         Args:
             name: Its name.
-            refused: Whether the graph has refused the controller that a user chose.
+            refused: Whether the graph refused the controller that a user chose.
         """
         if self._controller is None:
             return
@@ -218,7 +218,7 @@ class Panel:
         self.gains.show(gains)
 
     def show_speed(self, factor: float | None) -> None:
-        """Show the requested real-time factor; None in real time or without a speed limit."""
+        """Show the requested real-time factor; None: real time, or no speed limit."""
         self._speed.visible = factor is not None
         if factor is not None:
             self._speed.max = max(self._speed.max, factor)
@@ -228,8 +228,8 @@ class Panel:
         """Show whether the robot is stopped, and the speed of all motions.
 
         Args:
-            stopped: Why the robot is stopped until it is released; empty if it is not.
-            speed: Relative to the one that is asked for; None if unknown.
+            stopped: Why the robot is stopped until it is released; empty: not stopped.
+            speed: Speed relative to the requested one; None: unknown.
         """
         if self._release.disabled == bool(stopped):
             self._release.disabled = not stopped
@@ -237,7 +237,7 @@ class Panel:
             self._motion_speed.show(round(100.0 * speed))
 
     def show_recording(self, folder: str, running: bool) -> None:
-        """Show the folder of the newest recording, and whether it is under way."""
+        """Show the folder of the newest recording, and whether it is running."""
         self._recording = running
         label = END_RECORDING if running else RECORD
         if self._record.label != label:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A robot in a viser scene: the meshes of its links, which move with its joints."""
+"""A robot in a viser scene: meshes of its links, moved by its joints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.link_meshes import LinkMesh, frame_poses
 
 INVISIBLE = 2e-5
-"""Changes of joint positions up to which the picture is not redrawn [rad or m]."""
+"""Smaller changes of joint positions do not redraw the picture [rad or m]."""
 
 
 class RobotFigure:
@@ -30,12 +30,12 @@ class RobotFigure:
         scene: Scene to draw in.
         model: The robot.
         shapes: Its shapes.
-        root: Name of the scene node above all nodes of the robot, with its first slash.
+        root: Name of the parent scene node of the robot, with a leading slash.
         axes_length: Length of the axes of link frames [m].
         ghost: Colour and opacity of all shapes, each from 0 to 1; None: their own colours.
 
     Attributes:
-        poses: Last drawn pose of each link in the base frame, by name, each of shape (4, 4).
+        poses: Last drawn pose of each link in the base frame, by name, shape (4, 4) each.
     """
 
     def __init__(self, scene: viser.SceneApi, model: RobotModel, shapes: Sequence[LinkMesh], root: str,
@@ -59,7 +59,7 @@ class RobotFigure:
         self._place()
 
     def show(self, q: Array) -> None:
-        """Move the links to the poses that follow from joint positions.
+        """Draw the links at joint positions.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -91,17 +91,17 @@ class RobotFigure:
 
 
 def node_name(link: str) -> str:
-    """Return the name of a link as a scene node; a slash in it would begin another node."""
+    """Return a link's name as a scene node, without slashes, which would begin another node."""
     return link.replace("/", "\u2215")
 
 
 def position_and_quaternion(pose: Array) -> tuple[Array, Array]:
-    """Position, shape (3,) [m], and quaternion w, x, y, z, shape (4,), of a pose, shape (4, 4)."""
+    """Convert a pose, shape (4, 4), to position, shape (3,) [m], and quaternion w, x, y, z, shape (4,)."""
     return pose[:3, 3], Rotation.from_matrix(pose[:3, :3]).as_quat(scalar_first=True)
 
 
 def to_pose(position: Array, wxyz: Array) -> Array:
-    """Pose, shape (4, 4), of a position, shape (3,) [m], and a quaternion w, x, y, z, shape (4,)."""
+    """Convert position, shape (3,) [m], and quaternion w, x, y, z, shape (4,), to a pose, shape (4, 4)."""
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_quat(wxyz, scalar_first=True).as_matrix()
     pose[:3, 3] = position

@@ -32,9 +32,9 @@ WRENCH_COLORS = {"external": ((215, 40, 40), (240, 140, 140)), "measured": ((40,
 """Colours of force and torque, by the kind of wrench."""
 PATH_POINTS = 400
 CANVAS_ASPECT = 0.8
-"""Width divided by height of the area between the panels, until a browser has reported it."""
+"""Width divided by height of the area between the panels, before a browser reports it."""
 MIN_DEVIATION = 0.004
-"""The desired pose of a link is drawn if it deviates by more than this share of the robot's size."""
+"""The desired pose of a link is drawn if its deviation exceeds this share of the robot's size."""
 
 
 class SurfaceFigures:
@@ -49,7 +49,7 @@ class SurfaceFigures:
         self._figures: list[Any] = []
 
     def show(self, shapes: Sequence[SurfaceShape]) -> None:
-        """Draw shapes in place of the former ones."""
+        """Replace the shapes."""
         for figure in self._figures:
             figure.remove()
         self._figures = [self._add(f"/surfaces/{number}", shape) for number, shape in enumerate(shapes)]
@@ -67,7 +67,7 @@ class SurfaceFigures:
 
 
 class DrawingFigures:
-    """Draws lines and arrows.
+    """Draws the lines and arrows that a controller requests.
 
     Args:
         scene: Scene to draw in.
@@ -83,7 +83,7 @@ class DrawingFigures:
                                         head_length=6.0 * thickness)
 
     def show(self, lines: Array, line_colors: Array, arrows: Array, arrow_colors: Array) -> None:
-        """Draw lines and arrows in place of the former ones.
+        """Replace the lines and arrows.
 
         Args:
             lines: Shape (k, 2, 3), in the base frame [m].
@@ -109,7 +109,7 @@ class RobotScene:
         server: The page's server.
         model: The robot.
         folder: Folder of its URDF file; None if unknown.
-        q: Joint positions that determine grid and first camera, shape (n,) [rad or m].
+        q: Joint positions for the initial grid and camera, shape (n,) [rad or m].
 
     Attributes:
         warnings: One sentence for each shape that differs from the URDF.
@@ -179,11 +179,11 @@ class RobotScene:
             tip: Desired pose of the tip link, shape (4, 4); None: none.
 
         Returns:
-            The desired pose of the tip link, or else the pose as drawn, shape (4, 4).
+            The desired pose of the tip link, or else the drawn pose, shape (4, 4).
         """
         if q is not None:
             self._ghost.show(q)
-            # By link: two shapes in the same place flicker.
+            # Per link, since two shapes in the same place flicker.
             self._ghost.set_links_visible({
                 link: self._deviation(pose, self.robot.poses[link]) > MIN_DEVIATION * self.size
                 for link, pose in self._ghost.poses.items()})
@@ -222,11 +222,11 @@ class RobotScene:
         self._path_lines.visible = visible
 
     def set_shadows(self, shown: bool) -> None:
-        """Show or hide shadows, which cost a computer without a graphics processor most of its time."""
+        """Show or hide shadows; without a graphics processor, they take most of the computing time."""
         self.server.scene.configure_default_lights(cast_shadow=shown)
 
     def frame_robot(self, client: viser.ClientHandle) -> None:
-        """Move the camera of one browser so that it shows the whole robot in its present pose."""
+        """Move the camera of one browser to show the whole robot in its present pose."""
         camera, framing = client.camera, Framing.from_shapes(self._shapes, self.robot.poses)
         with client.atomic():
             camera.position = framing.camera_position(camera.aspect)
@@ -234,7 +234,7 @@ class RobotScene:
             camera.fov = FIELD_OF_VIEW
 
     def _deviation(self, pose: Array, other: Array) -> float:
-        """Distance between two poses of a link [m], of its origin and of points at a tenth of the robot's size."""
+        """Distance between two poses of a link [m], including rotation at a tenth of the robot's size."""
         difference = pose - other
         return float(np.linalg.norm(difference[:3, 3]) + 0.1 * self.size * np.abs(difference[:3, :3]).max())
 

@@ -36,7 +36,7 @@ from websockets.http11 import Request, Response
 from robodyn_ros.base.errors import InputError, shown
 
 LARGEST_MESSAGE = 64 * 2**10
-"""Bytes of a message; what a page sends is below a kilobyte."""
+"""Greatest size of a message [bytes]; pages send less than a kilobyte."""
 FARTHEST = 1e4
 """Greatest coordinate of the camera and of the tip handle [m]."""
 LARGEST_PICTURE = 1e5
@@ -79,7 +79,7 @@ class _Widget(msgspec.Struct, tag="GuiUpdateMessage", forbid_unknown_fields=True
 
     def check(self, server: viser.ViserServer) -> None:
         handle = server.gui._gui_input_handle_from_uuid.get(self.uuid)
-        if handle is not None:  # None: removed meanwhile; viser ignores the message
+        if handle is not None:  # None: removed; viser ignores the message
             _check_value(handle, self.updates.value)
 
 
@@ -113,10 +113,10 @@ class PageMessages:
     """The checks of one server.
 
     Args:
-        on_refused: Called with a kind and a sentence for each message that is refused.
+        on_refused: Called with a kind and a sentence for each refused message.
 
     Attributes:
-        server: The server; None, and everything is refused, until it is known.
+        server: The server; while it is None, everything is refused.
     """
 
     def __init__(self, on_refused: Callable[[str, str], None]) -> None:
@@ -124,7 +124,7 @@ class PageMessages:
         self._on_refused = on_refused
 
     def accept(self, frame: bytes | str) -> bool:
-        """Whether viser may handle a message; one that it may not is reported."""
+        """Whether viser may handle a message; refused messages are reported."""
         try:
             if self.server is None:
                 raise InputError("it came before the page was ready")
@@ -138,11 +138,7 @@ class PageMessages:
 
 
 def _check_value(handle: Any, value: bool | float | str) -> None:
-    """Check a value of a widget.
-
-    Raises:
-        InputError: The widget cannot have it.
-    """
+    """Raise `InputError` for a value that a widget cannot have."""
     name = getattr(handle, "label", "widget")
     if isinstance(handle, viser.GuiButtonGroupHandle | viser.GuiDropdownHandle):
         if value not in handle.options:
@@ -153,7 +149,7 @@ def _check_value(handle: Any, value: bool | float | str) -> None:
     elif isinstance(handle, viser.GuiSliderHandle):
         if isinstance(value, bool | str):
             raise InputError(f"{name}: expected a number, received {shown(value)}")
-        rounding = 0.5 * handle.step  # a browser rounds to steps from the lower end
+        rounding = 0.5 * handle.step  # browsers round to steps from the lower end
         _check_numbers(name, [value], handle.min - rounding, handle.max + rounding)
     else:
         raise InputError(f"{name}: cannot be changed by a page")
@@ -180,7 +176,7 @@ def start_server(host: str, port: int, label: str, on_refused: Callable[[str, st
         host: Address or name of the interface to listen on.
         port: TCP port; 0: any that is free.
         label: Title of the page's panel.
-        on_refused: Called on the server's thread with the kind of a refused connection or message, and a sentence.
+        on_refused: Called on the server's thread with the kind of a refusal, and a sentence.
 
     Raises:
         InputError: The server cannot listen on the address, for example because another program does.
@@ -190,7 +186,7 @@ def start_server(host: str, port: int, label: str, on_refused: Callable[[str, st
     with contextlib.redirect_stdout(io.StringIO()), _checked_connections(messages, on_refused):  # viser prints a banner
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     messages.server = server
-    if port and server.get_port() != port:  # taken since the check; viser chose the next port
+    if port and server.get_port() != port:  # taken after the check; viser chose the next port
         stop_server(server)
         raise _cannot_listen(host, port, "Address already in use")
     server.gui.configure_theme(show_share_button=False, show_logo=False)
@@ -198,27 +194,27 @@ def start_server(host: str, port: int, label: str, on_refused: Callable[[str, st
 
 
 def stop_server(server: viser.ViserServer) -> None:
-    """Stop to serve the page."""
+    """Stop serving the page."""
     with contextlib.redirect_stdout(io.StringIO()):  # viser prints a message
         server.stop()
 
 
 def address(server: viser.ViserServer) -> str:
-    """URL of the page, for a browser on this machine where the server listens on all interfaces."""
+    """URL of the page; for a server on all interfaces, the URL for a browser on this machine."""
     host = server.get_host()
     local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
     return f"http://{local.get(host, f'[{host}]' if ':' in host else host)}:{server.get_port()}"
 
 
 def same_site(origin: str | None, host: str) -> bool:
-    """Whether a connection was opened by this server's own page.
+    """Whether this server's own page opened a connection.
 
-    Browsers let any page open a WebSocket to any address, also to this machine, and put the site of the page into
+    Browsers let any page open a WebSocket to any address, including this machine, and name the site of the page in
     ``Origin``. The owner of any host name can make it resolve to this machine, and both headers would then agree.
-    Hence the name must be an address, ``localhost`` or the name of this machine.
+    Therefore the name must be an address, ``localhost`` or the name of this machine.
 
     Args:
-        origin: The header ``Origin``; None if the request has none, as from other programs than browsers.
+        origin: The header ``Origin``; None: the request has none, for example from a program that is no browser.
         host: The header ``Host``.
     """
     if origin is None:
@@ -243,7 +239,7 @@ def _own_names() -> tuple[str, str]:
 
 
 def _check_address(host: str, port: int) -> None:
-    """Check that the port is free; viser would otherwise try a thousand ports and then wait for ever."""
+    """Check that the port is free; otherwise viser would try a thousand ports and then wait for ever."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         socket.create_server((host, port), family=family).close()
@@ -262,13 +258,13 @@ def _cannot_listen(host: str, port: int, reason: str) -> InputError:
 
 @contextlib.contextmanager
 def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str], None]) -> Iterator[None]:
-    """Let a viser server that is started meanwhile refuse handshakes and messages; viser has no option for it."""
+    """Make a viser server that starts in this context check handshakes and messages; viser has no option for it."""
     serve = websockets.asyncio.server.serve
     logger = logging.getLogger(__name__)
-    logger.addFilter(lambda record: record.getMessage() != "opening handshake failed")  # with a traceback
+    logger.addFilter(lambda record: record.getMessage() != "opening handshake failed")  # it has a traceback
 
     class Connection(ServerConnection):
-        """Gives viser the messages that pass the checks."""
+        """Passes only checked messages to viser."""
 
         async def recv(self, decode: bool | None = None) -> Any:
             while True:
@@ -294,7 +290,7 @@ def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str]
 
 
 def _refusal(connection: ServerConnection, request: Request) -> tuple[HTTPStatus, str] | None:
-    """Return why a request is refused before any message of it is read; None if it is not."""
+    """Return why to refuse a request, before reading any message; None: accepted."""
     origins, hosts = request.headers.get_all("Origin"), request.headers.get_all("Host")
     if len(hosts) != 1 or len(origins) > 1 or not same_site(next(iter(origins), None), hosts[0]):
         return HTTPStatus.FORBIDDEN, f"opened by a page of another site, {', '.join(origins)[:200]!r}"

@@ -30,17 +30,17 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.live_plots import nice_limit
 
 HANDS_OFF = 1.5
-"""Time after a user's last change during which the graph does not change a widget [s]."""
+"""Time after a user's last change in which the graph does not change a widget [s]."""
 
 FAR = 1000.0
-"""A limit of a gain at more than this many times the reach of its slider is far off."""
+"""A limit beyond this multiple of a slider's reach is far off."""
 
 
 class SharedValue:
-    """Value of a widget.
+    """Value of a widget that both users and the graph change.
 
-    While a user drags a slider, the graph reports positions that the slider has already left, and the slower the link,
-    the older they are. Hence the graph's value is shown only after the user has left the widget alone.
+    While a user drags a slider, the graph reports outdated positions of the slider, older ones on a slower link.
+    Therefore the graph's value is shown only after the user has left the widget alone.
 
     Args:
         handle: The widget.
@@ -65,16 +65,16 @@ class SharedValue:
     @property
     def held(self) -> bool:
         """Whether a user has just changed the value."""
-        arriving = self.handle.value != self.value  # its event is still to be handled
+        arriving = self.handle.value != self.value  # its event has not been handled yet
         return arriving or time.monotonic() - self._touched < HANDS_OFF
 
     def show(self, value: Any) -> None:
-        """Show a value of the graph: now, or by :meth:`follow` once no user holds the widget."""
+        """Show a value of the graph: now, or by :meth:`follow` after the user has released the widget."""
         self._reported = value
         self.follow()
 
     def show_now(self, value: Any) -> None:
-        """Show a value of the graph, even if a user has just selected another one."""
+        """Show a value of the graph, even if a user just selected another one."""
         self.value, self._touched = self.handle.value, -math.inf
         self.show(value)
 
@@ -87,13 +87,13 @@ class SharedValue:
         self.handle.value = self.value
 
     def send_again(self) -> None:
-        """Send the value to all pages, also to those that should have it; viser itself sends changes only."""
+        """Send the value to all pages again; viser itself sends only changes."""
         self.handle._impl.gui_api._websock_interface.queue_message(
             GuiUpdateMessage(self.handle._impl.uuid, {"value": self.handle.value}))
 
 
 def is_shown(value: object) -> bool:
-    """Whether a parameter's value is one that a slider or a switch can show; any node can have any value."""
+    """Whether a slider or a switch can show a parameter's value; any node can have any value."""
     return isinstance(value, int | float) and abs(value) <= MAX_MAGNITUDE
 
 
@@ -107,7 +107,7 @@ class Gain:
         minimum: Lowest value allowed; may be infinite.
         maximum: Highest value allowed; may be infinite.
         description: Meaning, with the unit in brackets at the end.
-        fixed: Whether the node refuses changes while it runs.
+        fixed: Whether the running node refuses changes.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Gain:
 
     @property
     def group(self) -> str:
-        """Heading of the slider: the field, for a parameter of a joint; empty for a parameter of the whole law."""
+        """Heading of the slider: the field of a joint's parameter; empty for a parameter of the whole law."""
         parts = self.name.split(".")
         return parts[-1] if len(parts) > 3 and parts[-3] == "gains" else ""
 
@@ -137,7 +137,7 @@ class Gain:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Ends of its slider: the limits, unless they are far off, or else wide enough for thrice its value."""
+        """Ends of its slider: the limits, or if these are far off, a range several times its value."""
         reach = 1.0 if self.value == 0.0 else nice_limit(3.0 * abs(self.value))
         lower = self.minimum if self.minimum >= -FAR * reach else min(-reach, self.maximum - 2.0 * reach)
         upper = self.maximum if self.maximum <= FAR * reach else max(reach, lower + reach)
@@ -161,7 +161,7 @@ class GainSliders:
         self._folders: list[viser.GuiFolderHandle] = []
 
     def show(self, gains: Sequence[Gain]) -> None:
-        """Show these gains; sliders that exist for just these stay, in case a user is dragging one."""
+        """Show these gains; if sliders for exactly these exist, they stay, since a user may be dragging one."""
         if [replace(gain, value=0) for gain in gains] == [replace(gain, value=0) for gain in self._gains]:
             for gain in gains:
                 self.update(gain.name, gain.value)
@@ -183,7 +183,7 @@ class GainSliders:
                         self._sliders[gain.name] = self._add(gain)
 
     def update(self, name: str, value: float | bool) -> None:
-        """Show a value that the controller node has."""
+        """Show a value of the controller node."""
         slider = self._sliders.get(name)
         if slider is None or not is_shown(value) or isinstance(value, bool) != isinstance(slider.handle.value, bool):
             return
@@ -193,7 +193,7 @@ class GainSliders:
         slider.show(value)
 
     def follow(self) -> None:
-        """Show the values that came while a user held a slider."""
+        """Show values that arrived while a user held a slider."""
         for slider in self._sliders.values():
             slider.follow()
 
@@ -211,13 +211,13 @@ class GainSliders:
 
 @dataclass
 class _Goal:
-    """Positions that a user has selected, shape (n,) [rad or m].
+    """Positions selected by a user.
 
     Attributes:
-        q: The positions.
+        q: The positions, shape (n,) [rad or m].
         crossed: Whether values for the sliders were on their way to the page when the user moved the first slider.
-        distance: Least distance of a desired position from its goal so far [rad or m].
-        progress: Steady time at which the distance became less [s].
+        distance: Least distance between desired positions and goal so far [rad or m].
+        progress: Steady time of the last decrease of the distance [s].
     """
 
     q: Array
@@ -227,10 +227,10 @@ class _Goal:
 
 
 class JointSliders:
-    """A slider for each joint; when a user moves one, the positions of all are sent.
+    """A slider for each joint; when a user moves one, the positions of all joints are sent.
 
-    The sliders keep positions that a user has selected while the desired positions approach them, however long that
-    takes. They follow the desired positions again once the robot has arrived, or if it goes elsewhere.
+    The sliders keep the selected positions while the desired positions approach them, however long it takes. They
+    follow the desired positions again after the robot has arrived, or if it moves elsewhere.
 
     Args:
         server: The page's server; the sliders go into its current container.
@@ -248,11 +248,11 @@ class JointSliders:
                          for index, joint in enumerate(model.leaders)]
 
     def follow(self, q: Array, standing: bool = False) -> None:
-        """Show desired joint positions, unless the robot is on its way to positions that a user has selected.
+        """Show desired joint positions, unless the robot is on its way to selected positions.
 
         Args:
             q: Desired positions, shape (n,) [rad or m].
-            standing: Whether the simulation is paused, so that the robot cannot approach anything.
+            standing: Whether the simulation is paused, so that the robot does not move.
         """
         now = time.monotonic()
         if (goal := self._goal) is not None:

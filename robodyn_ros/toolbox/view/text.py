@@ -17,7 +17,7 @@ COLORS = ("#1f77b4", "#e4801a", "#2a9d4a", "#d03a3a", "#8a5fc0", "#8c564b", "#d4
 
 
 def plain(text: str, color: str = "inherit", bold: bool = False) -> str:
-    """Return an HTML paragraph that shows a text literally."""
+    """Return an HTML paragraph with literal text."""
     weight = "600" if bold else "400"
     return (f'<div style="font-size:0.85em;color:{color};font-weight:{weight};padding:0.1em 0.9em;'
             f'overflow-wrap:anywhere">{html.escape(text)}</div>')
