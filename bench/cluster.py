@@ -24,7 +24,7 @@ from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.timing import compare
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.score import joined
-from robodyn_ros.toolbox.study.block import LARGEST_OVERHEAD, Block
+from robodyn_ros.toolbox.study.block import MAX_OVERHEAD, Block
 from robodyn_ros.toolbox.study.blocks import all_scores, map_blocks
 from robodyn_ros.toolbox.study.cluster import Cluster
 from robodyn_ros.toolbox.study.cluster_connection import Site
@@ -43,9 +43,9 @@ QUIET_DASK = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", "DASK_DISTR
 class _OneWorker(Cluster):
     """A connection that uses one of the workers."""
 
-    def look(self) -> Mapping[str, Site]:
+    def refresh_workers(self) -> Mapping[str, Site]:
         """Leave the others out."""
-        for other in sorted(super().look())[1:]:
+        for other in sorted(super().refresh_workers())[1:]:
             del self.sites[other]
         return self.sites
 
@@ -60,7 +60,7 @@ def connected(stack: ExitStack, settings: Mapping[str, str] | None = None) -> tu
     for number in range(2):
         processes.start_worker(f"worker {number}")
     two = stack.enter_context(Cluster(processes.address))
-    wait_for(lambda: len(two.look()) == 2, "worker")
+    wait_for(lambda: len(two.refresh_workers()) == 2, "worker")
     return _OneWorker.from_client(two._client), two
 
 
@@ -110,7 +110,7 @@ def _of_workers(one: Cluster, two: Cluster, samples: int, duration: float, label
     yield _row(samples, duration, f"two workers of one thread, and one{label}", partial(there, two),
                partial(there, one), 0.5 / EFFICIENCY)
     yield _row(samples, duration, f"one worker, and one thread without a cluster{label}", partial(there, one), here,
-               1.0 / (1.0 - LARGEST_OVERHEAD))
+               1.0 / (1.0 - MAX_OVERHEAD))
 
 
 CLUSTER = Section(

@@ -33,10 +33,6 @@ class Actuators:
     and joints, which differ only if motors drive several joints together. As in the book, gyroscopic torques of the
     rotors on moving links are neglected; the mass of a motor belongs to its link.
 
-    Attributes:
-        motor: The motors.
-        gear: The gear trains.
-
     Raises:
         InputError: The numbers of motors and of gear trains differ, and neither is 1.
     """

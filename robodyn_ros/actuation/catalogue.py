@@ -24,19 +24,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalogue(Generic[T]):
-    """The entries of a kind.
+    """The entries of a kind."""
 
-    Attributes:
-        folder: Folder in config/ with their files.
-        kind: What an entry is, for messages.
-        entry_class: Dataclass of an entry, with the fields ``name`` and ``source``.
-        check: Raises if values of an entry contradict each other; None: no check.
-    """
-
-    folder: str
-    kind: str
-    entry_class: type[T]
-    check: Callable[[T], None] | None = None
+    folder: str  # folder in config/ with their files
+    kind: str  # what an entry is, for messages
+    entry_class: type[T]  # dataclass of an entry, with the fields ``name`` and ``source``
+    check: Callable[[T], None] | None = None  # raises if values of an entry contradict each other; None: no check
 
     @property
     def names(self) -> tuple[str, ...]:

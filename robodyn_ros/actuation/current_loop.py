@@ -96,54 +96,32 @@ class CurrentLoopSettings:
 
 
 class CurrentLoopState(NamedTuple):
-    """State of the m current loops; may be traced.
+    """State of the m current loops; may be traced."""
 
-    Attributes:
-        integral: Integral part, shape (m,) [V].
-        voltage: Applied voltage, shape (m,) [V].
-        pending: Computed voltages that are not yet applied, newest first, shape (D, m) [V].
-    """
-
-    integral: NDArray[Any]
-    voltage: NDArray[Any]
-    pending: NDArray[Any]
+    integral: NDArray[Any]  # integral part, shape (m,) [V]
+    voltage: NDArray[Any]  # applied voltage, shape (m,) [V]
+    pending: NDArray[Any]  # computed voltages that are not yet applied, newest first, shape (D, m) [V]
 
 
 class CurrentLoopRun(NamedTuple):
-    """Result of a step of current loops at a motor speed; each array has shape (m,).
+    """Result of a step of current loops at a motor speed; each array has shape (m,)."""
 
-    Attributes:
-        current: Current at the end [A].
-        mean: Mean current [A].
-        mean_slope: Derivative of the mean by the speed, not positive [A s/rad].
-        mean_square: Mean square of the current [A^2].
-        state: State at the end.
-    """
-
-    current: NDArray[Any]
-    mean: NDArray[Any]
-    mean_slope: NDArray[Any]
-    mean_square: NDArray[Any]
-    state: CurrentLoopState
+    current: NDArray[Any]  # current at the end [A]
+    mean: NDArray[Any]  # mean current [A]
+    mean_slope: NDArray[Any]  # derivative of the mean by the speed, not positive [A s/rad]
+    mean_square: NDArray[Any]  # mean square of the current [A^2]
+    state: CurrentLoopState  # state at the end
 
 
 @dataclass(frozen=True, eq=False)
 class CurrentLoops:
-    """Current loops of m motors.
+    """Current loops of m motors."""
 
-    Attributes:
-        joints: Indices of the joints with a current loop, shape (m,).
-        proportional: k_P, shape (m,) [V/A].
-        integral: k_I, shape (m,) [V/(A s)].
-        period: Period of each loop, shape (m,) [s].
-        delay: Dead time, whole numbers, shape (m,) [periods].
-    """
-
-    joints: NDArray[np.intp]
-    proportional: Array
-    integral: Array
-    period: Array
-    delay: NDArray[np.intp]
+    joints: NDArray[np.intp]  # indices of the joints with a current loop, shape (m,)
+    proportional: Array  # k_P, shape (m,) [V/A]
+    integral: Array  # k_I, shape (m,) [V/(A s)]
+    period: Array  # period of each loop, shape (m,) [s]
+    delay: NDArray[np.intp]  # dead time, whole numbers, shape (m,) [periods]
 
     @classmethod
     def none(cls) -> Self:

@@ -45,17 +45,11 @@ class HarmonicSettings:
 
 @dataclass(frozen=True, eq=False)
 class Harmonics:
-    """Sum of amplitude sin(order theta + phase) over K harmonics, for n motors.
+    """Sum of amplitude sin(order theta + phase) over K harmonics, for n motors."""
 
-    Attributes:
-        order: Periods in a turn, shape (K, n); 0 for motors with fewer harmonics.
-        amplitude: Amplitudes, shape (K, n).
-        phase: Phases, shape (K, n) [rad].
-    """
-
-    order: Array
-    amplitude: Array
-    phase: Array
+    order: Array  # periods in a turn, shape (K, n); 0 for motors with fewer harmonics
+    amplitude: Array  # amplitudes, shape (K, n)
+    phase: Array  # phases, shape (K, n) [rad]
 
     @classmethod
     def none(cls) -> Self:

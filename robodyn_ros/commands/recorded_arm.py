@@ -115,17 +115,17 @@ class RecordedArm:
             settings: `HardwareSettings`, whose gear losses are subtracted from the efforts; None: no losses.
             begin: Share of the samples to skip at the beginning.
             end: Share of the samples at which to end.
-            shortest: Least duration [s]; None: `SHORTEST`.
+            shortest: Least duration [s]; None: `MIN_DURATION`.
             prints_warnings: Whether warnings are printed.
         """
         from dataclasses import replace
 
-        from robodyn_ros.toolbox.identification.measured_motion import SHORTEST, prepare
+        from robodyn_ros.toolbox.identification.measured_motion import MIN_DURATION, prepare
 
         part = slice(round(begin * len(self.time)), round(end * len(self.time)))
         motion = prepare(self.robot.model, self.time[part], self.position[part], self.effort[part], str(self.path),
                          cutoff, None if self.velocity is None else self.velocity[part],
-                         SHORTEST if shortest is None else shortest)
+                         MIN_DURATION if shortest is None else shortest)
         for note in motion.notes if prints_warnings else ():
             print(f"robodyn: warning: {note}", file=sys.stderr)
         if settings is not None:

@@ -108,7 +108,7 @@ def _run_all(study: Any, folder: Path, options: Namespace, machine: dict[str, An
         laws = [law for law in study.laws if study.follows_joints(law) is joints]
         if not laws:
             continue
-        chosen = results.of_laws(laws)
+        chosen = results.for_laws(laws)
         print(f"\nRMS tracking error of laws that follow {'joints' if joints else 'poses of the tip link'} [{unit}], "
               f"{study.count} samples each:\n\n{table(chosen)}")
         curves = [Cumulated(f"{law}, {motion}" if len(study.motions) > 1 else law,

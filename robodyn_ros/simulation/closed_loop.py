@@ -56,39 +56,23 @@ from robodyn_ros.simulation.sensing import delayed, encoded
 
 
 class TickInput(NamedTuple):
-    """Input of a tick, from the scenario.
+    """Input of a tick, from the scenario."""
 
-    Attributes:
-        clock: Time and period, shape (2,) [s].
-        reference: Reference, of the class that the law follows; None if it follows none.
-        noise: Standard normal numbers for measured positions and velocities, shape (2, n); None: no noise.
-        inputs: The law's `Inputs`; None if it has none.
-    """
-
-    clock: Any
-    reference: Any
-    noise: Any = None
-    inputs: Any = None
+    clock: Any  # time and period, shape (2,) [s]
+    reference: Any  # reference, of the class that the law follows; None if it follows none
+    noise: Any = None  # standard normal numbers for measured positions and velocities, shape (2, n); None: no noise
+    inputs: Any = None  # the law's `Inputs`; None if it has none
 
 
 class LoopState(NamedTuple):
-    """State of the control loop between two ticks, besides the state of the plant.
+    """State of the control loop between two ticks, besides the state of the plant."""
 
-    Attributes:
-        memory: Memory of the law.
-        line: Delay line: the last measurements, newest first, shape (D, 2, n); None without a delay.
-        taken: Number of measurements so far; None without a delay.
-        driver: Memory of the driver; None without one.
-        sums: Sums for the score.
-        fastest: Greatest `angular_speed_sum` at any tick [rad/s].
-    """
-
-    memory: Any
-    line: Any
-    taken: Any
-    driver: DriverMemory | None
-    sums: Sums
-    fastest: Any
+    memory: Any  # memory of the law
+    line: Any  # delay line: the last measurements, newest first, shape (D, 2, n); None without a delay
+    taken: Any  # number of measurements so far; None without a delay
+    driver: DriverMemory | None  # memory of the driver; None without one
+    sums: Sums  # sums for the score
+    fastest: Any  # greatest `angular_speed_sum` at any tick [rad/s]
 
 
 class TickMotion(NamedTuple):

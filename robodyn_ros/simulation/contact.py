@@ -52,49 +52,29 @@ _TINY = 1e-300
 
 
 class ContactGeometry(NamedTuple):
-    """Geometry and motion of all pairs of a contact point and a surface.
+    """Geometry and motion of all pairs of a contact point and a surface."""
 
-    Attributes:
-        penetration: Depth of each contact point in each surface, negative outside, shape (pairs,) [m].
-        normal: Unit normals of the surfaces in base axes, shape (pairs, 3).
-        place: Deepest point of each sphere, in the base frame, shape (pairs, 3) [m].
-        jacobian: Jacobian J of these points; J v is their velocity in base axes, shape (pairs, 3, n).
-    """
-
-    penetration: NDArray[Any]
-    normal: NDArray[Any]
-    place: NDArray[Any]
-    jacobian: NDArray[Any]
+    penetration: NDArray[Any]  # depth of each contact point in each surface, negative outside, shape (pairs,) [m]
+    normal: NDArray[Any]  # unit normals of the surfaces in base axes, shape (pairs, 3)
+    place: NDArray[Any]  # deepest point of each sphere, in the base frame, shape (pairs, 3) [m]
+    jacobian: NDArray[Any]  # Jacobian J of these points; J v is their velocity in base axes, shape (pairs, 3, n)
 
 
 class ContactChoice(NamedTuple):
-    """Contact modes, levels and slips that a round assumes.
+    """Contact modes, levels and slips that a round assumes."""
 
-    Attributes:
-        pressed: 1 where there is a contact force, else 0, shape (pairs,).
-        sliding: 1 where the contact slides, 0 where it sticks, shape (pairs,).
-        level: mu F_n, shape (pairs,) [N].
-        slip: Tangential velocity, shape (pairs, 3) [m/s].
-    """
-
-    pressed: NDArray[Any]
-    sliding: NDArray[Any]
-    level: NDArray[Any]
-    slip: NDArray[Any]
+    pressed: NDArray[Any]  # 1 where there is a contact force, else 0, shape (pairs,)
+    sliding: NDArray[Any]  # 1 where the contact slides, 0 where it sticks, shape (pairs,)
+    level: NDArray[Any]  # mu F_n, shape (pairs,) [N]
+    slip: NDArray[Any]  # tangential velocity, shape (pairs, 3) [m/s]
 
 
 class ContactSolution(NamedTuple):
-    """The result of a round.
+    """The result of a round."""
 
-    Attributes:
-        force: Mean force on the robot over the step, in base axes, shape (pairs, 3) [N].
-        choice: The next guess.
-        moved: Positive if the next guess differs, 0 if the solution is consistent.
-    """
-
-    force: NDArray[Any]
-    choice: ContactChoice
-    moved: Any
+    force: NDArray[Any]  # mean force on the robot over the step, in base axes, shape (pairs, 3) [N]
+    choice: ContactChoice  # the next guess
+    moved: Any  # positive if the next guess differs, 0 if the solution is consistent
 
 
 def contact_geometry(world: World, model: RobotModel, q: NDArray[Any]) -> ContactGeometry:

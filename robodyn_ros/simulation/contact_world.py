@@ -27,27 +27,16 @@ MAX_PAIRS = 64
 
 @dataclass(frozen=True, eq=False)
 class ContactPoint:
-    """A sphere on a link that can touch surfaces.
+    """A sphere on a link that can touch surfaces."""
 
-    Attributes:
-        link: Name of the link.
-        position: Centre of the sphere in the frame of the link, shape (3,) [m].
-        radius: Radius; 0: a point [m].
-    """
-
-    link: str
-    position: Array
-    radius: float
+    link: str  # name of the link
+    position: Array  # centre of the sphere in the frame of the link, shape (3,) [m]
+    radius: float  # radius; 0: a point [m]
 
 
 @dataclass(frozen=True, eq=False)
 class World:
     """Surfaces fixed to the base, and contact points of the robot.
-
-    Attributes:
-        surfaces: The surfaces.
-        points: The contact points.
-        where: Source of the world, named in messages.
 
     Raises:
         InputError: There are more than `MAX_PAIRS` pairs.
@@ -55,7 +44,7 @@ class World:
 
     surfaces: tuple[Surface, ...]
     points: tuple[ContactPoint, ...]
-    where: str = "world"
+    where: str = "world"  # source of the world, named in messages
 
     def __post_init__(self) -> None:
         """Check the number of pairs."""
@@ -103,14 +92,14 @@ class World:
             centre = centre_in_base(model, q, point)
             for surface in self.surfaces:
                 depth = point.radius - float(surface.distance(centre)[0])
-                if depth * surface.material.stiffness > RESTING_FORCE:
+                if depth * surface.material.stiffness > MAX_RESTING_FORCE:
                     raise InputError(
                         f"{self.where}: contact point {number} on link '{point.link}' starts {depth:.3g} m inside "
                         f"surface '{surface.name}' at joint positions {np.round(q, 4).tolist()}: expected a start "
                         "outside; move the surface, or choose other initial positions")
 
 
-RESTING_FORCE = 50.0
+MAX_RESTING_FORCE = 50.0
 """Greatest contact force at the start, which lets a robot begin at rest on a surface [N]."""
 
 

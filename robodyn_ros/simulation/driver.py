@@ -31,29 +31,18 @@ COULOMB_VELOCITY = 0.01
 
 
 class DriverMemory(NamedTuple):
-    """Memory of a driver between control periods; may be traced.
+    """Memory of a driver between control periods; may be traced."""
 
-    Attributes:
-        last: Last effort after delay and rate limit, before compensation, shape (n,) [N m or N].
-        line: Delay line: the last commands, newest first, shape (D, n) [N m or N]; None without a delay.
-        taken: Number of commands so far; None without a delay.
-    """
-
-    last: Any
-    line: Any
-    taken: Any
+    last: Any  # last effort after delay and rate limit, before compensation, shape (n,) [N m or N]
+    line: Any  # delay line: the last commands, newest first, shape (D, n) [N m or N]; None without a delay
+    taken: Any  # number of commands so far; None without a delay
 
 
 class Driven(NamedTuple):
-    """Output of a driver for one control period.
+    """Output of a driver for one control period."""
 
-    Attributes:
-        effort: Effort for the drives, before the effort limits, shape (n,) [N m or N].
-        memory: Memory for the next period.
-    """
-
-    effort: NDArray[Any]
-    memory: DriverMemory
+    effort: NDArray[Any]  # effort for the drives, before the effort limits, shape (n,) [N m or N]
+    memory: DriverMemory  # memory for the next period
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,15 +48,10 @@ DEAD_ZONE_ROUNDS = 100
 
 
 class SpringDeflection(NamedTuple):
-    """Deflection of springs at an instant, or in the middle of a step with the rate before it, shape (springs,) each.
+    """Deflection of springs at an instant, or amid a step with the rate before it, shape (springs,) each."""
 
-    Attributes:
-        value: theta - q [rad or m].
-        rate: theta' - q' [rad/s or m/s].
-    """
-
-    value: NDArray[Any]
-    rate: NDArray[Any]
+    value: NDArray[Any]  # theta - q [rad or m]
+    rate: NDArray[Any]  # theta' - q' [rad/s or m/s]
 
     def at(self, springs: NDArray[Any]) -> SpringDeflection:
         """Return some of the springs."""
@@ -64,17 +59,11 @@ class SpringDeflection(NamedTuple):
 
 
 class SpringImpulse(NamedTuple):
-    """Impulses of springs in a step near a rate of deflection, each array of shape (springs,).
+    """Impulses of springs in a step near a rate of deflection, each array of shape (springs,)."""
 
-    Attributes:
-        impulse: Impulse of spring and damper [N m s or N s].
-        elastic: Its elastic part, without damping [N m s or N s].
-        slope: Derivative of ``impulse`` by the rate after the step.
-    """
-
-    impulse: NDArray[Any]
-    elastic: NDArray[Any]
-    slope: NDArray[Any]
+    impulse: NDArray[Any]  # impulse of spring and damper [N m s or N s]
+    elastic: NDArray[Any]  # its elastic part, without damping [N m s or N s]
+    slope: NDArray[Any]  # derivative of ``impulse`` by the rate after the step
 
     def tangent(self, rate: NDArray[Any]) -> SpringLine:
         """Return the line through the impulses at a rate, shape (springs,) [rad/s or m/s]."""
@@ -82,27 +71,17 @@ class SpringImpulse(NamedTuple):
 
 
 class SpringLine(NamedTuple):
-    """Impulses of springs that are linear in the rate of deflection after the step, each array of shape (springs,).
+    """Impulses of springs that are linear in the rate of deflection after the step, each array of shape (springs,)."""
 
-    Attributes:
-        at_rest: Impulse at rate 0 [N m s or N s].
-        slope: Derivative by the rate.
-    """
-
-    at_rest: NDArray[Any]
-    slope: NDArray[Any]
+    at_rest: NDArray[Any]  # impulse at rate 0 [N m s or N s]
+    slope: NDArray[Any]  # derivative by the rate
 
 
 class SpringTorque(NamedTuple):
-    """Torque of springs at an instant, each array of shape (m,).
+    """Torque of springs at an instant, each array of shape (m,)."""
 
-    Attributes:
-        whole: T, which torque sensors measure [N m or N].
-        loss: Power dissipated by the dampers [W].
-    """
-
-    whole: NDArray[Any]
-    loss: NDArray[Any]
+    whole: NDArray[Any]  # T, which torque sensors measure [N m or N]
+    loss: NDArray[Any]  # power dissipated by the dampers [W]
 
 
 def spring_deflection(plant: PlantModel, state: PlantState) -> SpringDeflection:

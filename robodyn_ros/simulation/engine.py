@@ -171,10 +171,6 @@ class SimulatedRobot(ABC):
 
 @dataclass
 class SharedPlant:
-    """Holds the current simulated robot, so that every user sees a replacement.
+    """Holds the current simulated robot, so that every user sees a replacement."""
 
-    Attributes:
-        plant: The simulated robot; a replacement has the same joints and links.
-    """
-
-    plant: SimulatedRobot
+    plant: SimulatedRobot  # the simulated robot; a replacement has the same joints and links

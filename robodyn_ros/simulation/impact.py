@@ -32,23 +32,14 @@ _TOLERANCE = 1e-9  # [rad/s or m/s]
 
 
 class Impact(NamedTuple):
-    """An impact, and the current round of its solution.
+    """An impact, and the current round of its solution."""
 
-    Attributes:
-        problem: M v+ = M v + impulses of stops.
-        contact_mode: Modes for the next round, as in `joint_constraints`, shape (n + m,).
-        velocity: v+ of links and motors, shape (n + m,) [rad/s or m/s].
-        impulse: J, shape (n + m,) [N m s or N s].
-        rounds: Number of rounds so far.
-        moved: Positive if the next modes differ, 0 if the solution is consistent.
-    """
-
-    problem: Problem
-    contact_mode: NDArray[Any]
-    velocity: NDArray[Any]
-    impulse: NDArray[Any]
-    rounds: Any
-    moved: Any
+    problem: Problem  # M v+ = M v + impulses of stops
+    contact_mode: NDArray[Any]  # modes for the next round, as in `joint_constraints`, shape (n + m,)
+    velocity: NDArray[Any]  # v+ of links and motors, shape (n + m,) [rad/s or m/s]
+    impulse: NDArray[Any]  # J, shape (n + m,) [N m s or N s]
+    rounds: Any  # number of rounds so far
+    moved: Any  # positive if the next modes differ, 0 if the solution is consistent
 
 
 def meets_stop(plant: PlantModel, state: PlantState) -> Any:

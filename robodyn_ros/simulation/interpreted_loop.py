@@ -62,21 +62,13 @@ from robodyn_ros.simulation.score import Sums
 
 
 class LoopResult(NamedTuple):
-    """Result of a closed loop; each array may have a leading axis of robots.
+    """Result of a closed loop; each array may have a leading axis of robots."""
 
-    Attributes:
-        q: Joint positions at the end [rad or m].
-        v: Joint velocities at the end [rad/s or m/s].
-        sums: Sums for the score.
-        fastest: Greatest `angular_speed_sum` [rad/s].
-        motions: Record of each tick; None: not recorded.
-    """
-
-    q: Any
-    v: Any
-    sums: Sums
-    fastest: Any
-    motions: TickMotion | None = None
+    q: Any  # joint positions at the end [rad or m]
+    v: Any  # joint velocities at the end [rad/s or m/s]
+    sums: Sums  # sums for the score
+    fastest: Any  # greatest `angular_speed_sum` [rad/s]
+    motions: TickMotion | None = None  # record of each tick; None: not recorded
 
 
 class InterpretedLoop:

@@ -106,23 +106,14 @@ class PivotStep(NamedTuple):
 
 
 class ConstraintSolution(NamedTuple):
-    """Solution of a problem, for the integrators; each array has shape (n,), the last one (coupled,).
+    """Solution of a problem, for the integrators; each array has shape (n,), the last one (coupled,)."""
 
-    Attributes:
-        velocity: Velocity after the step [rad/s or m/s].
-        impulse: Impulse of friction and stops [N m s or N s].
-        friction: Greatest impulse of dry friction [N m s or N s].
-        contact_mode: Mode of friction and stops.
-        saturation: Mode of the motors.
-        motor_impulse: Impulse of the dry friction of coupled motors [N m s or N s].
-    """
-
-    velocity: NDArray[Any]
-    impulse: NDArray[Any]
-    friction: NDArray[Any]
-    contact_mode: NDArray[Any]
-    saturation: NDArray[Any]
-    motor_impulse: NDArray[Any]
+    velocity: NDArray[Any]  # velocity after the step [rad/s or m/s]
+    impulse: NDArray[Any]  # impulse of friction and stops [N m s or N s]
+    friction: NDArray[Any]  # greatest impulse of dry friction [N m s or N s]
+    contact_mode: NDArray[Any]  # mode of friction and stops
+    saturation: NDArray[Any]  # mode of the motors
+    motor_impulse: NDArray[Any]  # impulse of the dry friction of coupled motors [N m s or N s]
 
     @property
     def friction_part(self) -> NDArray[Any]:
@@ -332,15 +323,10 @@ def _next_contact_mode(problem: Problem, contact_mode: NDArray[Any], now: _Conta
 
 
 class ModeChange(NamedTuple):
-    """The next choice of modes.
+    """The next choice of modes."""
 
-    Attributes:
-        choice: The modes, shape (k,).
-        moved: 1 if any mode changed, else 0.
-    """
-
-    choice: NDArray[Any]
-    moved: Any
+    choice: NDArray[Any]  # the modes, shape (k,)
+    moved: Any  # 1 if any mode changed, else 0
 
 
 def changed_modes(before: NDArray[Any], after: NDArray[Any], number: Any, moved: Any = 0.0) -> ModeChange:

@@ -52,15 +52,10 @@ class SmoothState(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """Demands on the actuators in a step, within their limits.
+    """Demands on the actuators in a step, within their limits."""
 
-    Attributes:
-        effort: Effort of ideal sources; 0 for motors, shape (n,) [N m or N].
-        voltage: Voltage of motors; 0 for ideal sources, shape (n,) [V].
-    """
-
-    effort: NDArray[Any]
-    voltage: NDArray[Any]
+    effort: NDArray[Any]  # effort of ideal sources; 0 for motors, shape (n,) [N m or N]
+    voltage: NDArray[Any]  # voltage of motors; 0 for ideal sources, shape (n,) [V]
 
 
 def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:

@@ -37,7 +37,7 @@ from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.readings import Energy, report, summed_energy
 
-_GREATEST = 1e10  # velocity or acceleration beyond which MuJoCo, too, considers the motion divergent
+_MAX_RATE = 1e10  # velocity or acceleration beyond which MuJoCo, too, considers the motion divergent
 _MAX_ATTEMPTS = 20  # to find the motors at their limits; two or three usually suffice
 _TRIAL_SECONDS = 0.05
 _STABLE_ANGLE = 1.0  # h omega at positions 0: half of the stability limit, since omega depends on the positions
@@ -316,7 +316,7 @@ class MujocoPlant(SimulatedRobot):
                 mujoco.mj_step(engine, data)
             except mujoco.FatalError as error:  # when numbers overflow
                 self._diverged(one_line(error))
-            if not (np.abs(data.qacc).max() < _GREATEST and np.abs(data.qvel).max() < _GREATEST):
+            if not (np.abs(data.qacc).max() < _MAX_RATE and np.abs(data.qvel).max() < _MAX_RATE):
                 self._diverged()
             v = data.qvel[dofs]
             line = drives.motor_effort - drives.motor_damping * limits.output_velocity(v)

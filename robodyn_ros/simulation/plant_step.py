@@ -64,43 +64,25 @@ _NO_SPRINGS = SpringLine(np.zeros(0), np.zeros(0))
 
 
 class StepProblem(NamedTuple):
-    """The problem of a step.
+    """The problem of a step."""
 
-    Attributes:
-        problem: matrix v' = momentum + impulses of friction, stops and motors.
-        voltage: Motor voltages, held during the step, shape (n,) [V].
-        contacts: Geometry of the contacts with surfaces.
-        bristles: Impulses of the dry friction that bends before joints slide.
-        deflection: Deflection of the springs with backlash at the beginning of the step.
-    """
-
-    problem: Problem
-    voltage: NDArray[Any]
-    contacts: ContactGeometry
-    bristles: BristleLines
-    deflection: SpringDeflection
+    problem: Problem  # matrix v' = momentum + impulses of friction, stops and motors
+    voltage: NDArray[Any]  # motor voltages, held during the step, shape (n,) [V]
+    contacts: ContactGeometry  # geometry of the contacts with surfaces
+    bristles: BristleLines  # impulses of the dry friction that bends before joints slide
+    deflection: SpringDeflection  # deflection of the springs with backlash at the beginning of the step
 
 
 class Guess(NamedTuple):
-    """Modes and impulses that a round of the solution assumes.
+    """Modes and impulses that a round of the solution assumes."""
 
-    Attributes:
-        contact_mode: Modes of friction and stops of joints and motors of elastic joints, shape (n + m,).
-        saturation: Modes of the motors, shape (n,).
-        motor_mode: Modes of the dry friction of coupled motors, shape (coupled,).
-        springs: Impulses of springs with backlash.
-        touching: Modes of the contacts.
-        bristle_mode: Modes of the bristles, shape (N, m) of `friction.Bristles`.
-        rounds: Number of rounds before this one.
-    """
-
-    contact_mode: NDArray[Any]
-    saturation: NDArray[Any]
-    motor_mode: NDArray[Any]
-    springs: SpringLine
-    touching: ContactChoice
-    bristle_mode: NDArray[Any]
-    rounds: Any
+    contact_mode: NDArray[Any]  # modes of friction and stops of joints and motors of elastic joints, shape (n + m,)
+    saturation: NDArray[Any]  # modes of the motors, shape (n,)
+    motor_mode: NDArray[Any]  # modes of the dry friction of coupled motors, shape (coupled,)
+    springs: SpringLine  # impulses of springs with backlash
+    touching: ContactChoice  # modes of the contacts
+    bristle_mode: NDArray[Any]  # modes of the bristles, shape (N, m) of `friction.Bristles`
+    rounds: Any  # number of rounds before this one
 
 
 class Solution(NamedTuple):

@@ -45,27 +45,17 @@ class Presliding(NamedTuple):
 
 
 class BristleLines(NamedTuple):
-    """Impulses of bristles, which fall with the velocity up to a limit; arrays may be traced.
+    """Impulses of bristles, which fall with the velocity up to a limit; arrays may be traced."""
 
-    Attributes:
-        deflection: Deflection at the beginning of the step, shape (N, m) of `Bristles` [rad or m].
-        level: Level of the dry friction of the joints, shape (m,) [N m or N].
-    """
-
-    deflection: NDArray[Any]
-    level: NDArray[Any]
+    deflection: NDArray[Any]  # deflection at the beginning of the step, shape (N, m) of `Bristles` [rad or m]
+    level: NDArray[Any]  # level of the dry friction of the joints, shape (m,) [N m or N]
 
 
 class BristleRound(NamedTuple):
-    """Bristles at the end of a step, for one choice of modes; each array has shape (N, m).
+    """Bristles at the end of a step, for one choice of modes; each array has shape (N, m)."""
 
-    Attributes:
-        impulse: Impulses on the joints [N m s or N s].
-        state: Deflections, and the next modes.
-    """
-
-    impulse: NDArray[Any]
-    state: Presliding
+    impulse: NDArray[Any]  # impulses on the joints [N m s or N s]
+    state: Presliding  # deflections, and the next modes
 
 
 def at_rest(bristles: Bristles) -> Presliding:

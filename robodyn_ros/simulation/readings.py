@@ -25,29 +25,17 @@ from robodyn_ros.simulation.presliding import bristle_energy, on_joints
 
 
 class ActuatorState(NamedTuple):
-    """State of the actuators at the end of a step; every array has shape (n,).
+    """State of the actuators at the end of a step; every array has shape (n,)."""
 
-    Attributes:
-        voltage: Voltage at the motor's terminals; NaN for an ideal source [V].
-        current: Armature current; NaN for an ideal source [A].
-        motor_torque: Generated torque, before rotor inertia and gear; NaN for an ideal source [N m].
-        joint_effort: Effort of the drive on the joint [N m or N].
-        friction_effort: Friction of joint, gear and brake on the joint [N m or N].
-        temperature: Temperature of the winding; NaN if it is not modelled [degrees Celsius].
-        voltage_saturated: Whether the voltage limit of the amplifier is active.
-        current_saturated: Whether the limit of current or torque is active.
-        effort_saturated: Whether the effort limit of the joint is active.
-    """
-
-    voltage: Array
-    current: Array
-    motor_torque: Array
-    joint_effort: Array
-    friction_effort: Array
-    temperature: Array
-    voltage_saturated: NDArray[np.bool_]
-    current_saturated: NDArray[np.bool_]
-    effort_saturated: NDArray[np.bool_]
+    voltage: Array  # voltage at the motor's terminals; NaN for an ideal source [V]
+    current: Array  # armature current; NaN for an ideal source [A]
+    motor_torque: Array  # generated torque, before rotor inertia and gear; NaN for an ideal source [N m]
+    joint_effort: Array  # effort of the drive on the joint [N m or N]
+    friction_effort: Array  # friction of joint, gear and brake on the joint [N m or N]
+    temperature: Array  # temperature of the winding; NaN if it is not modelled [degrees Celsius]
+    voltage_saturated: NDArray[np.bool_]  # whether the voltage limit of the amplifier is active
+    current_saturated: NDArray[np.bool_]  # whether the limit of current or torque is active
+    effort_saturated: NDArray[np.bool_]  # whether the effort limit of the joint is active
 
 
 class Energy(NamedTuple):
@@ -55,32 +43,19 @@ class Energy(NamedTuple):
 
     kinetic + potential + magnetic + presliding + elastic changes by drive_work + external_work - viscous_loss -
     friction_loss - stop_loss - winding_heat, except for the error of the integrator.
-
-    Attributes:
-        kinetic: Kinetic energy of links and rotors.
-        potential: Potential energy of the links; 0 with their centre of mass at the height of the base's origin.
-        magnetic: Energy of the motors' inductances and magnets.
-        presliding: Energy of the springs that dry friction bends.
-        elastic: Energy of the springs between motors and links.
-        drive_work: Work that motors take from their supply, and that ideal sources do.
-        external_work: Work of external wrenches.
-        viscous_loss: Loss to viscous friction of joints and motors' shafts, and to damping by drives.
-        friction_loss: Loss to dry friction and brakes.
-        stop_loss: Loss at stops.
-        winding_heat: Loss in the motors' resistances.
     """
 
-    kinetic: float
-    potential: float
-    magnetic: float
-    presliding: float
-    elastic: float
-    drive_work: float
-    external_work: float
-    viscous_loss: float
-    friction_loss: float
-    stop_loss: float
-    winding_heat: float
+    kinetic: float  # kinetic energy of links and rotors
+    potential: float  # potential energy of the links; 0 with their centre of mass at the height of the base's origin
+    magnetic: float  # energy of the motors' inductances and magnets
+    presliding: float  # energy of the springs that dry friction bends
+    elastic: float  # energy of the springs between motors and links
+    drive_work: float  # work that motors take from their supply, and that ideal sources do
+    external_work: float  # work of external wrenches
+    viscous_loss: float  # loss to viscous friction of joints and motors' shafts, and to damping by drives
+    friction_loss: float  # loss to dry friction and brakes
+    stop_loss: float  # loss at stops
+    winding_heat: float  # loss in the motors' resistances
 
 
 def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],

@@ -27,13 +27,13 @@ from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 
-REST = 0.3
+REST_TIME = 0.3
 """How long the end of a motion is held [s]."""
 
 _ANGLE, _DISTANCE = 0.5, 0.1  # [rad, m]
 _ANGLE_OFFSET, _DISTANCE_OFFSET = 0.05, 0.01  # [rad, m]
 _SHARE = 0.4  # of the range between limits, of the way to one, and of a velocity limit
-_SHORTEST = 0.3  # [s]
+_MIN_DURATION = 0.3  # [s]
 
 
 def excursion(robot: Robot) -> JointTrajectory:
@@ -62,7 +62,7 @@ def excursion_points(robot: Robot, slower: float = 1.0, times: int = 1) -> Point
     distances = np.abs(np.diff(np.vstack([start, goals]), axis=0))
     limits: Array = np.array([joint.limits.velocity for joint in model.leaders])
     needed = PEAK_SPEED * (distances / (_SHARE * np.where(limits > 0.0, limits, np.inf))).max(axis=1)
-    durations = slower * np.maximum(_SHORTEST, needed)
+    durations = slower * np.maximum(_MIN_DURATION, needed)
     return Points.from_arrays(np.cumsum(np.tile(durations, times)), np.tile(goals, (times, 1)))
 
 
@@ -81,7 +81,7 @@ def offset_start(robot: Robot, q: Array) -> Array:
     return q + np.where((above > below) | ((above == below) & alternating), distance, -distance)
 
 
-def tracking_scenario(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST, *, on_motion: bool = False,
+def tracking_scenario(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST_TIME, *, on_motion: bool = False,
                   **noise: Any) -> Scenario:
     """Scenario in which a law follows a joint motion, or the tip link's poses in it, from an offset start.
 

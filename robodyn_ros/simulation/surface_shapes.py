@@ -32,19 +32,12 @@ class ShapeKind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class SurfaceShape:
-    """A shape about the origin of its frame.
+    """A shape about the origin of its frame."""
 
-    Attributes:
-        name: Name of the surface.
-        kind: Kind of the shape; the axis of a cylinder is z.
-        size: Extents along its axes, shape (3,) [m].
-        pose: Pose of its frame in the base frame, shape (4, 4).
-    """
-
-    name: str
-    kind: ShapeKind
-    size: Array
-    pose: Array
+    name: str  # name of the surface
+    kind: ShapeKind  # kind of the shape; the axis of a cylinder is z
+    size: Array  # extents along its axes, shape (3,) [m]
+    pose: Array  # pose of its frame in the base frame, shape (4, 4)
 
 
 def surface_shape(surface: Surface, reach: float) -> SurfaceShape:

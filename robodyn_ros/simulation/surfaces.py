@@ -28,34 +28,21 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Compliance and friction of a surface.
+    """Compliance and friction of a surface."""
 
-    Attributes:
-        stiffness: k, force per penetration [N/m].
-        damping: c of Hunt and Crossley, per velocity of penetration [s/m].
-        friction: Coulomb coefficient mu.
-    """
-
-    stiffness: float
-    damping: float
-    friction: float
+    stiffness: float  # k, force per penetration [N/m]
+    damping: float  # c of Hunt and Crossley, per velocity of penetration [s/m]
+    friction: float  # Coulomb coefficient mu
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """The surface of a convex body that is fixed to the base.
+    """The surface of a convex body that is fixed to the base."""
 
-    Attributes:
-        name: Name in messages.
-        material: Compliance and friction.
-        rotation: Axes of the body in base axes, shape (3, 3).
-        position: Origin of the body in the base frame, shape (3,) [m].
-    """
-
-    name: str
-    material: Material
-    rotation: Array
-    position: Array
+    name: str  # name in messages
+    material: Material  # compliance and friction
+    rotation: Array  # axes of the body in base axes, shape (3, 3)
+    position: Array  # origin of the body in the base frame, shape (3,) [m]
 
     def distance(self, point: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
         """Return the signed distance of a point and its gradient, the normal that points out of the body.
@@ -84,13 +71,9 @@ class Plane(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Box(Surface):
-    """A box about the origin.
+    """A box about the origin."""
 
-    Attributes:
-        size: Lengths of the edges, shape (3,) [m].
-    """
-
-    size: Array
+    size: Array  # lengths of the edges, shape (3,) [m]
 
     def _local_distance(self, x: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
         distance, slopes = _outside_of_box(abs(x) - 0.5 * self.size)
@@ -99,13 +82,9 @@ class Box(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Surface):
-    """A sphere about the origin.
+    """A sphere about the origin."""
 
-    Attributes:
-        radius: Radius [m].
-    """
-
-    radius: float
+    radius: float  # [m]
 
     def _local_distance(self, x: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
         length = np.sqrt(x @ x)
@@ -114,15 +93,10 @@ class Sphere(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(Surface):
-    """A cylinder about the origin with axis z.
+    """A cylinder about the origin with axis z."""
 
-    Attributes:
-        radius: Radius [m].
-        length: Length [m].
-    """
-
-    radius: float
-    length: float
+    radius: float  # [m]
+    length: float  # [m]
 
     def _local_distance(self, x: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
         from_axis = np.sqrt(x[0] * x[0] + x[1] * x[1])

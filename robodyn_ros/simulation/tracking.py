@@ -25,46 +25,27 @@ SETTLING = 1.0
 
 
 class TrackingSample(NamedTuple):
-    """Desired and measured joint positions at one time.
+    """Desired and measured joint positions at one time."""
 
-    Attributes:
-        time: Time [s].
-        controller: Name of the active controller.
-        joint_names: Names of the n joints, in the order of the arrays.
-        desired: Reference positions, shape (n,) [rad or m].
-        measured: Measured positions, shape (n,) [rad or m].
-        velocity: Measured velocities, shape (n,) [rad/s or m/s].
-        effort: Commanded efforts, shape (n,) [N m or N].
-    """
-
-    time: float
-    controller: str
-    joint_names: tuple[str, ...]
-    desired: NDArray[np.float64]
-    measured: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    effort: NDArray[np.float64]
+    time: float  # [s]
+    controller: str  # name of the active controller
+    joint_names: tuple[str, ...]  # names of the n joints, in the order of the arrays
+    desired: NDArray[np.float64]  # reference positions, shape (n,) [rad or m]
+    measured: NDArray[np.float64]  # measured positions, shape (n,) [rad or m]
+    velocity: NDArray[np.float64]  # measured velocities, shape (n,) [rad/s or m/s]
+    effort: NDArray[np.float64]  # commanded efforts, shape (n,) [N m or N]
 
 
 @dataclass(frozen=True)
 class TrackingRecord:
-    """Desired and measured joint positions over time, and the controller at each sample.
+    """Desired and measured joint positions over time, and the controller at each sample."""
 
-    Attributes:
-        joint_names: Names of the n joints.
-        units: ``rad`` or ``m`` for each joint.
-        time: Shape (N,) [s], increasing.
-        desired: Reference positions, shape (N, n) [rad or m].
-        measured: Measured positions, shape (N, n) [rad or m].
-        controllers: Name of the controller at each sample, length N.
-    """
-
-    joint_names: Sequence[str]
-    units: Sequence[str]
-    time: NDArray[np.float64]
-    desired: NDArray[np.float64]
-    measured: NDArray[np.float64]
-    controllers: Sequence[str]
+    joint_names: Sequence[str]  # names of the n joints
+    units: Sequence[str]  # ``rad`` or ``m`` for each joint
+    time: NDArray[np.float64]  # shape (N,) [s], increasing
+    desired: NDArray[np.float64]  # reference positions, shape (N, n) [rad or m]
+    measured: NDArray[np.float64]  # measured positions, shape (N, n) [rad or m]
+    controllers: Sequence[str]  # name of the controller at each sample, length N
 
     def __post_init__(self) -> None:
         """Check the shapes.

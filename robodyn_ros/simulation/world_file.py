@@ -25,7 +25,7 @@ from robodyn_ros.description.resources import world_file
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.surfaces import Box, Cylinder, Material, Plane, Sphere, Surface
 
-MAX_MAGNITUDE = 1000.0
+MAX_COORDINATE = 1000.0
 """Greatest coordinate and length in a world file [m]."""
 
 DEFAULT_RADIUS = 0.01
@@ -33,11 +33,11 @@ DEFAULT_RADIUS = 0.01
 
 
 def _position(what: str) -> Any:
-    return declare([0.0] * 3, length=3, unit="m", minimum=-MAX_MAGNITUDE, maximum=MAX_MAGNITUDE, description=what)
+    return declare([0.0] * 3, length=3, unit="m", minimum=-MAX_COORDINATE, maximum=MAX_COORDINATE, description=what)
 
 
 def _length(what: str) -> Any:
-    return declare(unit="m", minimum=0.0, above=True, maximum=MAX_MAGNITUDE, description=what)
+    return declare(unit="m", minimum=0.0, above=True, maximum=MAX_COORDINATE, description=what)
 
 
 def _angles() -> Any:
@@ -57,14 +57,14 @@ class _AnySurface:
 
 @dataclass(frozen=True, kw_only=True)
 class _PlaneSection(_AnySurface):
-    normal: Any = declare([0.0, 0.0, 1.0], length=3, minimum=-MAX_MAGNITUDE, maximum=MAX_MAGNITUDE,
+    normal: Any = declare([0.0, 0.0, 1.0], length=3, minimum=-MAX_COORDINATE, maximum=MAX_COORDINATE,
                           description="Vector that points out of the surface, in base axes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _BoxSection(_AnySurface):
     rpy: Any = _angles()
-    size: Any = declare(length=3, unit="m", minimum=0.0, above=True, maximum=MAX_MAGNITUDE,
+    size: Any = declare(length=3, unit="m", minimum=0.0, above=True, maximum=MAX_COORDINATE,
                         description="Lengths of the edges")
 
 
@@ -84,7 +84,7 @@ class _CylinderSection(_AnySurface):
 class _PointSection:
     link: Any = declare(None, kind=object, description="Link that carries it; none: the tip link")
     position: Any = _position("Position of its centre in the frame of the link")
-    radius: float = declare(DEFAULT_RADIUS, unit="m", minimum=0.0, maximum=MAX_MAGNITUDE, description="Radius")
+    radius: float = declare(DEFAULT_RADIUS, unit="m", minimum=0.0, maximum=MAX_COORDINATE, description="Radius")
 
 
 def read_world(path: str | Path, model: RobotModel) -> World:

@@ -32,15 +32,10 @@ from robodyn_ros.toolbox.export.c_source import CSource, assembled, comment
 
 
 class SettableGain(NamedTuple):
-    """A gain that can be set in C.
+    """A gain that can be set in C."""
 
-    Attributes:
-        parameter: Name, range and meaning.
-        place: Index in the packed parameters.
-    """
-
-    parameter: FlatParameter
-    place: int
+    parameter: FlatParameter  # name, range and meaning
+    place: int  # index in the packed parameters
 
 
 def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") -> CSource:

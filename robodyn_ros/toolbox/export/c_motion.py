@@ -32,7 +32,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.toolbox.export.c_function import PRECISIONS, CFunction, literal, row
 from robodyn_ros.toolbox.export.c_source import CSource, assembled, renamed_for_linker
 
-LONGEST_REPEAT = 0.5
+MAX_REPEAT_TIME = 0.5
 """Longest repetition of a state after which its velocities still distinguish motion from a jump [s].
 
 Hardware interfaces have no stamps, and their states repeat if a driver is slower than its controller manager, or late.
@@ -89,7 +89,7 @@ def _constants() -> dict[str, float]:
             "AT_ONCE": joint_trajectory.SINGLE_POINT_SECONDS, "ROUNDING": trajectory_limits.ROUNDING,
             "SPEED_TOLERANCE": trajectory_limits.SPEED_TOLERANCE, "FULL_CHANGE": trajectory_clock.FULL_CHANGE,
             "OUTWARD_SPEED": supervisor.OUTWARD_SPEED, "RUNAWAY_FACTOR": supervisor.RUNAWAY_FACTOR,
-            "JUMP": supervisor.JUMP, "LONGEST_REPEAT": LONGEST_REPEAT,
+            "JUMP": supervisor.JUMP, "MAX_REPEAT_TIME": MAX_REPEAT_TIME,
             "TWO_PI": math.tau, "HALF_TURN": math.pi + 1e-6, "LARGEST": 1e30}
 
 

@@ -30,19 +30,12 @@ from robodyn_ros.toolbox.export.c_function import WIDTH, CFunction, helper_text
 
 
 class CSource(NamedTuple):
-    """A C file and its header.
+    """A C file and its header."""
 
-    Attributes:
-        name: Name of both files without ending, and prefix of all function names.
-        header: Text of the header.
-        source: Text of the C file.
-        operations: Number of arithmetic operations in it.
-    """
-
-    name: str
-    header: str
-    source: str
-    operations: int
+    name: str  # name of both files without ending, and prefix of all function names
+    header: str  # text of the header
+    source: str  # text of the C file
+    operations: int  # number of arithmetic operations in it
 
     @property
     def files(self) -> dict[str, str]:

@@ -28,7 +28,7 @@ MAX_STEPS = 1000
 _BARRIER = 1e-3  # keeps friction positive; it shifts a friction of 0 by a thirtieth of its standard deviation
 _START_SHARE = 1e-3
 _TOLERANCE = 1e-6  # of the square of a Newton step [variances]
-_SUFFICIENT, _SHORTEST, _ROUNDING = 0.1, 1e-12, 1e-9
+_SUFFICIENT, _MIN_STEP, _ROUNDING = 0.1, 1e-12, 1e-9
 _SHARE_OF_REACH = 0.7  # longer steps come so close to the border that many more are needed
 _GROWTH = 3.0
 _SINGULAR = 1e-9
@@ -36,15 +36,10 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Sum of squares |A x - b|^2 of any number of rows, stored as a triangular matrix.
+    """Sum of squares |A x - b|^2 of any number of rows, stored as a triangular matrix."""
 
-    Attributes:
-        matrix: A, shape (r, p).
-        target: b, shape (r,).
-    """
-
-    matrix: Array
-    target: Array
+    matrix: Array  # A, shape (r, p)
+    target: Array  # b, shape (r,)
 
     @classmethod
     def from_rows(cls, matrix: Array, target: Array) -> LinearFit:
@@ -186,9 +181,9 @@ def _minimum(matrix: Array, target: Array, prior: Prior, free: Array) -> Array:
         step = -size * cho_solve(cho_factor(curve * np.outer(size, size)), size * slope)
         decrement = float(-slope @ step)
         length = min(1.0, _SHARE_OF_REACH * prior.reach(free, step))
-        while (new := cost(free + length * step)) > value - _SUFFICIENT * length * decrement and length > _SHORTEST:
+        while (new := cost(free + length * step)) > value - _SUFFICIENT * length * decrement and length > _MIN_STEP:
             length *= 0.5
-        if decrement < _TOLERANCE or length <= _SHORTEST and decrement < _ROUNDING * value:
+        if decrement < _TOLERANCE or length <= _MIN_STEP and decrement < _ROUNDING * value:
             return free
         free, value = free + length * step, new
     raise InputError(f"identification: the search for consistent parameters did not converge in {MAX_STEPS} steps; "

@@ -51,19 +51,12 @@ _RANDOM_MOTIONS = 40
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Independent columns of a regressor: Y pi = Y[:, independent] (pi[independent] + regrouping pi[dependent]).
+    """Independent columns of a regressor: Y pi = Y[:, independent] (pi[independent] + regrouping pi[dependent])."""
 
-    Attributes:
-        independent: Indices of b parameters, which name the base parameters, shape (b,).
-        dependent: Indices of the remaining parameters, shape (p - b,).
-        regrouping: Factors of the remaining parameters in the base parameters, shape (b, p - b).
-        names: Names of all p parameters.
-    """
-
-    independent: NDArray[np.intp]
-    dependent: NDArray[np.intp]
-    regrouping: Array
-    names: Sequence[str]
+    independent: NDArray[np.intp]  # indices of b parameters, which name the base parameters, shape (b,)
+    dependent: NDArray[np.intp]  # indices of the remaining parameters, shape (p - b,)
+    regrouping: Array  # factors of the remaining parameters in the base parameters, shape (b, p - b)
+    names: Sequence[str]  # names of all p parameters
 
     @classmethod
     def from_regressor(cls, regressor: Array, names: Sequence[str]) -> BaseParameters:

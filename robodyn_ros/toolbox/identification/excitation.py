@@ -51,14 +51,10 @@ class FourierSeries:
     """Basis of motions q(t) = q_0 + sum_k a_k sin(k w t) / (k w) - b_k cos(k w t) / (k w) with v(0) = a(0) = 0.
 
     The sums of a_k and of k b_k are 0, which leaves 2 N - 2 free amplitudes per joint for N harmonics.
-
-    Attributes:
-        period: 2 pi / w [s].
-        harmonics: N, 2 or more.
     """
 
-    period: float
-    harmonics: int
+    period: float  # 2 pi / w [s]
+    harmonics: int  # N, 2 or more
 
     @property
     def amplitudes(self) -> int:

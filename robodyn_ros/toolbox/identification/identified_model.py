@@ -32,31 +32,18 @@ IDENTIFIED = 0.5
 
 @dataclass(frozen=True, eq=False)
 class IdentifiedModel:
-    """Identified parameters, in the order of `EffortModel.names`.
+    """Identified parameters, in the order of `EffortModel.names`."""
 
-    Attributes:
-        effort_model: The columns of the parameters.
-        parameters: Most probable parameters with positive definite pseudo-inertias, shape (p,).
-        described: Parameters of the description, shape (p,).
-        deviations: Standard deviations after the measurement, shape (p,).
-        prior_deviations: Standard deviations before the measurement, shape (p,).
-        base_values: Base parameters by instrumental variables alone, shape (b,).
-        base_deviations: Their standard deviations, shape (b,).
-        base_bias: Their estimated bias by noise of the motion, included in the deviations, shape (b,).
-        base_identified: Whether the motion identifies them, shape (b,).
-        noise: Root mean square of measured minus predicted effort, shape (n,) [N m or N].
-    """
-
-    effort_model: EffortModel
-    parameters: Array
-    described: Array
-    deviations: Array
-    prior_deviations: Array
-    base_values: Array
-    base_deviations: Array
-    base_bias: Array
-    base_identified: NDArray[np.bool_]
-    noise: Array
+    effort_model: EffortModel  # the columns of the parameters
+    parameters: Array  # most probable parameters with positive definite pseudo-inertias, shape (p,)
+    described: Array  # parameters of the description, shape (p,)
+    deviations: Array  # standard deviations after the measurement, shape (p,)
+    prior_deviations: Array  # standard deviations before the measurement, shape (p,)
+    base_values: Array  # base parameters by instrumental variables alone, shape (b,)
+    base_deviations: Array  # their standard deviations, shape (b,)
+    base_bias: Array  # their estimated bias by noise of the motion, included in the deviations, shape (b,)
+    base_identified: NDArray[np.bool_]  # whether the motion identifies them, shape (b,)
+    noise: Array  # root mean square of measured minus predicted effort, shape (n,) [N m or N]
 
     @property
     def identified(self) -> NDArray[np.bool_]:

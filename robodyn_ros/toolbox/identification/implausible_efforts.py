@@ -30,16 +30,16 @@ LARGE_RESIDUAL = 0.1
 _SIGNIFICANT = 8.0
 """Number of standard deviations below 0 at which an estimate counts as impossible."""
 
-_MATERIAL = 0.02
+_MIN_MATERIAL = 0.02
 """Least negative friction, relative to the greatest measured effort, and least negative work, relative to all work."""
 
-_WORSE = 3.0
+_MAX_MISFIT = 3.0
 """Factor by which the residual with positive masses and friction may exceed that of least squares."""
 
-_CAUSE = 0.7
+_CAUSE_SHARE = 0.7
 """Another order or delay is named as a cause if the residual falls below this share."""
 
-_LONGEST_DELAY = 0.25
+_MAX_DELAY = 0.25
 """Longest delay of the efforts to look for [s]."""
 
 _MAX_SAMPLES = 1000  # of the comparison
@@ -59,10 +59,10 @@ def impossible(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
         found.append(f"the friction of joint '{joints[j]}' would be negative by more than {_SIGNIFICANT:g} standard "
                      "deviations")
     work, exchanged = _work(model, motion)
-    if work < -_MATERIAL * exchanged:
+    if work < -_MIN_MATERIAL * exchanged:
         found.append(f"the drives would gain {-work:.3g} J from friction, of {exchanged:.3g} J that they exchange")
     least = _residuals(model, motion)
-    for j in np.flatnonzero(varies & (model.noise > _WORSE * least)
+    for j in np.flatnonzero(varies & (model.noise > _MAX_MISFIT * least)
                             & (model.noise > LARGE_RESIDUAL * np.abs(motion.effort).max(axis=0))):
         found.append(f"no positive masses explain the efforts of joint '{joints[j]}': they leave an RMS of "
                      f"{model.noise[j]:.3g}, and parameters of any sign {least[j]:.3g}")
@@ -106,13 +106,13 @@ def likely_causes(model: IdentifiedModel, motion: MeasuredMotion) -> list[str]:
         candidates.append((residual(motion.effort[:, order]), f"exchanged columns of '{joints[first]}' and "
                            f"'{joints[second]}'"))
     step = float(np.median(np.diff(motion.time)))
-    longest = round(_LONGEST_DELAY / step)
+    longest = round(_MAX_DELAY / step)
     for delay in range(-longest, longest + 1):
         shifted = np.roll(motion.effort, -delay, axis=0)
         candidates.append((residual(shifted), f"efforts that are {abs(delay * step):.3g} s "
                            f"{'late' if delay > 0 else 'early'}: shift their stamps"))
     left, cause = min(candidates, default=(np.inf, ""))
-    if left < _CAUSE * present:
+    if left < _CAUSE_SHARE * present:
         causes.append(f"{cause} (the residual would fall to {left / present:.0%})")
     return causes or ["the unit or the order of the efforts; a load that the description lacks; efforts of other "
                       "joints"]
@@ -142,7 +142,7 @@ def _negative_friction(model: IdentifiedModel, motion: MeasuredMotion) -> NDArra
                 base = independent.index(place)
                 value, deviation = model.base_values[base], model.base_deviations[base]
                 found[row, j] = (value < -_SIGNIFICANT * deviation
-                                 and -value * speed[kind][j] > _MATERIAL * greatest[j])
+                                 and -value * speed[kind][j] > _MIN_MATERIAL * greatest[j])
     return found
 
 

@@ -41,7 +41,7 @@ _SEED = 0
 _MAX_STRIBECK_SHARE = 0.3  # of the greatest velocity
 _STRIBECK_CANDIDATES = 25
 _SMOOTHING = 20  # width of the bands in which the errors' spectrum is taken as even [1 / duration of the recording]
-_LONGEST_GAP = 0.1  # share of the samples to which gaps are shortened: errors across longer ones are uncorrelated
+_MAX_GAP = 0.1  # share of the samples to which gaps are shortened: errors across longer ones are uncorrelated
 
 
 def stribeck_velocity(columns: Array, instruments: Array, v: Array, effort: Array, slowest: float,
@@ -101,7 +101,7 @@ class ErrorSpectra:
     def __init__(self, time: Array) -> None:
         steps = np.diff(time)
         counts = np.rint(steps / np.median(steps)) if len(steps) else steps
-        counts = np.clip(counts, 1, max(1, int(_LONGEST_GAP * len(time))))
+        counts = np.clip(counts, 1, max(1, int(_MAX_GAP * len(time))))
         self._place = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
         self._length = 1 << int(self._place[-1] + 1).bit_length()
         self._width = max(1, round(_SMOOTHING * self._length / max(len(time), 1)))

@@ -32,7 +32,7 @@ from robodyn_ros.base.errors import RecordingError
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.turns import unwrapped
 
-SHORTEST = 5.0
+MIN_DURATION = 5.0
 """Least total duration of a recording's parts [s]."""
 
 MAX_LOST = 0.1
@@ -55,14 +55,14 @@ _ABOVE_ENERGY = 1.5  # cutoff of the instruments relative to the frequency with 
 _NOISE_SHARE = 1e-3  # greatest noise of the instruments, relative to a joint's acceleration; so large is their bias
 _ABOVE_NOISE = 4.0  # an acceleration counts as motion if its spectrum exceeds that of the noise by this factor
 _SMOOTHING = 0.5  # width of the smoothing of spectra [Hz]
-_NARROWEST = 0.05  # least cutoff of the instruments [cutoff frequencies]
+_MIN_CUTOFF = 0.05  # least cutoff of the instruments [cutoff frequencies]
 _FREQUENCIES = 2000  # number of frequencies up to Nyquist's, for variances of the noise
 _PADDING = 15  # least number of samples with which the filters begin
 _SAME, _WHOLE = 1e-12, 0.05  # of positions: relative rounding error; distance from whole steps
 _SETTLING = 3.0  # omitted at both ends of a part [periods of the cutoff frequency]
 _NOISE_FACTOR = 4.0  # friction has no known direction at velocities below this multiple of their deviation
-_SLOWEST = 2e-3  # or below this share of the greatest velocity
-_BESIDE = 0.25  # omitted before and after slow samples, and bridged in gaps [periods of the cutoff frequency]
+_MIN_SPEED_SHARE = 2e-3  # or below this share of the greatest velocity
+_MARGIN = 0.25  # omitted before and after slow samples, and bridged in gaps [periods of the cutoff frequency]
 _REST = 0.05  # a joint rests if it stays within `_REST_WIDTH` for this time [s]
 _REST_WIDTH, _DEPARTURE = 8.0, 3.0  # [standard deviations of the positions' noise]
 _SLOW_REVERSAL = 0.25  # least acceleration that distinguishes a reversal from rest [RMS of a joint's accelerations]
@@ -72,7 +72,7 @@ _AT_STOP = 1e-3  # [rad or m]
 _MIN_MOTION, _MAX_SHARE = 0.01, 3.0  # least range of positions to check velocities [rad or m]; greatest ratio
 _MAX_EFFORT = 10.0  # greater efforts have a wrong unit [limits]
 _JUMP = 3.0  # [times the velocity limit]
-_FASTEST = 100.0  # without a velocity limit [rad/s or m/s]
+_MAX_SPEED = 100.0  # without a velocity limit [rad/s or m/s]
 
 
 class MotionSamples(NamedTuple):
@@ -122,39 +122,26 @@ class MeasuredMotion:
 
 
 class EvenPart(NamedTuple):
-    """Measured samples at even times, without gap or jump.
+    """Measured samples at even times, without gap or jump."""
 
-    Attributes:
-        time: Times, shape (K,) [s].
-        position: Positions, shape (K, n) [rad or m].
-        effort: Efforts, shape (K, n) [N m or N].
-        velocity: Velocities, shape (K, n) [rad/s or m/s]; None: not measured.
-    """
-
-    time: Array
-    position: Any
-    effort: Any
-    velocity: Any
+    time: Array  # times, shape (K,) [s]
+    position: Any  # positions, shape (K, n) [rad or m]
+    effort: Any  # efforts, shape (K, n) [N m or N]
+    velocity: Any  # velocities, shape (K, n) [rad/s or m/s]; None: not measured
 
 
 @dataclass(frozen=True, eq=False)
 class EvenSamples:
-    """Measured parts of a recording without gaps and jumps.
+    """Measured parts of a recording without gaps and jumps."""
 
-    Attributes:
-        period: Period of the samples [s].
-        parts: The parts, in order of time.
-        notes: Sentences on omitted samples.
-    """
-
-    period: float
-    parts: tuple[EvenPart, ...]
-    notes: tuple[str, ...]
+    period: float  # period of the samples [s]
+    parts: tuple[EvenPart, ...]  # the parts, in order of time
+    notes: tuple[str, ...]  # sentences on omitted samples
 
 
 def prepare(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
             cutoff: float = CUTOFF.default, velocity: Array | None = None,
-            shortest: float = SHORTEST) -> MeasuredMotion:
+            shortest: float = MIN_DURATION) -> MeasuredMotion:
     """Check recorded joint states and prepare them.
 
     Args:
@@ -200,10 +187,10 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     # White noise on positions up to the cutoff, differentiated.
     share = np.sqrt(2.0 * cutoff * period / 3.0) * 2.0 * np.pi * cutoff
     noisy = _NOISE_FACTOR * share * above * noise
-    slowest = np.maximum(noisy, _SLOWEST * np.abs(v).max(axis=0))
+    slowest = np.maximum(noisy, _MIN_SPEED_SHARE * np.abs(v).max(axis=0))
     at_stop = (q < model.position_lower + _AT_STOP) | (q > model.position_upper - _AT_STOP)
     # Near a reversal, the filter blends friction of both directions.
-    beside = round(_BESIDE / cutoff / (period * keep))
+    beside = round(_MARGIN / cutoff / (period * keep))
     # The instruments select samples: a selection by noisy velocities would bias the noise.
     slow = (np.abs(v) <= slowest) | (np.abs(instruments.v) <= noisy)
     usable = ~binary_dilation(slow | at_stop, np.ones((2 * beside + 1, 1)))
@@ -235,7 +222,7 @@ def encoder_steps(position: Array) -> Array:
 
 def even_samples(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
                  velocity: Array | None = None, cutoff: float = CUTOFF.default,
-                 shortest: float = SHORTEST) -> EvenSamples:
+                 shortest: float = MIN_DURATION) -> EvenSamples:
     """Check recorded joint states, and return them at even times; arguments and errors as for `prepare`."""
     fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its state
     time, position, effort = time[fresh], position[fresh], effort[fresh]
@@ -395,7 +382,7 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
     Gaps shorter than a quarter of the filter's period are bridged, since positions change little in them.
     """
     steps = np.diff(time)
-    gaps = np.flatnonzero(steps > max(_GAP * period, _BESIDE / cutoff))
+    gaps = np.flatnonzero(steps > max(_GAP * period, _MARGIN / cutoff))
     lost = float((steps[gaps] - period).sum())
     notes = []
     if len(gaps):
@@ -409,7 +396,7 @@ def _parts(model: RobotModel, time: Array, position: Array, period: float, cutof
                                  f"{1e3 * steps.min():.3g} ms to {1e3 * steps.max():.3g} ms")
         notes.append(f"{where}: states are missing in {len(gaps)} gaps ({share:.2%} of the time, {first}); the "
                      "parts between them are used")
-    limit = _JUMP * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _FASTEST)
+    limit = _JUMP * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _MAX_SPEED)
     jumps = np.flatnonzero((np.abs(np.diff(position, axis=0)) / steps[:, None] > limit).any(axis=1)
                            & (np.abs(np.diff(position, axis=0)) > _AT_STOP).any(axis=1))
     if len(jumps):
@@ -532,4 +519,4 @@ def _instrument_cutoffs(accelerations: Sequence[Array], cutoff: float, noise: _N
     reached = frequency[np.argmax(energy >= _ENERGY * energy[:, -1:], axis=1)]
     # Wider where the noise allows it: narrow instruments discard fast motion.
     quiet = frequency[np.count_nonzero(np.cumsum(floor, axis=1) <= _NOISE_SHARE * energy[:, -1:], axis=1) - 1]
-    return np.clip(np.maximum(_ABOVE_ENERGY * reached, quiet), _NARROWEST * cutoff, cutoff)
+    return np.clip(np.maximum(_ABOVE_ENERGY * reached, quiet), _MIN_CUTOFF * cutoff, cutoff)

@@ -27,23 +27,14 @@ MIN_SAMPLES = 100
 
 @dataclass(frozen=True, eq=False)
 class MotorConstants:
-    """Constants of the motors with recorded currents, at the joints; NaN for other joints; shape (n,) each.
+    """Constants of the motors with recorded currents, at the joints; NaN for other joints; shape (n,) each."""
 
-    Attributes:
-        effort_per_current: gamma K_M [N m/A or N/A].
-        resistance: R_M [ohm].
-        back_emf: gamma K_e [V s/rad or V s/m].
-        effort_deviation: Standard deviation of `effort_per_current`.
-        resistance_deviation: Standard deviation of `resistance`.
-        back_emf_deviation: Standard deviation of `back_emf`.
-    """
-
-    effort_per_current: Array
-    resistance: Array
-    back_emf: Array
-    effort_deviation: Array
-    resistance_deviation: Array
-    back_emf_deviation: Array
+    effort_per_current: Array  # gamma K_M [N m/A or N/A]
+    resistance: Array  # R_M [ohm]
+    back_emf: Array  # gamma K_e [V s/rad or V s/m]
+    effort_deviation: Array  # standard deviation of `effort_per_current`
+    resistance_deviation: Array  # standard deviation of `resistance`
+    back_emf_deviation: Array  # standard deviation of `back_emf`
 
     @property
     def known(self) -> NDArray[np.bool_]:

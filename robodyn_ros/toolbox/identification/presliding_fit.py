@@ -40,19 +40,12 @@ _STEP = 1e-3  # of log(sigma / 2F), for a derivative
 
 @dataclass(frozen=True, eq=False)
 class PreslidingFit:
-    """Presliding of the joints; NaN if it is not identified.
+    """Presliding of the joints; NaN if it is not identified."""
 
-    Attributes:
-        stiffness: sigma, shape (n,) [N m/rad or N/m].
-        deviation: Its standard deviation, shape (n,).
-        level: Level F of the dry friction, shape (n,) [N m or N].
-        reasons: Why a joint is not identified; empty if it is; length n.
-    """
-
-    stiffness: Array
-    deviation: Array
-    level: Array
-    reasons: tuple[str, ...]
+    stiffness: Array  # sigma, shape (n,) [N m/rad or N/m]
+    deviation: Array  # its standard deviation, shape (n,)
+    level: Array  # level F of the dry friction, shape (n,) [N m or N]
+    reasons: tuple[str, ...]  # why a joint is not identified; empty if it is; length n
 
     @property
     def identified(self) -> NDArray[np.bool_]:

@@ -42,7 +42,7 @@ MAX_VARIATION = 0.1
 
 _AVERAGES, _AVERAGES_PER_JOINT = 24, 5  # least number of spectra
 _FIRST_LINE = 3  # the window blurs lower frequencies
-_HIGHEST = 0.2  # [sampling rates]
+_MAX_FREQUENCY = 0.2  # [sampling rates]
 _MIN_PHASE = -0.5  # sine of the phase from a motor's torque to its acceleration; mechanics keep it at 0 or above
 _SINGULAR = 1e-6  # share of the greatest eigenvalue of the torques' spectrum
 _BLUR = 1.5  # lines of a Hann window that carry the information of one
@@ -59,27 +59,16 @@ _SIGNIFICANCE = 25.0  # least drop of the sum of squares relative to a rigid joi
 
 @dataclass(frozen=True, eq=False)
 class MotorResponse:
-    """Measured frequency response from the torques of the motors to their accelerations.
+    """Measured frequency response from the torques of the motors to their accelerations."""
 
-    Attributes:
-        frequency: Frequencies, shape (F,) [Hz].
-        response: Responses, shape (F, n, n) [1/(kg m^2) or 1/kg].
-        coherence: Share of each acceleration that all torques explain, shape (F, n).
-        whitened: Response to independent torques of unit power, shape (F, n, n).
-        root: Factor with response @ root = whitened, shape (F, n, n).
-        noise: Power of the acceleration that no torque explains, shape (F, n).
-        averages: Number of averaged spectra.
-        period: Period of the samples [s].
-    """
-
-    frequency: Array
-    response: NDArray[np.complex128]
-    coherence: Array
-    whitened: NDArray[np.complex128]
-    root: NDArray[np.complex128]
-    noise: Array
-    averages: int
-    period: float
+    frequency: Array  # frequencies, shape (F,) [Hz]
+    response: NDArray[np.complex128]  # responses, shape (F, n, n) [1/(kg m^2) or 1/kg]
+    coherence: Array  # share of each acceleration that all torques explain, shape (F, n)
+    whitened: NDArray[np.complex128]  # response to independent torques of unit power, shape (F, n, n)
+    root: NDArray[np.complex128]  # factor with response @ root = whitened, shape (F, n, n)
+    noise: Array  # power of the acceleration that no torque explains, shape (F, n)
+    averages: int  # number of averaged spectra
+    period: float  # period of the samples [s]
 
     @property
     def used(self) -> NDArray[np.bool_]:
@@ -96,21 +85,13 @@ class MotorResponse:
 
 @dataclass(frozen=True, eq=False)
 class ResponseFit:
-    """Springs that fit a response.
+    """Springs that fit a response."""
 
-    Attributes:
-        springs: Stiffness, damping and motor inertia, without backlash.
-        measured: The measured response.
-        fitted: Response of the model, shape (F, n, n).
-        antiresonance: Antiresonance of each joint with the others at rest, shape (n,) [Hz].
-        delay: Delay from torques to accelerations, including half a sampling period for held torques [s].
-    """
-
-    springs: SpringFit
+    springs: SpringFit  # stiffness, damping and motor inertia, without backlash
     measured: MotorResponse
-    fitted: NDArray[np.complex128]
-    antiresonance: Array
-    delay: float
+    fitted: NDArray[np.complex128]  # response of the model, shape (F, n, n)
+    antiresonance: Array  # antiresonance of each joint with the others at rest, shape (n,) [Hz]
+    delay: float  # delay from torques to accelerations, including half a sampling period for held torques [s]
 
 
 def motor_response(samples: EvenSamples) -> MotorResponse:
@@ -133,7 +114,7 @@ def motor_response(samples: EvenSamples) -> MotorResponse:
                 piece = values[begin:begin + size]
                 found.append(np.fft.rfft((piece - piece.mean(axis=0)) * window, axis=0))
     frequency = np.fft.rfftfreq(size, period)
-    lines = slice(_FIRST_LINE, int(_HIGHEST / period / frequency[1]) + 1)
+    lines = slice(_FIRST_LINE, int(_MAX_FREQUENCY / period / frequency[1]) + 1)
     frequency = frequency[lines]
     has_velocity = samples.parts[0].velocity is not None
     gain = np.sinc(2.0 * frequency * period) if has_velocity else np.sinc(frequency * period)**2
@@ -210,12 +191,13 @@ def fit_response(names: Sequence[str], response: MotorResponse, mass_matrix: Arr
                        f"{'sample' if by_rate else 'excite it'} faster")
     resolved = np.array([not reason for reason in reasons])
 
-    def of(kind: str) -> tuple[Array, Array]:
+    def identified(kind: str) -> tuple[Array, Array]:
         value, deviation = found[kind]
         return np.where(resolved, value, np.nan), np.where(resolved, deviation, np.nan)
 
     nothing = np.full(len(names), np.nan)
-    springs = SpringFit(*of("stiffness"), *of("motor"), nothing, nothing, tuple(reasons), *of("damping"))
+    springs = SpringFit(*identified("stiffness"), *identified("motor"), nothing, nothing, tuple(reasons),
+                        *identified("damping"))
     return ResponseFit(springs, response, fitted, antiresonances, float(parameters[-1]))
 
 

@@ -36,29 +36,17 @@ _REPETITIONS = 4
 
 @dataclass(frozen=True, eq=False)
 class SpringFit:
-    """Springs of the joints; NaN if they are not identified; each array has shape (n,).
+    """Springs of the joints; NaN if they are not identified; each array has shape (n,)."""
 
-    Attributes:
-        stiffness: K [N m/rad or N/m].
-        stiffness_deviation: Its standard deviation.
-        motor_inertia: B at the outputs of the gears [kg m^2 or kg].
-        motor_inertia_deviation: Its standard deviation.
-        backlash: b, total width of the dead zone; NaN also where the spring bends to one side only [rad or m].
-        backlash_deviation: Its standard deviation.
-        reasons: Why a joint is not identified; empty if it is; length n.
-        damping: D, if it was identified [N m s/rad or N s/m]; None: not identified.
-        damping_deviation: Its standard deviation.
-    """
-
-    stiffness: Array
-    stiffness_deviation: Array
-    motor_inertia: Array
-    motor_inertia_deviation: Array
-    backlash: Array
-    backlash_deviation: Array
-    reasons: tuple[str, ...]
-    damping: Array | None = None
-    damping_deviation: Array | None = None
+    stiffness: Array  # K [N m/rad or N/m]
+    stiffness_deviation: Array  # its standard deviation
+    motor_inertia: Array  # B at the outputs of the gears [kg m^2 or kg]
+    motor_inertia_deviation: Array  # its standard deviation
+    backlash: Array  # b, total width of the dead zone; NaN also where the spring bends to one side only [rad or m]
+    backlash_deviation: Array  # its standard deviation
+    reasons: tuple[str, ...]  # why a joint is not identified; empty if it is; length n
+    damping: Array | None = None  # D, if it was identified [N m s/rad or N s/m]; None: not identified
+    damping_deviation: Array | None = None  # its standard deviation
 
     @property
     def identified(self) -> NDArray[np.bool_]:

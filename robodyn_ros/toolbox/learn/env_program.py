@@ -67,53 +67,31 @@ _MAX_SUM = 1e300  # greatest sum of magnitudes in a state
 
 
 class EpisodeTask(NamedTuple):
-    """The task of a robot in an episode.
+    """The task of a robot in an episode."""
 
-    Attributes:
-        reference: Reference, of the class that observations and action follow; None if they follow none.
-    """
-
-    reference: Any
+    reference: Any  # reference, of the class that observations and action follow; None if they follow none
 
 
 class LoopMemory(NamedTuple):
-    """State of the loop between control periods, besides the state of the plant.
+    """State of the loop between control periods, besides the state of the plant."""
 
-    Attributes:
-        q: Measured positions, shape (n,) [rad or m].
-        v: Measured velocities, shape (n,) [rad/s or m/s].
-        line: Delay line: earlier measurements, newest first, shape (D, 2, n); None without a delay.
-        taken: Number of measurements so far; None without a delay.
-        driver: Memory of the driver; None without one.
-        history: Earlier observations; None for a policy without history.
-    """
-
-    q: Any
-    v: Any
-    line: Any
-    taken: Any
-    driver: DriverMemory | None
-    history: History | None
+    q: Any  # measured positions, shape (n,) [rad or m]
+    v: Any  # measured velocities, shape (n,) [rad/s or m/s]
+    line: Any  # delay line: earlier measurements, newest first, shape (D, 2, n); None without a delay
+    taken: Any  # number of measurements so far; None without a delay
+    driver: DriverMemory | None  # memory of the driver; None without one
+    history: History | None  # earlier observations; None for a policy without history
 
 
 class StepOutcome(NamedTuple):
-    """Result of a policy's period.
+    """Result of a policy's period."""
 
-    Attributes:
-        observation: Observation for the policy, shape (size,).
-        error: Tracking error of the true state, see `closed_loop.tracking_error`.
-        tip_position: Position of the tip link in base axes, shape (3,) [m].
-        wrench_tip: As in `State`, from an ideal sensor, shape (6,) [N, N m]; NaN for a robot without surroundings.
-        effort: Efforts of the last control period, within the limits, shape (n,) [N m or N]; 0 under voltages.
-        failed: 1 if the robot diverged or became too fast for the step, and keeps its last good state; else 0.
-    """
-
-    observation: Any
-    error: Any
-    tip_position: Any
-    wrench_tip: Any
-    effort: Any
-    failed: Any
+    observation: Any  # observation for the policy, shape (size,)
+    error: Any  # tracking error of the true state, see `closed_loop.tracking_error`
+    tip_position: Any  # position of the tip link in base axes, shape (3,) [m]
+    wrench_tip: Any  # as in `State`, from an ideal sensor, shape (6,) [N, N m]; NaN for a robot without surroundings
+    effort: Any  # efforts of the last control period, within the limits, shape (n,) [N m or N]; 0 under voltages
+    failed: Any  # 1 if the robot diverged or became too fast for the step, and keeps its last good state; else 0
 
 
 class Saved(NamedTuple):
@@ -125,31 +103,18 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EnvProgram:
-    """A robot with the observations and actions of its policy, and the quantities that differ between robots.
+    """A robot with the observations and actions of its policy, and the quantities that differ between robots."""
 
-    Attributes:
-        robot: The robot as the inner law and the observations know it.
-        plant: The simulated robot.
-        observations: Layout of the observations.
-        action: Layout of the actions.
-        period: Control period [s].
-        steps: Steps of the plant in a control period.
-        ticks: Control periods of an action.
-        varied: Names of `QUANTITIES` that differ from robot to robot, without those of the start.
-        longest_delay: Greatest delay of measurements, if it is varied [control periods].
-        longest_command_delay: Greatest delay of commands, if it is varied [control periods].
-    """
-
-    robot: Robot
+    robot: Robot  # the robot as the inner law and the observations know it
     plant: PlantModel
-    observations: ObservationLayout
-    action: ActionLayout
-    period: float
-    steps: int
-    ticks: int
-    varied: tuple[str, ...] = ()
-    longest_delay: int | None = None
-    longest_command_delay: int | None = None
+    observations: ObservationLayout  # layout of the observations
+    action: ActionLayout  # layout of the actions
+    period: float  # control period [s]
+    steps: int  # steps of the plant in a control period
+    ticks: int  # control periods of an action
+    varied: tuple[str, ...] = ()  # names of `QUANTITIES` that differ from robot to robot, without those of the start
+    longest_delay: int | None = None  # greatest delay of measurements, if it is varied [control periods]
+    longest_command_delay: int | None = None  # greatest delay of commands, if it is varied [control periods]
 
     @property
     def noisy(self) -> bool:

@@ -30,21 +30,13 @@ _COLUMNS = 4
 
 @dataclass(frozen=True, eq=False)
 class EffortComparison:
-    """Efforts of one recording at K samples.
+    """Efforts of one recording at K samples."""
 
-    Attributes:
-        label: Name of the recording and its use.
-        time: Times, shape (K,) [s].
-        measured: Measured efforts, shape (K, n) [N m or N].
-        identified: Efforts of the identified model, NaN for joints at rest, shape (K, n) [N m or N].
-        described: Efforts of the description, NaN for joints at rest, shape (K, n) [N m or N].
-    """
-
-    label: str
-    time: Array
-    measured: Array
-    identified: Array
-    described: Array
+    label: str  # name of the recording and its use
+    time: Array  # times, shape (K,) [s]
+    measured: Array  # measured efforts, shape (K, n) [N m or N]
+    identified: Array  # efforts of the identified model, NaN for joints at rest, shape (K, n) [N m or N]
+    described: Array  # efforts of the description, NaN for joints at rest, shape (K, n) [N m or N]
 
 
 @matplotlib.rc_context({"text.parse_math": False})  # names are no formulas

@@ -23,15 +23,10 @@ from robodyn_ros.toolbox.recording.run import Run
 
 @dataclass(frozen=True)
 class Curves:
-    """One quantity of all joints over time.
+    """One quantity of all joints over time."""
 
-    Attributes:
-        time: Shape (N,) [s].
-        values: Shape (N, n).
-    """
-
-    time: Array
-    values: Array
+    time: Array  # shape (N,) [s]
+    values: Array  # shape (N, n)
 
 
 @dataclass(frozen=True)

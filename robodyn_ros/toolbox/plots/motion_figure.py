@@ -29,9 +29,9 @@ MAX_POINTS = 4000
 """Greatest number of points of a curve; longer ones are thinned."""
 WIDTH, ROW, STRIP, EXTRA = 4.2, 1.5, 0.26, 2.8
 """Width of a column, and heights of a joint, of the strip of one run and of energy and path [inch]."""
-ALIKE = 0.05
+COINCIDENCE_SHARE = 0.05
 """Two runs coincide in the figure if their positions differ by less than this share of their range."""
-FLAT = 1e-3
+PLANE_SHARE = 1e-3
 """A path is plane if its extent along an axis is below this share of the greatest extent."""
 MIN_SPANS = {"position": 1e-3, "error": 1.0, "effort": 1.0, "current": 0.1, "voltage": 0.1}
 """Least span of an axis [rad or m, mrad or mm, N m or N, A, V], so that noise does not fill the picture."""
@@ -162,7 +162,7 @@ def _draw_difference(axes: Any, motions: Sequence[MotionCurves], joint: int) -> 
     values = one.values[:, joint]
     difference = np.interp(one.time, other.time, other.values[:, joint]) - values
     difference = np.where(one.time <= other.time[-1], difference, np.nan)
-    if not 0.0 < np.nanmax(np.abs(difference)) < ALIKE * np.ptp(values):
+    if not 0.0 < np.nanmax(np.abs(difference)) < COINCIDENCE_SHARE * np.ptp(values):
         return
     side = axes.twinx()
     time, shown = _thinned(Curves(one.time, 1e3 * difference))
@@ -210,7 +210,7 @@ def _axes_of_paths(motions: Sequence[MotionCurves]) -> list[int]:
     paths = [curves.values for motion in motions for curves in (motion.tip, motion.desired_tip) if curves is not None]
     extent = np.nanmax([np.nanmax(path, axis=0) for path in paths], axis=0) - np.nanmin(
         [np.nanmin(path, axis=0) for path in paths], axis=0)
-    wide = np.flatnonzero(extent >= FLAT * extent.max()).tolist()
+    wide = np.flatnonzero(extent >= PLANE_SHARE * extent.max()).tolist()
     return wide if len(wide) == 2 else [0, 1, 2]
 
 

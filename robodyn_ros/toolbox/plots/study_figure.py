@@ -25,15 +25,10 @@ _COLORS = [f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple"
 
 
 class Cumulated(NamedTuple):
-    """Errors of one law.
+    """Errors of one law."""
 
-    Attributes:
-        label: Name of the curve.
-        errors: Errors, NaN for failed samples, shape (N,) [rad or m].
-    """
-
-    label: str
-    errors: Array
+    label: str  # name of the curve
+    errors: Array  # errors, NaN for failed samples, shape (N,) [rad or m]
 
 
 def save_cumulative(curves: Sequence[Cumulated], path: Path, title: str, name: str) -> None:

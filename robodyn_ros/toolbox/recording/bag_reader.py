@@ -28,7 +28,7 @@ from robodyn_ros.base.optional_packages import missing_message
 MIN_LIMIT, MAX_GROWTH = 64 * 2**20, 100
 """Limit of the content of a recording: bytes, or multiple of its files' size, whichever is greater."""
 
-LARGEST_MESSAGE = 2**20
+MAX_MESSAGE_SIZE = 2**20
 """Greatest size of a decoded message [bytes]; texts may be longer."""
 
 _OBJECT = 200  # size of a record as an object of Python [bytes]
@@ -77,8 +77,8 @@ class Topic:
         if decoder is None:
             raise RecordingError(f"topic {self.name}: the recording has no definition of {self.type} as ros2msg text")
         for time, data in self.messages:
-            if len(data) > LARGEST_MESSAGE and self.type != "std_msgs/msg/String":
-                raise RecordingError(f"topic {self.name}: expected messages of at most {LARGEST_MESSAGE} bytes, "
+            if len(data) > MAX_MESSAGE_SIZE and self.type != "std_msgs/msg/String":
+                raise RecordingError(f"topic {self.name}: expected messages of at most {MAX_MESSAGE_SIZE} bytes, "
                                      f"received {len(data)}")
             try:
                 yield time, decoder(data)
@@ -103,7 +103,7 @@ class Bag:
     metadata: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     damage: str = ""
 
-    def of_type(self, type_name: str) -> list[Topic]:
+    def with_type(self, type_name: str) -> list[Topic]:
         """Return the topics with messages of a type."""
         return [topic for topic in self.topics.values() if topic.type == type_name and topic.messages]
 

@@ -39,23 +39,14 @@ CHUNK_SIZE = 16 * 2**20
 
 @dataclass
 class TopicEntry:
-    """A topic in metadata.yaml.
+    """A topic in metadata.yaml."""
 
-    Attributes:
-        name: Full name.
-        type: Type of its messages, such as ``sensor_msgs/msg/JointState``.
-        definition: Definition of the type and of those that it uses, in the format ros2msg.
-        qos: Offered qualities of service, in the format of rosbag2.
-        type_hash: Hash of the type, ``RIHS01_…``; empty: unknown.
-        count: Number of messages so far.
-    """
-
-    name: str
-    type: str
-    definition: str
-    qos: Sequence[Mapping[str, Any]]
-    type_hash: str
-    count: int = 0
+    name: str  # full name
+    type: str  # type of its messages, such as ``sensor_msgs/msg/JointState``
+    definition: str  # definition of the type and of those that it uses, in the format ros2msg
+    qos: Sequence[Mapping[str, Any]]  # offered qualities of service, in the format of rosbag2
+    type_hash: str  # hash of the type, ``RIHS01_…``; empty: unknown
+    count: int = 0  # number of messages so far
 
 
 @dataclass

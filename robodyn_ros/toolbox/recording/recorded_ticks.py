@@ -27,14 +27,14 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.turns import unwrapped
 from robodyn_ros.toolbox.recording.run import Run
 
-LONGEST_GAP = 0.1
+MAX_GAP = 0.1
 """In time mode real_time, a longer gap between two joint states was a pause, which the replay skips [s].
 
 Simulated time stands still in a pause; a gap in it means missing states.
 """
 RATES, MAX_TICKS = Range(1.0, 1e5, unit="Hz"), 20_000_000
 """Control rates that can be replayed, and greatest number of control periods."""
-PACE = ("lockstep_speed_limit", "real_time_factor", "controller")
+PACE_PARAMETERS = ("lockstep_speed_limit", "real_time_factor", "controller")
 """Parameters that a replay does not set: the pace of time, and the controller, which `Swap` sets."""
 
 
@@ -96,7 +96,7 @@ class RecordedTicks:
             raise RecordingError(f"{run.path}: the time of the joint states goes back: the simulation was started anew "
                                  "while it was recorded, and one simulation can be replayed")
         hardware = run.parameters.get(f"{run.namespace}/hardware", {})
-        rate, longest = hardware.get("update_rate"), LONGEST_GAP
+        rate, longest = hardware.get("update_rate"), MAX_GAP
         try:
             rate = None if rate is None else as_number(rate, RATES, "recorded parameters: update_rate")
         except InputError as error:
@@ -141,7 +141,8 @@ class RecordedTicks:
         """Yield parameter changes of some nodes, except swaps and the pace of time."""
         for change in self.run.parameter_changes:
             node = change.node.removeprefix(f"{self.run.namespace}/")
-            if node in nodes and change.name not in PACE and change.value is not None and change.time >= self.start:
+            if (node in nodes and change.name not in PACE_PARAMETERS and change.value is not None
+                    and change.time >= self.start):
                 yield SetParameter(self.tick(change.time), node, change.name, change.value)
 
     def messages(self, names: Sequence[str]) -> Iterator[RepeatedMessage]:

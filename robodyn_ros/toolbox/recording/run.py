@@ -92,7 +92,7 @@ class ParameterChange:
     value: Any
 
 
-def _told(method: Callable[..., T]) -> Callable[..., T]:
+def _with_recording_errors(method: Callable[..., T]) -> Callable[..., T]:
     """Convert errors from malformed messages to a `RecordingError`, in one line."""
     @functools.wraps(method)
     def checked(self: Any, *arguments: Any, **options: Any) -> T:
@@ -129,7 +129,7 @@ class Run:
         RecordingError: There is no recording, none of it can be read, or it has no joint states of one robot.
     """
 
-    @_told
+    @_with_recording_errors
     def __init__(self, path: str | Path, namespace: str | None = None, joint_names: Sequence[str] | None = None
                  ) -> None:
         self.path = Path(path)
@@ -159,7 +159,7 @@ class Run:
         return [note for note in (self.damage, left_out if self.other_joints else "") if note]
 
     @cached_property
-    @_told
+    @_with_recording_errors
     def commands(self) -> JointSeries | None:
         """Commanded efforts, at the times of the states that they answer; None: not recorded."""
         topic = self._topic(JOINT_STATE, topic_names.JOINT_COMMANDS)
@@ -170,7 +170,7 @@ class Run:
         return joint_series(time[own], [messages[index] for index in own], self._columns)
 
     @cached_property
-    @_told
+    @_with_recording_errors
     def motors(self) -> JointSeries | None:
         """Positions and velocities of the motors, reflected to the joints, and torques between gears and links.
 
@@ -180,14 +180,14 @@ class Run:
         return None if topic is None else joint_series(*self._stamped(topic), self._columns)
 
     @cached_property
-    @_told
+    @_with_recording_errors
     def control(self) -> ControlSeries | None:
         """Reference, error and output of the controller; None: not recorded."""
         topic = self._topic(CONTROLLER_STATE, topic_names.CONTROLLER_STATE)
         return None if topic is None else control_series(*self._stamped(topic), self._columns)
 
     @cached_property
-    @_told
+    @_with_recording_errors
     def actuators(self) -> ActuatorSeries | None:
         """Currents and voltages of the simulated motors; None: not recorded."""
         topic = self._topic("robodyn_interfaces/msg/ActuatorStates", topic_names.ACTUATOR_STATES)
@@ -204,7 +204,7 @@ class Run:
         return tuple(Span(names[i], float(time[i]), end) for i, end in zip(starts, ends, strict=True))
 
     @cached_property
-    @_told
+    @_with_recording_errors
     def parameters(self) -> dict[str, dict[str, Any]]:
         """Parameters by full node name, at the beginning of the recording or the appearance of the node.
 
@@ -226,7 +226,7 @@ class Run:
         return found
 
     @cached_property
-    @_told
+    @_with_recording_errors
     def parameter_changes(self) -> tuple[ParameterChange, ...]:
         """Parameters that were set during the recording, including swaps of controllers.
 
@@ -237,10 +237,10 @@ class Run:
 
     @cached_property
     def _parameter_events(self) -> list[tuple[int, Any]]:
-        return [pair for topic in self._bag.of_type("rcl_interfaces/msg/ParameterEvent") for pair in topic.decode()]
+        return [pair for topic in self._bag.with_type("rcl_interfaces/msg/ParameterEvent") for pair in topic.decode()]
 
     @cached_property
-    @_told
+    @_with_recording_errors
     def robot_description(self) -> str:
         """The recorded URDF as XML; empty: not recorded."""
         topic = self._topic("std_msgs/msg/String", "robot_description")
@@ -277,7 +277,7 @@ class Run:
             raise RecordingError(f"{self.path}: recorded parameters: {error}") from None
         return tuple(gravity.tolist())
 
-    @_told
+    @_with_recording_errors
     def last_memory(self, controller: str) -> tuple[tuple[str, ...], Array, float]:
         """Return the last recorded memory of a controller.
 
@@ -309,7 +309,7 @@ class Run:
         """Return the position of the tip link at ``states.time`` in base axes, shape (N, 3) [m]."""
         return self.robot.dynamics().batch.forward_kinematics(self.states.position)[:, :3, 3]
 
-    @_told
+    @_with_recording_errors
     def stamp_times(self, topic: Topic) -> Array:
         """Return the times of the N messages of a topic from their stamps, NaN for stamp 0, shape (N,) [s].
 
@@ -331,7 +331,7 @@ class Run:
         return float(np.interp(received - self._receipt[0], self._receipt - self._receipt[0], self.states.time))
 
     def _joint_states(self, namespace: str | None) -> Topic:
-        candidates = [topic for topic in self._bag.of_type(JOINT_STATE)
+        candidates = [topic for topic in self._bag.with_type(JOINT_STATE)
                       if topic.name.rpartition("/")[2] == topic_names.JOINT_STATES]
         if namespace is not None:
             wanted = f"/{namespace.strip('/')}/".replace("//", "/")
@@ -348,7 +348,7 @@ class Run:
 
     def _topic(self, type_name: str, name: str) -> Topic | None:
         """Return this robot's topic of a type and name; for robodyn_ros's own types, the name may differ."""
-        found = [topic for topic in self._bag.of_type(type_name) if topic.name.startswith(f"{self.namespace}/")
+        found = [topic for topic in self._bag.with_type(type_name) if topic.name.startswith(f"{self.namespace}/")
                  and (topic.name.endswith(f"/{name}") or type_name.startswith("robodyn_interfaces/"))]
         return max(found, key=lambda topic: (topic.name == f"{self.namespace}/{name}", len(topic.messages)),
                    default=None)

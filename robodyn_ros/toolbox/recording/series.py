@@ -28,19 +28,12 @@ TIP = 3
 
 @dataclass(frozen=True)
 class JointSeries:
-    """Joint states or joint commands.
+    """Joint states or joint commands."""
 
-    Attributes:
-        time: Time of each message since the first joint state, shape (N,) [s].
-        position: Positions, shape (N, n) [rad or m].
-        velocity: Velocities, shape (N, n) [rad/s or m/s].
-        effort: Efforts, shape (N, n) [N m or N].
-    """
-
-    time: Array
-    position: Array
-    velocity: Array
-    effort: Array
+    time: Array  # time of each message since the first joint state, shape (N,) [s]
+    position: Array  # positions, shape (N, n) [rad or m]
+    velocity: Array  # velocities, shape (N, n) [rad/s or m/s]
+    effort: Array  # efforts, shape (N, n) [N m or N]
 
 
 @dataclass(frozen=True)
@@ -79,25 +72,15 @@ class ControlSeries:
 
 @dataclass(frozen=True)
 class ActuatorSeries:
-    """States of the simulated motors; NaN for joints without one.
+    """States of the simulated motors; NaN for joints without one."""
 
-    Attributes:
-        time: Time of each sample since the first joint state, shape (N,) [s].
-        voltage: Voltages at the motors' terminals, shape (N, n) [V].
-        current: Armature currents, shape (N, n) [A].
-        motor_torque: Motor torques before rotor inertia and gear train, shape (N, n) [N m].
-        joint_effort: Efforts of the drives on the joints, shape (N, n) [N m or N].
-        friction_effort: Efforts of friction and brakes on the joints, shape (N, n) [N m or N].
-        temperature: Temperatures of the windings, shape (N, n) [degrees Celsius].
-    """
-
-    time: Array
-    voltage: Array
-    current: Array
-    motor_torque: Array
-    joint_effort: Array
-    friction_effort: Array
-    temperature: Array
+    time: Array  # time of each sample since the first joint state, shape (N,) [s]
+    voltage: Array  # voltages at the motors' terminals, shape (N, n) [V]
+    current: Array  # armature currents, shape (N, n) [A]
+    motor_torque: Array  # motor torques before rotor inertia and gear train, shape (N, n) [N m]
+    joint_effort: Array  # efforts of the drives on the joints, shape (N, n) [N m or N]
+    friction_effort: Array  # efforts of friction and brakes on the joints, shape (N, n) [N m or N]
+    temperature: Array  # temperatures of the windings, shape (N, n) [degrees Celsius]
 
 
 class JointColumns:

@@ -26,7 +26,7 @@ from robodyn_ros.base.errors import InputError, RecordingError, list_names, show
 from robodyn_ros.base.optional_packages import require
 from robodyn_ros.description.model import Array
 
-LARGEST_TABLE = 64 * 2**20
+MAX_TABLE_SIZE = 64 * 2**20
 """Bytes of a file."""
 
 MAX_NUMBERS = 8 * 2**20
@@ -146,7 +146,7 @@ class Table:
 
 
 def _columns(reader: Callable[[bytes, Path], Iterable[tuple[str, Any]]], path: Path) -> list[tuple[str, Any]]:
-    return list(reader(read_file(path, LARGEST_TABLE), path))
+    return list(reader(read_file(path, MAX_TABLE_SIZE), path))
 
 
 def _check_size(path: Path, numbers: int, columns: int = 1) -> None:

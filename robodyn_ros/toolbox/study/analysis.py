@@ -33,25 +33,15 @@ _MAX_REASONS = 3
 
 @dataclass(frozen=True)
 class LawSummary:
-    """Results of one law on one motion.
+    """Results of one law on one motion."""
 
-    Attributes:
-        law: Label of the law.
-        motion: Label of the motion.
-        count: Number of samples.
-        mean: Mean of the metric over the samples that did not fail; NaN if all failed.
-        quantiles: `QUANTILES` of the metric over all samples; failed samples count as infinite.
-        worst: Largest value of the metric over the samples that did not fail.
-        failures: Number of failed samples by reason, the most frequent first.
-    """
-
-    law: str
-    motion: str
-    count: int
-    mean: float
-    quantiles: tuple[float, ...]
-    worst: float
-    failures: dict[str, int]
+    law: str  # label of the law
+    motion: str  # label of the motion
+    count: int  # number of samples
+    mean: float  # mean of the metric over the samples that did not fail; NaN if all failed
+    quantiles: tuple[float, ...]  # `QUANTILES` of the metric over all samples; failed samples count as infinite
+    worst: float  # largest value of the metric over the samples that did not fail
+    failures: dict[str, int]  # number of failed samples by reason, the most frequent first
 
 
 def quantile(values: Array, share: float) -> float:
@@ -136,17 +126,11 @@ def rank_correlations(results: Results, law: str, metric: str = "rms_error") -> 
 
 @dataclass(frozen=True, eq=False)
 class SobolIndices:
-    """Shares of the variance of a metric that varied numbers cause.
+    """Shares of the variance of a metric that varied numbers cause."""
 
-    Attributes:
-        columns: The d numbers, sorted by total share, the largest first.
-        first: Share that each number causes alone, shape (d,).
-        total: Share that each number causes alone and together with others, shape (d,).
-    """
-
-    columns: tuple[str, ...]
-    first: Array
-    total: Array
+    columns: tuple[str, ...]  # the d numbers, sorted by total share, the largest first
+    first: Array  # share that each number causes alone, shape (d,)
+    total: Array  # share that each number causes alone and together with others, shape (d,)
 
 
 def differing_axes(study: Study, law: str) -> list[Axis]:

@@ -21,42 +21,31 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.score import Score
 from robodyn_ros.toolbox.study.loop_description import LoopDescription
 
-LARGEST_OVERHEAD = 0.05
+MAX_OVERHEAD = 0.05
 """Greatest overhead of a block, relative to its computing time."""
 BLOCK_TIME = 1.0
 """Computing time of a block with little overhead; a lost worker costs as much [s]."""
-FIRST = 16
+FIRST_BLOCK_SIZE = 16
 """Samples of the first blocks, before any time is measured: two of the longest vectors."""
 _GROWTH = 8.0
-_LONGEST_OVERHEAD = 1.0  # [s]; longer ones are pauses, for example of a restarting scheduler
+_MAX_COUNTED_OVERHEAD = 1.0  # [s]; longer ones are pauses, for example of a restarting scheduler
 
 
 class Block(NamedTuple):
-    """Samples that were computed together.
+    """Samples that were computed together."""
 
-    Attributes:
-        begin: Number of the first sample.
-        end: Number of the last sample, plus 1.
-        score: Scores of the samples.
-        seconds: Computing time [s].
-        overhead: Time since the thread finished its previous block, for waiting and unpacking [s].
-        fresh: Whether the process computed this loop for the first time, and may have compiled it in this time.
-        processor: LLVM's name of the processor.
-        worker: Address of the worker; empty: this process.
-    """
-
-    begin: int
-    end: int
-    score: Score
-    seconds: float
-    overhead: float
-    fresh: bool
-    processor: str
-    worker: str = ""
+    begin: int  # number of the first sample
+    end: int  # number of the last sample, plus 1
+    score: Score  # scores of the samples
+    seconds: float  # computing time [s]
+    overhead: float  # time since the thread finished its previous block, for waiting and unpacking [s]
+    fresh: bool  # whether the process computed this loop for the first time, and may have compiled it in this time
+    processor: str  # LLVM's name of the processor
+    worker: str = ""  # address of the worker; empty: this process
 
 
 class BlockSize:
-    """Chooses block sizes that keep the overhead below `LARGEST_OVERHEAD`.
+    """Chooses block sizes that keep the overhead below `MAX_OVERHEAD`.
 
     Args:
         workers: Number of blocks computed at the same time.
@@ -64,7 +53,7 @@ class BlockSize:
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
-        self._size, self._per_sample, self._overhead = float(FIRST), 0.0, 0.0
+        self._size, self._per_sample, self._overhead = float(FIRST_BLOCK_SIZE), 0.0, 0.0
 
     def measured(self, block: Block) -> None:
         """Take account of a computed block; fresh ones are ignored, since their time includes compilation."""
@@ -72,10 +61,10 @@ class BlockSize:
             return
         self._per_sample = max(block.seconds, 1e-9) / (block.end - block.begin)
         if block.overhead > 0.0:  # not the first of a thread
-            overhead = min(block.overhead, _LONGEST_OVERHEAD)
+            overhead = min(block.overhead, _MAX_COUNTED_OVERHEAD)
             self._overhead = overhead if self._overhead == 0.0 else 0.8 * self._overhead + 0.2 * overhead
-        wanted = max(BLOCK_TIME, self._overhead / LARGEST_OVERHEAD) / self._per_sample
-        self._size = min(wanted, _GROWTH * max(self._size, FIRST))
+        wanted = max(BLOCK_TIME, self._overhead / MAX_OVERHEAD) / self._per_sample
+        self._size = min(wanted, _GROWTH * max(self._size, FIRST_BLOCK_SIZE))
 
     @property
     def usual(self) -> float:
@@ -87,7 +76,7 @@ class BlockSize:
 
         Towards the end, blocks become smaller, so that all workers finish together, as far as the overhead allows.
         """
-        least = self._overhead / LARGEST_OVERHEAD / self._per_sample if self._per_sample else 0.0
+        least = self._overhead / MAX_OVERHEAD / self._per_sample if self._per_sample else 0.0
         fair = left / (2.0 * self.workers) if self.workers > 1 else left
         # Avoid a last block of one sample: single calls would need a program of their own.
         size = max(2, round(max(least, min(self._size, fair))))

@@ -32,33 +32,26 @@ from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score, joined
 from robodyn_ros.toolbox.study.block import Block, BlockSize, compute_block, rows, sample_count
-from robodyn_ros.toolbox.study.cluster_connection import QUEUED, ClusterConnection, one_line, site
+from robodyn_ros.toolbox.study.cluster_connection import TASKS_PER_THREAD, ClusterConnection, one_line, site
 from robodyn_ros.toolbox.study.loop_description import LoopDescription
 
-_LOOK = 0.5  # time between two checks of scheduler and workers [s]
+_CHECK_INTERVAL = 0.5  # time between two checks of scheduler and workers [s]
 _RESULT_TIME = 5.0  # longest wait for the result of a finished task [s]
-_DEATHS = 5  # a block is given up after so many workers ended with it
-_SLOW = 3.0  # a block is submitted once more after so many times its usual time
-_COMPILE_TIME = 10.0  # but not before this time, in which the worker may compile [s]
+_MAX_WORKER_DEATHS = 5  # a block is given up after so many workers ended with it
+_SLOW_FACTOR = 3.0  # a block is submitted once more after so many times its usual time
+_MIN_SLOW_TIME = 10.0  # but not before this time, in which the worker may compile [s]
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass
 class _Task:
-    """A submitted block.
+    """A submitted block."""
 
-    Attributes:
-        begin: Number of its first sample.
-        end: Number of its last sample, plus 1.
-        worker: Address of the worker.
-        since: Time of submission by the steady clock [s].
-    """
-
-    begin: int
-    end: int
-    worker: str
-    since: float
+    begin: int  # number of its first sample
+    end: int  # number of its last sample, plus 1
+    worker: str  # address of the worker
+    since: float  # time of submission by the steady clock [s]
 
 
 class ClusterRun:
@@ -114,7 +107,7 @@ class ClusterRun:
         while True:
             try:
                 if self._cluster.running:
-                    self._cluster.look()
+                    self._cluster.refresh_workers()
                     self._drop_lost()
                     self._cluster.wait_for_worker()
                     break
@@ -125,7 +118,7 @@ class ClusterRun:
                 self._drop_lost()
         self._size.workers = self._cluster.threads
         self._hand_out_slow()
-        self._next_look = time.monotonic() + _LOOK
+        self._next_look = time.monotonic() + _CHECK_INTERVAL
 
     def _hand_out(self) -> None:
         """Submit blocks to workers with free places."""
@@ -155,7 +148,7 @@ class ClusterRun:
     def _collect(self) -> None:
         """Wait for the next finished task, and take its block."""
         try:
-            future = self._ended.get(timeout=_LOOK)
+            future = self._ended.get(timeout=_CHECK_INTERVAL)
         except Empty:
             return
         task = self._tasks.pop(future, None)
@@ -182,12 +175,12 @@ class ClusterRun:
         deadline = time.monotonic() + _RESULT_TIME
         while future.status == "finished" and time.monotonic() < deadline:
             try:
-                return future.result(timeout=_LOOK)  # type: ignore[no-any-return]
+                return future.result(timeout=_CHECK_INTERVAL)  # type: ignore[no-any-return]
             except Exception as error:  # of Dask: it takes long, or is lost with its worker or the scheduler
                 _logger.info("cluster %s: no result of samples %d to %d yet: %s", self._cluster.address, task.begin,
                              task.end - 1, one_line(error))
             with suppress(OSError):
-                self._cluster.look()
+                self._cluster.refresh_workers()
             if task.worker not in self._cluster.sites:
                 break
         return None
@@ -202,9 +195,9 @@ class ClusterRun:
         gone = [future for future, task in self._tasks.items() if task.worker not in self._cluster.sites]
         for task in self._cancel(gone):
             self._deaths[task.begin] += 1
-            if self._deaths[task.begin] >= _DEATHS:
-                raise ClusterError(f"cluster {self._cluster.address}: {_DEATHS} workers ended while they had samples "
-                                   f"{task.begin} to {task.end - 1}")
+            if self._deaths[task.begin] >= _MAX_WORKER_DEATHS:
+                raise ClusterError(f"cluster {self._cluster.address}: {_MAX_WORKER_DEATHS} workers ended while they "
+                                   f"had samples {task.begin} to {task.end - 1}")
             self._lost(task)
         self._descriptions = {worker: future for worker, future in self._descriptions.items()
                               if worker in self._cluster.sites}
@@ -216,7 +209,7 @@ class ClusterRun:
         loads = Counter(task.worker for task in self._tasks.values())
         copies = Counter(task.begin for task in self._tasks.values())
         for task in list(self._tasks.values()):
-            longest = max(_SLOW * QUEUED * self._size.usual * (task.end - task.begin), _COMPILE_TIME)
+            longest = max(_SLOW_FACTOR * TASKS_PER_THREAD * self._size.usual * (task.end - task.begin), _MIN_SLOW_TIME)
             if copies[task.begin] == 1 and time.monotonic() - task.since > longest:
                 worker = self._cluster.free_worker(loads, without=task.worker)
                 if worker is not None:

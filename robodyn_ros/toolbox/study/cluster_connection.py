@@ -37,24 +37,18 @@ ANSWER_TIME = 10.0
 """Longest wait for the scheduler and for the first worker at the start [s]."""
 PATIENCE = 120.0
 """Longest wait for a scheduler or a worker to come back [s]."""
-QUEUED = 2
+TASKS_PER_THREAD = 2
 """Tasks of a worker for each of its threads, so that it never waits for this process."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Site(NamedTuple):
-    """Versions, processor and machine of a process that computes samples.
+    """Versions, processor and machine of a process that computes samples."""
 
-    Attributes:
-        version: Versions of this package, with a digest of its sources, and of the libraries that decide the bits.
-        processor: LLVM's name of the processor.
-        machine: Name of the computer.
-    """
-
-    version: str
-    processor: str
-    machine: str
+    version: str  # versions of this package, with a digest of its sources, and of the libraries that decide the bits
+    processor: str  # LLVM's name of the processor
+    machine: str  # name of the computer
 
 
 @functools.cache
@@ -142,7 +136,7 @@ class ClusterConnection:
         return f"{self.address}: {_plural(self.threads, 'thread')} of " + ", ".join(
             f"{_plural(count, 'worker')} on {name}" for name, count in counts.items())
 
-    def look(self) -> Mapping[str, Site]:
+    def refresh_workers(self) -> Mapping[str, Site]:
         """List the workers, ask new ones for their versions, and return those that take part."""
         self._threads = {name: int(worker["nthreads"])
                          for name, worker in self._client.scheduler_info()["workers"].items()}
@@ -157,7 +151,7 @@ class ClusterConnection:
         """Ask a worker for its versions once more; return whether it takes part."""
         self._answered.discard(worker)
         self.sites.pop(worker, None)
-        self.look()
+        self.refresh_workers()
         return worker in self.sites
 
     def submit(self, worker: str, function: Any, *arguments: Any) -> Any:
@@ -168,10 +162,10 @@ class ClusterConnection:
                                        workers=[worker])
 
     def free_worker(self, loads: Mapping[str, int], without: str = "") -> str | None:
-        """The worker with the fewest tasks per thread, except ``without``; None: all have `QUEUED` tasks."""
+        """The worker with the fewest tasks per thread, except ``without``; None: all have `TASKS_PER_THREAD` tasks."""
         free = {worker: loads.get(worker, 0) / self._threads[worker] for worker in self.sites if worker != without}
         best = min(free, key=lambda worker: free[worker], default=None)
-        return best if best is not None and free[best] < QUEUED else None
+        return best if best is not None and free[best] < TASKS_PER_THREAD else None
 
     @property
     def running(self) -> bool:
@@ -211,7 +205,7 @@ class ClusterConnection:
             if time.monotonic() > deadline:
                 raise ClusterError(f"cluster {self.address}: no worker came back within {self._patience:g} s")
             time.sleep(0.1)
-            self.look()
+            self.refresh_workers()
 
     def _begin(self, address: str, patience: float) -> None:
         self.address, self._patience = address, patience
@@ -237,10 +231,10 @@ class ClusterConnection:
 
     def _welcome_first(self) -> None:
         deadline = time.monotonic() + ANSWER_TIME
-        self.look()
+        self.refresh_workers()
         while not self._answered and time.monotonic() < deadline:
             time.sleep(0.1)
-            self.look()
+            self.refresh_workers()
         if not self.sites:
             why = "; ".join(self._refusals.values()) or (f"the scheduler has none within {ANSWER_TIME:g} s: start one "
                                                          f"with 'dask worker {self.address}'")

@@ -34,15 +34,10 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True)
 class Uniform:
-    """Equally probable between two values.
+    """Equally probable between two values."""
 
-    Attributes:
-        low: Lowest value.
-        high: Highest value.
-    """
-
-    low: float
-    high: float
+    low: float  # lowest value
+    high: float  # highest value
 
     def ppf(self, share: Array) -> Array:
         """As in `Distribution`."""
@@ -51,19 +46,12 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Normal:
-    """Normal, cut off at both ends of an interval.
+    """Normal, cut off at both ends of an interval."""
 
-    Attributes:
-        mean: Mean before it is cut off.
-        deviation: Standard deviation before it is cut off.
-        low: Lowest value.
-        high: Highest value.
-    """
-
-    mean: float
-    deviation: float
-    low: float = -np.inf
-    high: float = np.inf
+    mean: float  # mean before it is cut off
+    deviation: float  # standard deviation before it is cut off
+    low: float = -np.inf  # lowest value
+    high: float = np.inf  # highest value
 
     def ppf(self, share: Array) -> Array:
         """As in `Distribution`."""
@@ -73,19 +61,12 @@ class Normal:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """The logarithm is normal, cut off at both ends of an interval.
+    """The logarithm is normal, cut off at both ends of an interval."""
 
-    Attributes:
-        median: Median before it is cut off.
-        factor: Standard deviation as a factor; two thirds lie between median / factor and median * factor.
-        low: Lowest value.
-        high: Highest value.
-    """
-
-    median: float
-    factor: float
-    low: float = 0.0
-    high: float = np.inf
+    median: float  # median before it is cut off
+    factor: float  # standard deviation as a factor; two thirds lie between median / factor and median * factor
+    low: float = 0.0  # lowest value
+    high: float = np.inf  # highest value
 
     def ppf(self, share: Array) -> Array:
         """As in `Distribution`."""
@@ -96,11 +77,7 @@ class LogNormal:
 
 @dataclass(frozen=True)
 class Choice:
-    """Some values, equally probable.
-
-    Attributes:
-        values: The values.
-    """
+    """Some values, equally probable."""
 
     values: tuple[float, ...]
 

@@ -26,25 +26,15 @@ GAINS = ("p", "d", "i", "translation", "rotation")
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """Result of a search.
+    """Result of a search."""
 
-    Attributes:
-        fields: Fields of the parameters that were searched.
-        before: Initial parameters of the search.
-        after: The best parameters found, to four digits.
-        cost_before: Cost of `before`.
-        cost_after: Cost of `after`.
-        costs: Lowest cost so far after each generation.
-        rollouts: Number of simulated robots.
-    """
-
-    fields: tuple[str, ...]
-    before: Parameters
-    after: Parameters
-    cost_before: float
-    cost_after: float
-    costs: tuple[float, ...]
-    rollouts: int
+    fields: tuple[str, ...]  # fields of the parameters that were searched
+    before: Parameters  # initial parameters of the search
+    after: Parameters  # the best parameters found, to four digits
+    cost_before: float  # cost of `before`
+    cost_after: float  # cost of `after`
+    costs: tuple[float, ...]  # lowest cost so far after each generation
+    rollouts: int  # number of simulated robots
 
 
 class GainSpace:

@@ -37,7 +37,7 @@ from robodyn_ros.simulation.score import Score
 PARAMETERS = "parameters"
 """Name of the array of the law's packed parameters; all other arrays of samples are plant quantities."""
 
-_KEPT = 16
+_MAX_KEPT_LOOPS = 16
 """Greatest number of loops that a process keeps; the compiled programs of each take up to some MB."""
 
 
@@ -47,26 +47,16 @@ class LoopDescription:
 
     It can be pickled. A process makes a `ClosedLoop` of it once, and keeps it by the content of the description, so
     that equal descriptions share one compiled program.
-
-    Attributes:
-        robot: The robot as the law knows it.
-        controller: Name of an installed controller, or ``package.module:Class``.
-        parameters: Parameters of the controller; None: the defaults.
-        plant: The simulated robot.
-        period: Control period [s].
-        scenario: The task of all samples.
-        varied: Names of the plant quantities that differ between samples.
-        delay: Delay of the loop, for fields derived from parameters [control periods].
     """
 
-    robot: RobotModel
-    controller: str
-    parameters: Parameters | None
+    robot: RobotModel  # the robot as the law knows it
+    controller: str  # name of an installed controller, or ``package.module:Class``
+    parameters: Parameters | None  # parameters of the controller; None: the defaults
     plant: PlantModel
-    period: float
-    scenario: Scenario
-    varied: tuple[str, ...] = ()
-    delay: int = 0
+    period: float  # control period [s]
+    scenario: Scenario  # the task of all samples
+    varied: tuple[str, ...] = ()  # names of the plant quantities that differ between samples
+    delay: int = 0  # delay of the loop, for fields derived from parameters [control periods]
 
     @classmethod
     def from_loop(cls, loop: ClosedLoop, scenario: Scenario) -> Self:
@@ -119,7 +109,7 @@ class LoopDescription:
             PluginError: No controller has that name here, its source differs, or it cannot be constructed.
             InputError: The parts do not fit together.
         """
-        return self._kept().loop
+        return self._cached().loop
 
     def scores(self, arrays: Mapping[str, Array], threads: int = 1) -> Score:
         """Compute samples; several threads may call it at once.
@@ -132,7 +122,7 @@ class LoopDescription:
             InputError: The arrays do not fit the loop.
             PluginError: The controller fails.
         """
-        kept = self._kept()
+        kept = self._cached()
         quantities = {name: array for name, array in arrays.items() if name != PARAMETERS}
         # A law in Python has its own memory, so its samples wait for each other.
         with nullcontext() if kept.compiled else kept.lock:
@@ -140,16 +130,16 @@ class LoopDescription:
             kept.compiled, kept.used = not kept.loop.note, True
         return result
 
-    def _kept(self) -> _KeptLoop:
+    def _cached(self) -> _CachedLoop:
         with _lock:
             if self.digest not in _loops:
-                while len(_loops) >= _KEPT:
+                while len(_loops) >= _MAX_KEPT_LOOPS:
                     del _loops[next(iter(_loops))]
-                _loops[self.digest] = _KeptLoop(self._made())
+                _loops[self.digest] = _CachedLoop(self._make())
             _loops[self.digest] = _loops.pop(self.digest)  # moves it to the end; the first one is the longest unused
             return _loops[self.digest]
 
-    def _made(self) -> ClosedLoop:
+    def _make(self) -> ClosedLoop:
         if _digest_of_sources(self.controller) != self.sources:
             raise PluginError(f"controller '{self.controller}': its source on {platform.node()} is not that of the "
                               "machine that started the study; install the same one on both")
@@ -158,7 +148,7 @@ class LoopDescription:
         return ClosedLoop(controller, self.plant, self.period, varied=self.varied)
 
 
-class _KeptLoop:
+class _CachedLoop:
     """A closed loop of this process.
 
     Attributes:
@@ -173,7 +163,7 @@ class _KeptLoop:
 
 
 _lock = threading.Lock()
-_loops: dict[str, _KeptLoop] = {}
+_loops: dict[str, _CachedLoop] = {}
 
 
 def _digest_of_sources(controller: str) -> str:

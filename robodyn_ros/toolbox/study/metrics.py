@@ -21,17 +21,11 @@ from robodyn_ros.simulation.score import Score
 
 
 class Metric(NamedTuple):
-    """A number that is computed for each sample.
+    """A number that is computed for each sample."""
 
-    Attributes:
-        name: Column in results.
-        unit: Unit.
-        description: Meaning, without a full stop.
-    """
-
-    name: str
-    unit: str
-    description: str
+    name: str  # column in results
+    unit: str  # unit
+    description: str  # meaning, without a full stop
 
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (

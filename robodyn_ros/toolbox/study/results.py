@@ -56,27 +56,16 @@ _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  # numbers of MessageHeader in format/Me
 
 @dataclass(frozen=True)
 class About:
-    """Origin of results.
+    """Origin of results."""
 
-    Attributes:
-        path: Path of the study's file at the time of computation.
-        digest: Hash of the study's content.
-        text: Content of the study's file.
-        version: Version of robodyn_ros.
-        seed: Seed of the study.
-        rows: Number of rows of the complete results.
-        axes: Columns of the varied numbers.
-        limits: Greatest values of metrics; samples beyond have failed.
-    """
-
-    path: str
-    digest: str
-    text: str
-    version: str
-    seed: int
-    rows: int
-    axes: tuple[str, ...]
-    limits: dict[str, float]
+    path: str  # path of the study's file at the time of computation
+    digest: str  # hash of the study's content
+    text: str  # content of the study's file
+    version: str  # version of robodyn_ros
+    seed: int  # seed of the study
+    rows: int  # number of rows of the complete results
+    axes: tuple[str, ...]  # columns of the varied numbers
+    limits: dict[str, float]  # greatest values of metrics; samples beyond have failed
 
     @classmethod
     def from_schema(cls, schema: pa.Schema) -> Self:
@@ -110,15 +99,10 @@ class About:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results, complete or not.
+    """Results, complete or not."""
 
-    Attributes:
-        about: Their origin.
-        table: A row for each rollout.
-    """
-
-    about: About
-    table: pa.Table
+    about: About  # their origin
+    table: pa.Table  # a row for each rollout
 
     @property
     def complete(self) -> bool:
@@ -132,7 +116,7 @@ class Results:
             chosen &= self.text(MOTION) == motion
         return Results(self.about, self.table.filter(pa.array(chosen)))
 
-    def of_laws(self, laws: Sequence[str]) -> Results:
+    def for_laws(self, laws: Sequence[str]) -> Results:
         """Return the results of some laws."""
         return Results(self.about, self.table.filter(pa.array(np.isin(self.text(LAW), laws))))
 

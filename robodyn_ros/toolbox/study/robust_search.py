@@ -125,19 +125,12 @@ def _costs(rows: object, where: str) -> list[list[float]]:
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """A Pareto front: sets of gains of which none is better than another in both metrics.
+    """A Pareto front: sets of gains of which none is better than another in both metrics."""
 
-    Attributes:
-        parameters: K sets of parameters, sorted by the first metric.
-        values: Both metrics of each, shape (K, 2).
-        own: Both metrics of the initial parameters, shape (2,).
-        evaluated: Both metrics of all candidates, shape (M, 2); infinite if a constraint is violated.
-    """
-
-    parameters: tuple[Parameters, ...]
-    values: Array
-    own: Array
-    evaluated: Array
+    parameters: tuple[Parameters, ...]  # K sets of parameters, sorted by the first metric
+    values: Array  # both metrics of each, shape (K, 2)
+    own: Array  # both metrics of the initial parameters, shape (2,)
+    evaluated: Array  # both metrics of all candidates, shape (M, 2); infinite if a constraint is violated
 
 
 def robust_search(task: RobustTask, population: int, generations: int, seed: int = 0,

@@ -71,7 +71,7 @@ class Goal:
                 raise InputError(f"tune: limit: expected a metric ({', '.join(METRICS)}) and a limit of 0 or more, "
                                  f"received '{name}' and {limit}")
 
-    def of(self, values: Array) -> float:
+    def statistic_of(self, values: Array) -> float:
         """The statistic of N values; NaN counts as infinite, except in the mean, which omits it."""
         if self.statistic == "mean":
             whole = values[~np.isnan(values)]
@@ -148,18 +148,18 @@ class RobustTask:
 
     def statistics(self, found: list[dict[str, Array]], name: str) -> float:
         """The goal's statistic of a metric, for the motion with the greatest value."""
-        return max(self.goal.of(np.where(each["failed"] > 0.0, np.nan, each[name])) for each in found)
+        return max(self.goal.statistic_of(np.where(each["failed"] > 0.0, np.nan, each[name])) for each in found)
 
     def _cost(self, found: dict[str, Array]) -> float:
         share = float(found["failed"].mean())
         if share > self.goal.failures:
             return INFEASIBLE * (1.0 + share)
         whole = np.where(found["failed"] > 0.0, np.nan, 1.0)
-        broken = [self.goal.of(whole * found[name]) / max(limit, 1e-12) - 1.0
+        broken = [self.goal.statistic_of(whole * found[name]) / max(limit, 1e-12) - 1.0
                   for name, limit in self.goal.limits.items()]
         if any(excess > 0.0 for excess in broken):
             return float(INFEASIBLE * 0.5 + min(sum(excess for excess in broken if excess > 0.0), 0.4 * INFEASIBLE))
-        return self.goal.of(whole * (found["rms_error"] + self.goal.smoothness * found["effort_change"]))
+        return self.goal.statistic_of(whole * (found["rms_error"] + self.goal.smoothness * found["effort_change"]))
 
     def _metrics(self, description: LoopDescription, pair: Pair, packed: Array, values: Mapping[str, Array]
                  ) -> dict[str, Array]:

@@ -97,31 +97,19 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StudiedLaw:
-    """A law of a study.
+    """A law of a study."""
 
-    Attributes:
-        controller: The law with its parameters.
-        name: Name in the registry.
-        gains: Distributions of its parameters by flat name.
-        signals: Its scripted inputs by name.
-    """
-
-    controller: Controller
-    name: str
-    gains: Mapping[str, Distribution] = field(default_factory=dict)
-    signals: Mapping[str, Signal] = field(default_factory=dict)
+    controller: Controller  # the law with its parameters
+    name: str  # name in the registry
+    gains: Mapping[str, Distribution] = field(default_factory=dict)  # distributions of its parameters by flat name
+    signals: Mapping[str, Signal] = field(default_factory=dict)  # its scripted inputs by name
 
 
 class Pair(NamedTuple):
-    """A law and a motion, for all samples.
+    """A law and a motion, for all samples."""
 
-    Attributes:
-        law: Label of the law.
-        motion: Label of the motion.
-    """
-
-    law: str
-    motion: str
+    law: str  # label of the law
+    motion: str  # label of the motion
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,17 +27,11 @@ MARGIN = 1.15
 
 @dataclass(frozen=True, eq=False)
 class Framing:
-    """A box around the robot.
+    """A box around the robot."""
 
-    Attributes:
-        center: Centre of the box in the base frame, shape (3,) [m].
-        radius: Half the box's diagonal [m].
-        floor: Height of the lowest point of the box [m].
-    """
-
-    center: Array
-    radius: float
-    floor: float
+    center: Array  # centre of the box in the base frame, shape (3,) [m]
+    radius: float  # half the box's diagonal [m]
+    floor: float  # height of the lowest point of the box [m]
 
     @classmethod
     def from_shapes(cls, shapes: Sequence[LinkMesh], poses: Mapping[str, Array]) -> Framing:

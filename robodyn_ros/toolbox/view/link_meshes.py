@@ -40,10 +40,10 @@ SHARP_EDGE = 0.6
 """Least angle between faces for a visible edge [rad]."""
 MAX_SHAPES = 2000
 """Shapes of a robot."""
-LARGEST_SIZE = 1e4
+MAX_SHAPE_SIZE = 1e4
 """Greatest size and coordinate of a shape [m]."""
 
-_SIZES = Range(0.0, LARGEST_SIZE, unit="m", above=True)
+_SIZES = Range(0.0, MAX_SHAPE_SIZE, unit="m", above=True)
 _SCALES = Range(-1e6, 1e6)
 
 
@@ -169,8 +169,8 @@ def _shape(shape: Any, colors: dict[str, Any], link: str, folder: Path | None, r
         raise InputError("expected a shape that can be seen, received one without an extent in some direction; is "
                          "its size in metres?")
     farthest = float(np.abs(mesh.bounds).max())
-    if not farthest <= LARGEST_SIZE:
-        raise InputError(f"expected a shape within {LARGEST_SIZE:g} m, received one that reaches {farthest:g} m; is "
+    if not farthest <= MAX_SHAPE_SIZE:
+        raise InputError(f"expected a shape within {MAX_SHAPE_SIZE:g} m, received one that reaches {farthest:g} m; is "
                          "its scale right?")
     return LinkMesh(link, mesh, _color(shape, colors, shape.geometry.mesh is None))
 

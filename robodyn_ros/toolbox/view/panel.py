@@ -25,7 +25,7 @@ import viser
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.robot_figure import position_and_quaternion, to_pose
 from robodyn_ros.toolbox.view.robot_scene import RobotScene
-from robodyn_ros.toolbox.view.sliders import HANDS_OFF, Gain, GainSliders, JointSliders, SharedValue
+from robodyn_ros.toolbox.view.sliders import USER_HOLD_TIME, Gain, GainSliders, JointSliders, SharedValue
 from robodyn_ros.toolbox.view.text import plain
 
 MOVE, PUSH, OFF = "move it", "push it", "off"
@@ -119,7 +119,7 @@ class TipHandle:
         self._tip = tip
         if self._mode == PUSH and self._dragging:
             self._push()
-        elif self._mode == PUSH or (not self._dragging and time.monotonic() - self._touched > HANDS_OFF):
+        elif self._mode == PUSH or (not self._dragging and time.monotonic() - self._touched > USER_HOLD_TIME):
             # A push starts with the axes of the base, a target with those of the tip.
             position, wxyz = position_and_quaternion(tip if self._mode == PUSH else desired)
             self._gizmo.position, self._gizmo.wxyz = position, (1.0, 0.0, 0.0, 0.0) if self._mode == PUSH else wxyz

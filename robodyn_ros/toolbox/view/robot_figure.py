@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.link_meshes import LinkMesh, frame_poses
 
-INVISIBLE = 2e-5
+MIN_VISIBLE_CHANGE = 2e-5
 """Smaller changes of joint positions do not redraw the picture [rad or m]."""
 
 
@@ -64,7 +64,7 @@ class RobotFigure:
         Args:
             q: Joint positions, shape (n,) [rad or m].
         """
-        if np.abs(q - self._q).max() > INVISIBLE:
+        if np.abs(q - self._q).max() > MIN_VISIBLE_CHANGE:
             self._q = np.array(q)
             self.poses = frame_poses(self._model, q)
             self._place()

@@ -35,11 +35,11 @@ from websockets.http11 import Request, Response
 
 from robodyn_ros.base.errors import InputError, shown
 
-LARGEST_MESSAGE = 64 * 2**10
+MAX_MESSAGE_SIZE = 64 * 2**10
 """Greatest size of a message [bytes]; pages send less than a kilobyte."""
-FARTHEST = 1e4
+MAX_COORDINATE = 1e4
 """Greatest coordinate of the camera and of the tip handle [m]."""
-LARGEST_PICTURE = 1e5
+MAX_PICTURE_SIZE = 1e5
 """Greatest height and width of a picture [pixels]."""
 
 _Vector = tuple[float, float, float]
@@ -63,10 +63,10 @@ class _Camera(msgspec.Struct, tag="ViewerCameraMessage", forbid_unknown_fields=T
     def check(self, _: viser.ViserServer) -> None:
         _check_quaternion(self.wxyz)
         for what, values in (("position", self.position), ("look_at", self.look_at), ("up", self.up_direction)):
-            _check_numbers(what, values, -100.0 * FARTHEST, 100.0 * FARTHEST)
+            _check_numbers(what, values, -100.0 * MAX_COORDINATE, 100.0 * MAX_COORDINATE)
         _check_numbers("fov", [self.fov], 1e-3, math.pi)
         _check_numbers("near and far", [self.near, self.far], 0.0, 1e9)
-        _check_numbers("size of the picture", [self.image_height, self.image_width], 1.0, LARGEST_PICTURE)
+        _check_numbers("size of the picture", [self.image_height, self.image_width], 1.0, MAX_PICTURE_SIZE)
 
 
 class _Values(msgspec.Struct, forbid_unknown_fields=True):
@@ -91,7 +91,7 @@ class _Drag(msgspec.Struct, tag="TransformControlsUpdateMessage", forbid_unknown
 
     def check(self, _: viser.ViserServer) -> None:
         _check_quaternion(self.wxyz)
-        _check_numbers("position", self.position, -FARTHEST, FARTHEST)
+        _check_numbers("position", self.position, -MAX_COORDINATE, MAX_COORDINATE)
 
 
 class _DragStart(msgspec.Struct, tag="TransformControlsDragStartMessage", forbid_unknown_fields=True):
@@ -283,7 +283,7 @@ def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str]
             return connection.respond(status, f"{reason}\n")
 
         return serve(*arguments, **{**options, "process_request": process, "create_connection": Connection,
-                                    "max_size": LARGEST_MESSAGE, "logger": logger})
+                                    "max_size": MAX_MESSAGE_SIZE, "logger": logger})
 
     with mock.patch.object(websockets.asyncio.server, "serve", checked):
         yield

@@ -29,10 +29,10 @@ from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.live_plots import nice_limit
 
-HANDS_OFF = 1.5
+USER_HOLD_TIME = 1.5
 """Time after a user's last change in which the graph does not change a widget [s]."""
 
-FAR = 1000.0
+FAR_LIMIT_FACTOR = 1000.0
 """A limit beyond this multiple of a slider's reach is far off."""
 
 
@@ -66,7 +66,7 @@ class SharedValue:
     def held(self) -> bool:
         """Whether a user has just changed the value."""
         arriving = self.handle.value != self.value  # its event has not been handled yet
-        return arriving or time.monotonic() - self._touched < HANDS_OFF
+        return arriving or time.monotonic() - self._touched < USER_HOLD_TIME
 
     def show(self, value: Any) -> None:
         """Show a value of the graph: now, or by :meth:`follow` after the user has released the widget."""
@@ -99,23 +99,14 @@ def is_shown(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Gain:
-    """A parameter of a controller, with the description from its node.
+    """A parameter of a controller, with the description from its node."""
 
-    Attributes:
-        name: Full name, such as ``pd.gains.elbow.p``.
-        value: A number or a switch.
-        minimum: Lowest value allowed; may be infinite.
-        maximum: Highest value allowed; may be infinite.
-        description: Meaning, with the unit in brackets at the end.
-        fixed: Whether the running node refuses changes.
-    """
-
-    name: str
-    value: float | bool
-    minimum: float
-    maximum: float
-    description: str
-    fixed: bool = False
+    name: str  # full name, such as ``pd.gains.elbow.p``
+    value: float | bool  # a number or a switch
+    minimum: float  # lowest value allowed; may be infinite
+    maximum: float  # highest value allowed; may be infinite
+    description: str  # meaning, with the unit in brackets at the end
+    fixed: bool = False  # whether the running node refuses changes
 
     @property
     def unit(self) -> str:
@@ -139,8 +130,8 @@ class Gain:
     def range(self) -> tuple[float, float]:
         """Ends of its slider: the limits, or if these are far off, a range several times its value."""
         reach = 1.0 if self.value == 0.0 else nice_limit(3.0 * abs(self.value))
-        lower = self.minimum if self.minimum >= -FAR * reach else min(-reach, self.maximum - 2.0 * reach)
-        upper = self.maximum if self.maximum <= FAR * reach else max(reach, lower + reach)
+        lower = self.minimum if self.minimum >= -FAR_LIMIT_FACTOR * reach else min(-reach, self.maximum - 2.0 * reach)
+        upper = self.maximum if self.maximum <= FAR_LIMIT_FACTOR * reach else max(reach, lower + reach)
         return lower, upper
 
 
@@ -211,19 +202,12 @@ class GainSliders:
 
 @dataclass
 class _Goal:
-    """Positions selected by a user.
+    """Positions selected by a user."""
 
-    Attributes:
-        q: The positions, shape (n,) [rad or m].
-        crossed: Whether values for the sliders were on their way to the page when the user moved the first slider.
-        distance: Least distance between desired positions and goal so far [rad or m].
-        progress: Steady time of the last decrease of the distance [s].
-    """
-
-    q: Array
-    crossed: bool
-    distance: float
-    progress: float
+    q: Array  # the positions, shape (n,) [rad or m]
+    crossed: bool  # whether values for the sliders were on their way to the page when the user moved the first slider
+    distance: float  # least distance between desired positions and goal so far [rad or m]
+    progress: float  # steady time of the last decrease of the distance [s]
 
 
 class JointSliders:
@@ -259,7 +243,7 @@ class JointSliders:
             distance = float(np.abs(q - goal.q).max())
             if distance < goal.distance or standing:
                 goal.distance, goal.progress = min(distance, goal.distance), now
-            if now - goal.progress < HANDS_OFF or self._goal is not goal:
+            if now - goal.progress < USER_HOLD_TIME or self._goal is not goal:
                 return
             self._goal = None
             for slider in self._sliders if goal.crossed else ():
@@ -271,7 +255,7 @@ class JointSliders:
 
     def _move(self, _: float) -> None:
         now, before = time.monotonic(), self._goal
-        crossed = now - self._shown < HANDS_OFF if before is None else before.crossed
+        crossed = now - self._shown < USER_HOLD_TIME if before is None else before.crossed
         q = np.clip([slider.value for slider in self._sliders], self._lower, self._upper)
         self._goal = _Goal(q, crossed, math.inf, now)
         self._on_change(q)

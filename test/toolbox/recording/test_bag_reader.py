@@ -49,7 +49,7 @@ def test_all_messages_are_decoded_by_the_definitions_in_the_file(recording):
     assert [int(message.data) for message in messages] == list(range(COUNT))
     [(_, state)] = bag.topics["/joint_states"].decode()
     assert state.name == ["a", "b"] and state.position == [7.0, -7.0]
-    assert [topic.name for topic in bag.of_type("std_msgs/msg/String")] == ["/text"]
+    assert [topic.name for topic in bag.with_type("std_msgs/msg/String")] == ["/text"]
 
 
 def test_a_recording_of_ros_1_is_named_as_one(tmp_path):
@@ -160,5 +160,5 @@ def test_a_foreign_topic_damages_nothing(encoding, definition, tmp_path):
         writer.finish()
     bag = read_bag(tmp_path)
     assert not bag.damage and len(bag.topics) == 2
-    (_, message), = bag.of_type("std_msgs/msg/Float64")[0].decode()
+    (_, message), = bag.with_type("std_msgs/msg/Float64")[0].decode()
     assert message.data == 2.5

@@ -15,8 +15,8 @@ from test_loop_description import described, numbers
 from robodyn_ros import InputError
 from robodyn_ros.toolbox.study.block import (
     BLOCK_TIME,
-    FIRST,
-    LARGEST_OVERHEAD,
+    FIRST_BLOCK_SIZE,
+    MAX_OVERHEAD,
     Block,
     BlockSize,
     compute_block,
@@ -46,16 +46,16 @@ def test_overhead_stays_below_its_share_after_a_few_blocks(per_sample, overhead,
         sizes.append(size.next(left))
         left -= sizes[-1]
         size.measured(of_size(sizes[-1], per_sample * sizes[-1], overhead))
-    assert sizes[0] == FIRST and min(sizes) >= 2
+    assert sizes[0] == FIRST_BLOCK_SIZE and min(sizes) >= 2
     spent = per_sample * np.array(sizes[12:])
-    assert overhead <= 1.01 * LARGEST_OVERHEAD * spent.min()
-    assert spent.max() <= 1.01 * max(BLOCK_TIME, 2.0 * overhead / LARGEST_OVERHEAD, 3.0 * per_sample)
+    assert overhead <= 1.01 * MAX_OVERHEAD * spent.min()
+    assert spent.max() <= 1.01 * max(BLOCK_TIME, 2.0 * overhead / MAX_OVERHEAD, 3.0 * per_sample)
 
 
 def test_a_fresh_block_is_not_measured_as_its_time_includes_compilation():
     size = BlockSize()
-    size.measured(of_size(FIRST, 30.0, 1.0, fresh=True))
-    assert size.next(10**6) == FIRST
+    size.measured(of_size(FIRST_BLOCK_SIZE, 30.0, 1.0, fresh=True))
+    assert size.next(10**6) == FIRST_BLOCK_SIZE
 
 
 def test_what_a_thread_waits_between_two_runs_is_no_overhead():
@@ -67,7 +67,7 @@ def test_what_a_thread_waits_between_two_runs_is_no_overhead():
 
 def test_workers_end_together_as_the_last_blocks_are_smaller():
     size, sizes, left = BlockSize(4), [], 100_000
-    size.measured(of_size(FIRST, 1e-4 * FIRST, 1e-4))
+    size.measured(of_size(FIRST_BLOCK_SIZE, 1e-4 * FIRST_BLOCK_SIZE, 1e-4))
     for _ in range(5):
         size.measured(of_size(1000, 0.1, 1e-4))
     while left:

@@ -64,7 +64,7 @@ def cluster(processes, monkeypatch):
     for _ in range(2 - sum(worker.poll() is None for worker in processes.workers.values())):
         processes.start_worker(next(NAMES))
     with Cluster(processes.address, patience=60.0) as cluster:
-        wait_for(lambda: len(cluster.look()) >= 2, "second worker")
+        wait_for(lambda: len(cluster.refresh_workers()) >= 2, "second worker")
         yield cluster
 
 
@@ -173,7 +173,7 @@ def test_a_killed_worker_loses_nothing_and_one_that_joins_takes_part(cluster, pr
 
 
 def test_near_the_end_a_stopped_worker_is_not_waited_for(cluster, processes, task, monkeypatch):
-    monkeypatch.setattr("robodyn_ros.toolbox.study.cluster._COMPILE_TIME", 1.0)
+    monkeypatch.setattr("robodyn_ros.toolbox.study.cluster._MIN_SLOW_TIME", 1.0)
     description, arrays, whole = task
     stopped = next(process for process in processes.workers.values())
     blocks, begin = [], time.monotonic()
@@ -217,7 +217,7 @@ def test_a_worker_with_another_version_is_refused_with_both_versions(cluster, pr
             if not started:
                 processes.start_worker(name, other_version)
                 started = True
-        wait_for(lambda: cluster.look() and "is left out" in caplog.text, "refusal")
+        wait_for(lambda: cluster.refresh_workers() and "is left out" in caplog.text, "refusal")
     check(blocks, joined([whole] * 3))
     (line,) = [record.getMessage() for record in caplog.records if "is left out" in record.getMessage()]
     assert "has robodyn_ros 9." in line and f"here is {site().version}" in line and "\n" not in line
@@ -346,7 +346,7 @@ address, description, arrays = pickle.load(open(sys.argv[1], "rb"))
 with Cluster(address) as cluster:
     while len(cluster.sites) < 2:
         time.sleep(0.05)
-        cluster.look()
+        cluster.refresh_workers()
     list(map_blocks(description, arrays, client=cluster, done=[(64, 6000)]))  # until both have compiled
     blocks = list(map_blocks(description, arrays, client=cluster))
 sys.stdout.buffer.write(pickle.dumps(blocks))

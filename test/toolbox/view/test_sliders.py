@@ -22,7 +22,7 @@ from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
 from robodyn_ros.toolbox.view import sliders  # noqa: E402
 from robodyn_ros.toolbox.view.server import start_server, stop_server  # noqa: E402
-from robodyn_ros.toolbox.view.sliders import HANDS_OFF, Gain, GainSliders, JointSliders, SharedValue  # noqa: E402
+from robodyn_ros.toolbox.view.sliders import USER_HOLD_TIME, Gain, GainSliders, JointSliders, SharedValue  # noqa: E402
 
 MODEL = load_urdf(robot_file("planar_2r"))
 
@@ -190,10 +190,10 @@ def test_answers_to_earlier_positions_do_not_move_a_slider_that_is_dragged(value
     shared = SharedValue(value_rig.gui.add_slider("gain", 0.0, 10.0, 0.1, 1.0), value_rig.asked.append)
     for value, answer in ((3.0, 2.0), (4.0, 3.0), (5.0, 4.0)):
         value_rig.give(shared, value)
-        value_rig.now += 0.5 * HANDS_OFF
+        value_rig.now += 0.5 * USER_HOLD_TIME
         shared.show(answer)
         assert shared.handle.value == value
-    value_rig.now += HANDS_OFF
+    value_rig.now += USER_HOLD_TIME
     shared.follow()
     assert shared.handle.value == 4.0 and value_rig.asked[-3:] == [3.0, 4.0, 5.0]
     wait_for(lambda: value_rig.client.received(shared.handle) == [4.0], "the last answer alone on the page")
@@ -205,7 +205,7 @@ def test_a_choice_is_kept_until_the_graph_has_had_time_to_follow_or_has_refused(
     value_rig.give(shared, "slow")
     shared.show("pd")
     assert box.value == "slow" and value_rig.asked[-1] == "slow"
-    value_rig.now += HANDS_OFF
+    value_rig.now += USER_HOLD_TIME
     shared.show("slow")
     value_rig.give(shared, "broken")
     shared.show_now("slow")
@@ -225,7 +225,7 @@ def test_gains_of_the_same_controller_keep_the_sliders(value_rig):
     value_rig.gains.show(gains(100.0, 70.0))  # after the node has refused something
     assert [value_rig.gains._sliders[name] for name in names] == [shoulder, elbow], "a dragged slider vanished"
     assert (shoulder.handle.value, elbow.handle.value) == (120.0, 70.0)
-    value_rig.now += HANDS_OFF
+    value_rig.now += USER_HOLD_TIME
     value_rig.gains.follow()
     assert shoulder.handle.value == 100.0 and value_rig.asked[-1] == (names[0], 120.0)
     value_rig.gains.show(gains(100.0, 70.0)[:1])
