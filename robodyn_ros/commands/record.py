@@ -64,5 +64,5 @@ def new_folder(path: str) -> Path:
     except InputError as error:
         raise RecordingError(f"--output: {error}") from None
     if folder.exists():
-        raise RecordingError(f"'{folder}' is there already, and no recording is written over: give another name")
+        raise RecordingError(f"'{folder}' exists already, and recordings are never overwritten: give another name")
     return folder

@@ -50,7 +50,7 @@ from robodyn_ros.simulation.quantities import (
     varied_model,
     varied_plant,
 )
-from robodyn_ros.simulation.readings import encoder_motion, motor_side
+from robodyn_ros.simulation.readings import encoder_motion, read_motor_side
 from robodyn_ros.simulation.score import Sums
 from robodyn_ros.simulation.sensing import delayed, encoded
 
@@ -95,7 +95,7 @@ def sense(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: N
         wrench_tip: As in `State`.
         sensors: Values of the quantities of the sensors, by name.
         loop_state: State after the previous tick.
-        motors: Exact readings of the motors' side, see :func:`.readings.motor_side`; empty for laws that do not read
+        motors: Exact readings of :func:`.readings.read_motor_side`; empty for laws that do not read
             them.
 
     Returns:
@@ -249,7 +249,8 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
              ) -> tuple[LoopState, TickMotion, NDArray[Any]]:
         before_step, values = values[:len(moved)], values[len(moved):]
         by_name = dict(zip((*sensing, *driving, *of_law, *seen), values, strict=True))
-        sides = motor_side(varied_plant(plant, {name: by_name[name] for name in seen}), *before_step) if moved else ()
+        sides = (read_motor_side(varied_plant(plant, {name: by_name[name] for name in seen}), *before_step)
+                 if moved else ())
         sensors = {name: by_name[name] for name in sensing}
         own = {name.removeprefix(MODEL): by_name[name] for name in of_law}
         driver = varied_plant(plant, {name: by_name[name] for name in driving})

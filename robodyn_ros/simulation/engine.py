@@ -25,8 +25,8 @@ from robodyn_ros.simulation.readings import (
     ActuatorState,
     Energy,
     actuator_state,
-    at_motors,
     encoder_motion,
+    readings_at_motors,
 )
 
 
@@ -89,7 +89,7 @@ class SimulatedRobot(ABC):
     @property
     def motor_side(self) -> tuple[Array, Array, Array]:
         """`State.motor_q`, `motor_v` and `joint_torque`; rigid joints are where their motors are."""
-        return at_motors(self.model, self._state, self._report.effort)
+        return readings_at_motors(self.model, self._state, self._report.effort)
 
     @property
     def actuator_state(self) -> ActuatorState:

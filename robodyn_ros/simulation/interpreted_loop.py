@@ -56,7 +56,7 @@ from robodyn_ros.simulation.quantities import (
     varied_plant,
     varied_state,
 )
-from robodyn_ros.simulation.readings import encoder_motion, motor_side
+from robodyn_ros.simulation.readings import encoder_motion, read_motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Sums
 
@@ -184,7 +184,7 @@ class InterpretedLoop:
             engine.set_state(scenario.q, scenario.v)
         senses = self._controller.senses
         seen = varied_plant(plant, {name: values[name] for name in plant_quantities(values)}) if senses else plant
-        motors: tuple[Any, ...] = motor_side(seen, bound["state"], np.zeros(plant.n))
+        motors: tuple[Any, ...] = read_motor_side(seen, bound["state"], np.zeros(plant.n))
         at_start = State(0.0, 0.0, *encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"]), UNMEASURED,
                          *(motors if senses else ()))
         if scenario.signals is not None:
@@ -198,7 +198,7 @@ class InterpretedLoop:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
             if senses:
                 motors = engine.motor_side if engine is not None else tuple(
-                    array.copy() for array in motor_side(seen, bound["state"], bound["command.effort"]))
+                    array.copy() for array in read_motor_side(seen, bound["state"], bound["command.effort"]))
             position, velocity = (encoder_motion(plant, q.copy(), v.copy(), bound["state.motor_side"])
                                   if engine is None else engine.encoder_motion)
             measured, loop_state = sense(tick, position, velocity, sensed, sensors, loop_state, motors if senses

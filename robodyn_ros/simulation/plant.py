@@ -113,7 +113,7 @@ class Plant(SimulatedRobot):
         self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), model.report_at_rest()
         self._forces = np.zeros((model.surroundings.pairs, 3))
         self._kind: _Kind | None = None
-        self._turning = 0.0  # sum of angular speeds [rad/s]
+        self._angular_speed = 0.0  # sum of angular speeds [rad/s]
         self._resolved, self._greatest = resolved_speed(model), max_speed(model)
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
@@ -305,12 +305,13 @@ class Plant(SimulatedRobot):
             make, model = ((divided_step_program, with_divided_steps(self.model)) if kind.divides
                            else (step_program, self.model))
             step = make(self.model, under_efforts=kind.under_efforts)
-            variables = {"peak": (), "report": self._report, "health": (), "turning": ()} | step.variables
+            variables = {"peak": (), "report": self._report, "health": (), "angular_speed": ()} | step.variables
             start = Compute(lambda: np.float64(0.0), (), "peak")
-            end = Compute(lambda v, peak: maximum(peak, angular_speed_sum(model, v)), ("state.v", "peak"), "turning")
+            end = Compute(lambda v, peak: maximum(peak, angular_speed_sum(model, v)), ("state.v", "peak"),
+                          "angular_speed")
             procedure = compile_procedure(
                 variables, [start, Repeat("steps", step.statements), report_statement(model), end], step.inputs,
-                ["state", "report", "health", "turning", "solution.contact_force"], name="plant")
+                ["state", "report", "health", "angular_speed", "solution.contact_force"], name="plant")
             program = procedure, procedure.bind() if self._compiled else None
             self._programs.setdefault(kind, program)  # another thread may have stored it first
         return self._programs[kind]
@@ -323,7 +324,7 @@ class Plant(SimulatedRobot):
         command = self._command
         under_efforts = not (self._wrenches or self._adaptive or command.by_voltage.any() or command.damping.any()
                              or command.brake.any())
-        kind = _Kind(under_efforts, self._turning > self._resolved)
+        kind = _Kind(under_efforts, self._angular_speed > self._resolved)
         if kind == self._kind:
             return
         self._kind, (self._procedure, bound) = kind, self._program(kind)
@@ -331,7 +332,7 @@ class Plant(SimulatedRobot):
             bound["command"], bound["report"], bound["solution.contact_force"] = command, self._report, self._forces
             self._command, self._report = bound["command"], bound["report"]
             self._forces, self._health = bound["solution.contact_force"], bound["health"]
-            self._bound_turning = bound["turning"]
+            self._bound_angular_speed = bound["angular_speed"]
             self._bound_numbers = bound.numbers("state")
             self._bound_numbers[:] = self._numbers
         self._bound = bound
@@ -347,17 +348,17 @@ class Plant(SimulatedRobot):
     def _run(self, steps: int, **more: Any) -> None:
         """Take steps under constant external efforts, with further inputs of the program."""
         numbers, health, speed = self._take(steps, more)
-        if not speed <= self._resolved and self._turning <= self._resolved < math.inf:  # false for NaN
+        if not speed <= self._resolved and self._angular_speed <= self._resolved < math.inf:  # false for NaN
             self._restore()  # to take the same steps again, divided
-            self._turning = math.inf
+            self._angular_speed = math.inf
             self._choose_program()
             numbers, health, speed = self._take(steps, more)
         if not (math.isfinite(health) and speed <= self._greatest):
             self._diverged(numbers, speed)
         self._set_numbers(numbers)
         self.steps += steps
-        if self._turning > self._resolved:
-            self._turning = float(angular_speed_sum(self.model, self.v))
+        if self._angular_speed > self._resolved:
+            self._angular_speed = float(angular_speed_sum(self.model, self.v))
             self._choose_program()
 
     def _take(self, steps: int, more: Mapping[str, Any]) -> tuple[Array, float, float]:
@@ -367,7 +368,7 @@ class Plant(SimulatedRobot):
         for name, value in more.items():
             self._bound[name] = value
         self._bound.run(steps)
-        return self._bound_numbers.copy(), self._health.item(), self._bound_turning.item()
+        return self._bound_numbers.copy(), self._health.item(), self._bound_angular_speed.item()
 
     def _interpret(self, steps: int, **more: Any) -> tuple[Array, float, float]:
         """Like :meth:`_take`, on floats."""
@@ -379,7 +380,7 @@ class Plant(SimulatedRobot):
             return np.full_like(self._numbers, np.nan), np.nan, np.nan
         self._report, self._forces = result["report"], result["solution.contact_force"]
         return (to_numbers(self._form, result["state"], "state"), float(result["health"]),
-                float(result["turning"]))
+                float(result["angular_speed"]))
 
     def _restore(self) -> None:
         """Return to the last good state."""
@@ -407,7 +408,7 @@ class Plant(SimulatedRobot):
     def _begin_with(self, numbers: Array) -> None:
         """Set the numbers of the state."""
         self._set_numbers(numbers)
-        self._turning = float(angular_speed_sum(self.model, self.v))
+        self._angular_speed = float(angular_speed_sum(self.model, self.v))
         self._restore()
         self._choose_program()
         for array in (*self._report, self._forces):

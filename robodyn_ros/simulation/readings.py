@@ -112,7 +112,7 @@ class MotorReadings(NamedTuple):
     joint_torque: NDArray[Any]
 
 
-def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> MotorReadings:
+def read_motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> MotorReadings:
     """Read the sensors of the motors' side; can be compiled.
 
     Args:
@@ -121,11 +121,11 @@ def motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) -> Mo
         effort: Commanded effort in this step, within the limits, shape (n,) [N m or N].
     """
     torque = ideal_effort(plant, PlantCommand.from_effort(effort)) + plant.actuators.effort_from_current(state.current)
-    return at_motors(plant, state, torque)
+    return readings_at_motors(plant, state, torque)
 
 
-def at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:
-    """Like :func:`motor_side`, from the efforts of the drives, shape (n,) [N m or N]."""
+def readings_at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:
+    """Like :func:`read_motor_side`, from the efforts of the drives, shape (n,) [N m or N]."""
     torque = spring_torque(plant, spring_deflection(plant, state)).whole
     return MotorReadings(*_motor_motion(plant, state.q, state.v, state.motor_side),
                          np.where(plant.actuators.is_elastic, plant.at_elastic(torque), drive))

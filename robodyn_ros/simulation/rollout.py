@@ -54,7 +54,7 @@ from robodyn_ros.simulation.quantities import (
     varied_plant,
     varied_state,
 )
-from robodyn_ros.simulation.readings import motor_side
+from robodyn_ros.simulation.readings import read_motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
 
@@ -459,7 +459,7 @@ class ClosedLoop:
         state = State(0.0, 0.0, scenario.q, scenario.v)
         if law.senses:
             plant = varied_plant(self.plant, {name: values[name] for name in plant_quantities(values)})
-            motors = motor_side(plant, start, np.zeros(self.robot.n))
+            motors = read_motor_side(plant, start, np.zeros(self.robot.n))
             state = State(*state[:5], *motors)
         if scenario.signals is not None:
             state = state._replace(inputs=next(scenario.inputs(noisy=False)).inputs)

@@ -18,14 +18,14 @@ from robodyn_ros.commands.command_line import USAGE_ERROR, main
 def test_a_folder_that_is_there_is_refused(tmp_path, capfd):
     assert main(["record", "--output", str(tmp_path)]) == USAGE_ERROR
     [line] = capfd.readouterr().err.splitlines()
-    assert line == (f"robodyn: error: '{tmp_path}' is there already, and no recording is written over: give another "
+    assert line == (f"robodyn: error: '{tmp_path}' exists already, and recordings are never overwritten: give another "
                     "name")
 
 
 def test_simulate_refuses_it_before_it_starts(tmp_path, capfd):
     pytest.importorskip("rclpy", reason="the nodes need ROS 2")
     assert main(["simulate", "--record", str(tmp_path)]) == USAGE_ERROR
-    assert "is there already" in capfd.readouterr().err
+    assert "exists already" in capfd.readouterr().err
 
 
 def test_without_the_library_one_line_says_how_to_get_it(monkeypatch, capfd):

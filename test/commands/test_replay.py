@@ -150,7 +150,7 @@ def test_another_robot_and_a_recording_without_a_motion_are_told_in_one_line(rec
     assert main(["replay", str(tmp_path / "nothing")]) == USAGE_ERROR
     assert "no recording at" in capfd.readouterr().err
     assert main(["replay", str(recording), "--record", str(recording)]) == USAGE_ERROR
-    assert "is there already" in capfd.readouterr().err
+    assert "exists already" in capfd.readouterr().err
 
 
 def test_an_error_shows_what_the_nodes_printed(tmp_path):

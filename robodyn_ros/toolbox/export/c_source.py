@@ -95,7 +95,8 @@ def files_of(sources: Sequence[CSource]) -> dict[str, str]:
     names = [source.name.lower() for source in sources]  # some file systems ignore case
     for source, name in zip(sources, names, strict=True):
         if names.count(name) > 1:
-            raise InputError(f"export: the law's files have the name of others, '{source.name}'; rename its class")
+            raise InputError(f"export: the law's files have the same names as others, '{source.name}'; rename its "
+                             "class")
     return {name: text for source in sources for name, text in source.files.items()}
 
 
@@ -206,9 +207,9 @@ def assembled(name: str, model: RobotModel, declared: Sequence[str], bodies: Seq
     helpers = sorted({code for function in written for code in function.helpers()})
     texts = [*(helper_text(code, precision) for code in helpers), *bodies]
     about.append(f"Stack: at most {stack_bytes(texts, precision):,} bytes, without optimisation; optimised code needs "
-                 "a part of it, which -fstack-usage of GCC tells.")
+                 "a part of it, which -fstack-usage of GCC reports.")
     if op.QUADRATIC_PROGRAM in helpers and precision != "double":
-        about.append("Quadratic programs are solved in double: float does not tell which of their rows are active.")
+        about.append("Quadratic programs are solved in double: float is too coarse to find their active rows.")
     top = comment(about)
     guard = identifier(name).upper() + "_H"
     opened = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"

@@ -89,7 +89,7 @@ class BagWriter:
             folder.mkdir(parents=True)
             self._begin_file()
         except FileExistsError:
-            raise RecordingError(f"'{folder}' is there already, and no recording is written over: give another "
+            raise RecordingError(f"'{folder}' exists already, and recordings are never overwritten: give another "
                                  "name") from None
         except OSError as error:
             raise RecordingError(f"cannot record to '{folder}': {error.strerror}") from None

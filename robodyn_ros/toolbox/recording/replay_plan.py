@@ -202,7 +202,7 @@ def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, 
         RecordingError: It would.
     """
     def refuse(what: str, name: Any, remedy: str) -> RecordingError:
-        return RecordingError(f"{run.path}: it names the {what} {shown(name)}, and a recording's word is not enough to "
+        return RecordingError(f"{run.path}: it names the {what} {shown(name)}; a recording is not trusted to "
                               f"{remedy}")
 
     names = [values[name] for values in parameters.values() for name in NAMES_OF_CONTROLLERS if name in values]

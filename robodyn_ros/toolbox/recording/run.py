@@ -102,7 +102,7 @@ def _with_recording_errors(method: Callable[..., T]) -> Callable[..., T]:
             own = str(error).startswith(str(self.path))
             raise RecordingError(str(error) if own else f"{self.path}: {error}") from error.__cause__
         except (AttributeError, TypeError, ValueError, IndexError, KeyError, OverflowError) as error:
-            raise RecordingError(f"{self.path}: what was recorded is not as expected: {type(error).__name__}: {error}"
+            raise RecordingError(f"{self.path}: unexpected content: {type(error).__name__}: {error}"
                                  ) from error
     return checked
 

@@ -73,7 +73,7 @@ class Table:
                 self.columns |= {f"{name}[{k + 1}]": column.astype(np.float64) for k, column in enumerate(array.T)}
         if not self.columns:
             raise RecordingError(f"{path}: expected columns of numbers, received none; arrays inside of others "
-                                 "(structs, lists, objects) are not looked for")
+                                 "(structs, lists, objects) are not searched")
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -122,7 +122,7 @@ class Table:
             name for name in self.columns if fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))]
         if not found:
             if pattern in self.unread:
-                raise InputError(f"{self.path}: column {shown(pattern)} is there, but holds {self.unread[pattern]}: "
+                raise InputError(f"{self.path}: column {shown(pattern)} exists, but holds {self.unread[pattern]}: "
                                  "expected one number in each row, or a list of numbers of one length")
             if all(name.isdecimal() for name in self.columns):
                 raise InputError(f"{self.path}: there is no column {shown(pattern)}: the file has no line of names, so "

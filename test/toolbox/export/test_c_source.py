@@ -254,5 +254,5 @@ def test_names_that_are_the_same_in_c_are_refused(tmp_path, monkeypatch, capsys)
     for words in ([], ["--to", "ros2_control"]):
         assert main(["export", "own:motion", "--robot", "planar_2r", *words]) != 0
         error = capsys.readouterr().err
-        assert "have the name of others, 'planar_2r_motion'" in error and error.count("\n") == 1, error
+        assert "have the same names as others, 'planar_2r_motion'" in error and error.count("\n") == 1, error
     assert not (tmp_path / "export").exists()

@@ -241,7 +241,7 @@ def test_damage_in_the_middle_is_told_and_what_is_before_it_is_read(tmp_path):
 
 
 def test_a_folder_that_is_there_is_refused(tmp_path):
-    with pytest.raises(RecordingError, match="is there already, and no recording is written over"):
+    with pytest.raises(RecordingError, match="exists already, and recordings are never overwritten"):
         BagWriter(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(RecordingError, match="cannot record to '.*file/run': Not a directory"):

@@ -154,7 +154,7 @@ def test_a_recording_imports_no_module_and_opens_no_file_by_its_own_word(tmp_pat
     check_names(plan.run, harmless, mine, ["mine:Law"])
     for value in ("evil:Law", "os:system", ":x", ["evil:Law"]):
         for request in ([], [SetParameter(3, "controller", "safe_controller", value)]):
-            with pytest.raises(RecordingError, match="a recording's word is not enough to import it"):
+            with pytest.raises(RecordingError, match="a recording is not trusted to import it"):
                 parameters = {} if request else {"controller": {"safe_controller": value}}
                 check_names(plan.run, request, parameters, ["mine:Law"])
     for name in replay_plan.NAMES_OF_FILES:

@@ -74,13 +74,13 @@ def test_lists_of_one_length_in_a_parquet_file_are_columns_by_number(tmp_path, f
     names, values = Table.from_file(path).array(["state"])
     assert names == ["state[1]", "state[2]", "state[3]"]
     np.testing.assert_allclose(values, VALUES, rtol=1e-6)
-    with pytest.raises(InputError, match="column 'uneven' is there, but holds lists of different lengths"):
+    with pytest.raises(InputError, match="column 'uneven' exists, but holds lists of different lengths"):
         Table.from_file(path).find("uneven")
 
 
 @pytest.mark.parametrize("kind", ["npz", "mat", "parquet"])
 def test_a_column_of_texts_is_named_as_one(tmp_path, kind):
-    with pytest.raises(InputError, match="column 'name' is there, but holds values of the type"):
+    with pytest.raises(InputError, match="column 'name' exists, but holds values of the type"):
         Table.from_file(written(tmp_path, kind)).find("name")
 
 
