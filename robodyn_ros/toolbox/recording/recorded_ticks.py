@@ -35,7 +35,7 @@ Simulated time stands still in a pause; a gap in it means missing states.
 RATES, MAX_TICKS = Range(1.0, 1e5, unit="Hz"), 20_000_000
 """Control rates that can be replayed, and greatest number of control periods."""
 PACE_PARAMETERS = ("lockstep_speed_limit", "real_time_factor", "controller")
-"""Parameters that a replay does not set: the pace of time, and the controller, which `Swap` sets."""
+"""Parameters that a replay does not set: the pace of time, and the controller, which `PlannedSwap` sets."""
 
 
 @dataclass(frozen=True, eq=False)

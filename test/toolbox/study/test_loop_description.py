@@ -26,7 +26,7 @@ from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.standard_motion import excursion
-from robodyn_ros.toolbox.study.loop_description import _KEPT, PARAMETERS, LoopDescription, _loops
+from robodyn_ros.toolbox.study.loop_description import _MAX_KEPT_LOOPS, PARAMETERS, LoopDescription, _loops
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 
@@ -107,17 +107,17 @@ def test_a_controller_with_another_source_than_where_it_was_described_is_refused
 def test_a_process_keeps_some_loops_and_lets_go_of_the_longest_unused():
     first = described(seed=1000)
     kept = first.loop
-    for seed in range(1001, 1001 + _KEPT - 1):
+    for seed in range(1001, 1001 + _MAX_KEPT_LOOPS - 1):
         assert described(seed=seed).loop is not kept and first.loop is kept
-    for seed in range(2000, 2000 + _KEPT):
+    for seed in range(2000, 2000 + _MAX_KEPT_LOOPS):
         assert described(seed=seed).loop
-    assert len(_loops) == _KEPT and first.loop is not kept
+    assert len(_loops) == _MAX_KEPT_LOOPS and first.loop is not kept
 
 
 def test_threads_may_roll_out_a_law_in_python_at_once():
     loop = ClosedLoop(StatefulPI(ROBOT))
     description = described("pid", q=[0.3, 0.2], duration=0.05)
-    description._kept().loop = loop
+    description._cached().loop = loop
     given = numbers(description, 12)
     alone = [ClosedLoop(StatefulPI(ROBOT)).scores(description.scenario, one[None]) for one in given]
     with ThreadPoolExecutor(4) as pool:
