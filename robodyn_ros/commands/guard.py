@@ -19,7 +19,7 @@ from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.quantities import parse_quantity
 from robodyn_ros.commands.required import ros_required
 
-LEAST_TIMEOUT, LONGEST_TIMEOUT = 0.02, 60.0
+MIN_TIMEOUT, MAX_TIMEOUT = 0.02, 60.0
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -64,8 +64,8 @@ def run_guard(options: Namespace) -> int:
 
 def _duration(text: str, option: str) -> float:
     seconds = parse_quantity(text, SECONDS, option)
-    if not LEAST_TIMEOUT <= seconds <= LONGEST_TIMEOUT:
-        raise InputError(f"{option}: expected {LEAST_TIMEOUT:g} to {LONGEST_TIMEOUT:g} s, received {seconds:g}")
+    if not MIN_TIMEOUT <= seconds <= MAX_TIMEOUT:
+        raise InputError(f"{option}: expected {MIN_TIMEOUT:g} to {MAX_TIMEOUT:g} s, received {seconds:g}")
     return seconds
 
 

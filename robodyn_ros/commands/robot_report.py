@@ -35,7 +35,7 @@ from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel, resolving_step
 
-_MOST_TIPS = 12
+_MAX_TIPS = 12
 
 POSTURES = 32
 """Random postures whose gravity efforts are compared."""
@@ -75,7 +75,7 @@ def other_tips(model: RobotModel) -> Iterator[str]:
     found = [frame.name for frame in model.frames.values() if frame.name != model.tip_link
              and (is_tool_frame(frame.name) or frame.joint in behind and frame.joint >= 0)]
     if found:
-        yield f"other links for --tip-link: {', '.join(found[:_MOST_TIPS])}" + (", …" if found[_MOST_TIPS:] else "")
+        yield f"other links for --tip-link: {', '.join(found[:_MAX_TIPS])}" + (", …" if found[_MAX_TIPS:] else "")
 
 
 def coupled_motors(model: RobotModel) -> Iterator[str]:

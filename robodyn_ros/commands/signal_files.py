@@ -20,7 +20,7 @@ import numpy as np
 from robodyn_ros.base.bounded_files import expand_user, read_file
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import declare, section
-from robodyn_ros.commands.trajectory_files import LARGEST_CSV
+from robodyn_ros.commands.trajectory_files import MAX_CSV_BYTES
 from robodyn_ros.control.contract.law_inputs import Input, StateForm
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.signals import Signal
@@ -105,7 +105,7 @@ def _value(where: str, given: Any, declared: Input, folder: Path) -> Any:
 
 def _table(where: str, path: Path, declared: Input) -> tuple[Array, Array]:
     """Return times, shape (K,), and values, each of the declared shape, from a CSV file with a heading."""
-    text = read_file(path, LARGEST_CSV).decode("utf-8-sig", "replace")
+    text = read_file(path, MAX_CSV_BYTES).decode("utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[1:] if line.strip()]
     try:
         table = np.array([line.split(",") for line in lines], dtype=np.float64).reshape(len(lines), 1 + declared.size)

@@ -51,7 +51,7 @@ from robodyn_ros.toolbox.study.study import Design, StudiedLaw, Study
 TEST_MOTION = "test_motion"
 """Name of the motion that any robot can follow, see `standard_motion.excursion`."""
 
-MOST_SAMPLES = 10_000_000
+MAX_SAMPLES = 10_000_000
 """Limit of the samples of a study, each a row for each law and motion."""
 
 
@@ -71,7 +71,7 @@ class StudySection:
     tip_link: Any = declare(None, kind=object, description="the link whose errors and motions count where laws follow "
                             "poses; none: the tool frame of the longest arm")
     quantities: Any = declare(None, kind=object, description="distributions of what differs")
-    samples: int = declare(256, minimum=1, maximum=MOST_SAMPLES, description="robots for each law and trajectory")
+    samples: int = declare(256, minimum=1, maximum=MAX_SAMPLES, description="robots for each law and trajectory")
     design: str = declare(Design.SOBOL.value, choices=tuple(map(str, Design)), description="how the samples are "
                           "spread: `sobol`, `latin_hypercube` (both of SciPy), `random`")
     trajectories: Any = declare((TEST_MOTION,), kind=object, description="files of motions as for `robodyn compare "

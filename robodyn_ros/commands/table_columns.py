@@ -31,7 +31,7 @@ from robodyn_ros.toolbox.recording.table_file import Table
 LARGEST_CURRENT = 500.0
 """A current above this is assumed to be in another unit [A]."""
 
-LEAST_RATIO = 1e-6
+MIN_RATIO = 1e-6
 """Least absolute gear ratio (motor turns per joint turn); the greatest is its reciprocal."""
 
 _OPTIONS = ("rate", "time", "positions", "motor_positions", "velocities", "efforts", "motor_efforts", "currents",
@@ -198,10 +198,10 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
     if described is not None and not options.ratios and not options.coupling:
         return described
     ratios = as_joint_array(options.ratios or [1.0], robot.n, ANY_FINITE, "--ratios", robot.joint_names)
-    wrong = ratios[(np.abs(ratios) < LEAST_RATIO) | (np.abs(ratios) > 1.0 / LEAST_RATIO)]
+    wrong = ratios[(np.abs(ratios) < MIN_RATIO) | (np.abs(ratios) > 1.0 / MIN_RATIO)]
     if len(wrong):
-        raise InputError(f"--ratios: expected turns of a motor for one of its joint, from {LEAST_RATIO:g} to "
-                         f"{1.0 / LEAST_RATIO:g} in absolute value, received {wrong[0]:g}")
+        raise InputError(f"--ratios: expected turns of a motor for one of its joint, from {MIN_RATIO:g} to "
+                         f"{1.0 / MIN_RATIO:g} in absolute value, received {wrong[0]:g}")
     motors = np.diag(ratios)
     for text in options.coupling:
         names, _, number = text.partition("=")

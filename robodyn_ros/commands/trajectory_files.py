@@ -22,13 +22,13 @@ from robodyn_ros.base.bounded_files import expand_user, read_file, read_yaml
 from robodyn_ros.base.errors import InputError, shown, suggest, unknown
 from robodyn_ros.base.optional_packages import require
 from robodyn_ros.control.contract.controller import JointReference
-from robodyn_ros.control.references.joint_trajectory import MOST_POINTS, JointTrajectory, Points
+from robodyn_ros.control.references.joint_trajectory import MAX_POINTS, JointTrajectory, Points
 from robodyn_ros.control.references.trajectory_limits import check_positions, excessive_speeds
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 
-LARGEST_CSV = 16 * 2**20
+MAX_CSV_BYTES = 16 * 2**20
 """Limit of a CSV file [bytes]."""
 FIELDS = ("positions", "velocities", "accelerations")
 _COLUMNS = {"": 0, "velocity": 1, "acceleration": 2}
@@ -94,7 +94,7 @@ def _read(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]
     if path.is_dir() or path.suffix == ".mcap":
         return _from_recording(path)
     if path.suffix == ".csv":
-        return _from_csv(read_file(path, LARGEST_CSV).decode("utf-8-sig", "replace"))
+        return _from_csv(read_file(path, MAX_CSV_BYTES).decode("utf-8-sig", "replace"))
     if path.suffix in (".yaml", ".yml"):
         return _from_message(read_yaml(path))
     raise InputError("expected a file .yaml, .yml, .csv or .mcap, or the folder of a recording")
@@ -182,7 +182,7 @@ def _from_recording(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Arra
     if not len(moving):
         raise InputError("the references stood still while it was recorded")
     first, last = int(moving[0]), int(moving[-1]) + 1
-    kept = np.unique(np.append(np.arange(first, last, -(-(last - first + 2) // MOST_POINTS)), last))
+    kept = np.unique(np.append(np.arange(first, last, -(-(last - first + 2) // MAX_POINTS)), last))
     v[last] = a[last] = 0.0
     return run.joint_names, times[kept] - times[first], (q[kept], v[kept], a[kept])
 

@@ -45,7 +45,7 @@ NATURAL_FREQUENCY = 60.0
 SATURATION_ERROR = 0.1
 """Position error at which the stiffness asks for the effort limit of a joint [rad or m]."""
 
-LEAST_DAMPING_RATIO = 0.4
+MIN_DAMPING_RATIO = 0.4
 """Damping ratio of a joint at its largest inertia, if the smallest inertia limits the damping."""
 
 TASK_FREQUENCY = 150.0
@@ -139,7 +139,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
 
     The goal is `NATURAL_FREQUENCY` at the largest inertia of a joint, M_ii with the other joints held, or as much
     stiffness as `SATURATION_ERROR` allows, with critical damping. The smallest inertia of a joint, 1 / (M^-1)_ii with
-    the other joints free, limits its damping to `damping_rate`, and its stiffness by `LEAST_DAMPING_RATIO`. The fastest
+    the other joints free, limits its damping to `damping_rate`, and its stiffness by `MIN_DAMPING_RATIO`. The fastest
     motion of the coupled joints slows all joints down alike, to the same rate. Last, the stiffness is limited by
     `stiffness_rate`. Both inertias are extremes over random configurations within the limits.
 
@@ -153,7 +153,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     fastest = damping_rate(robot.timing)
     alone = fastest * smallest
     stiffness = np.minimum.reduce([NATURAL_FREQUENCY**2 * largest, robot.model.effort_limit / SATURATION_ERROR,
-                                   (alone / (2.0 * LEAST_DAMPING_RATIO)) ** 2 / largest])
+                                   (alone / (2.0 * MIN_DAMPING_RATIO)) ** 2 / largest])
     damping = np.minimum(2.0 * np.sqrt(stiffness * largest), alone)
     coupled = np.linalg.eigvals(inverses * damping).real.max()  # of M^-1 D [1/s]
     share = min(1.0, fastest / coupled) if coupled > 0 else 1.0

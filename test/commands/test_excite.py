@@ -12,7 +12,7 @@ import pytest
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.control.references.joint_trajectory import MOST_POINTS
+from robodyn_ros.control.references.joint_trajectory import MAX_POINTS
 from robodyn_ros.description.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
@@ -25,7 +25,7 @@ def test_it_writes_a_trajectory_and_prints_condition_numbers(tmp_path, capsys):
     assert "condition number of the base regressor: 49.2 before the search" in printed
     assert "planar_2r: 30 s in periods of 10 s" in printed and f"written: {path}" in printed
     points, motion = read_motion(path, ROBOT)
-    assert len(points.times) == 601 <= MOST_POINTS
+    assert len(points.times) == 601 <= MAX_POINTS
     np.testing.assert_array_equal(motion.sample(motion.end_time).v, 0.0)
 
 

@@ -33,7 +33,7 @@ from robodyn_ros.base.checks import Range, as_floats
 from robodyn_ros.base.errors import InputError, list_names, shown
 from robodyn_ros.description.model import Array
 
-MOST_ITEMS = 1000
+MAX_ITEMS = 1000
 """Limit of points, arrows or frames in one drawing."""
 
 COORDINATES = Range(-1e4, 1e4, "m")
@@ -121,8 +121,8 @@ def checked_drawing(record: Any, drawing: Any) -> dict[str, Array]:
     for name, declared in drawn_fields(record).items():
         value, item = getattr(drawing, name), declared.shape.value
         array = np.zeros((0, *item)) if value is declared else as_floats(value, (None, *item), f"drawing: {name}")
-        if len(array) > MOST_ITEMS or not COORDINATES.holds(array).all():
-            raise InputError(f"drawing: {name}: expected at most {MOST_ITEMS} items with coordinates {COORDINATES}, "
+        if len(array) > MAX_ITEMS or not COORDINATES.holds(array).all():
+            raise InputError(f"drawing: {name}: expected at most {MAX_ITEMS} items with coordinates {COORDINATES}, "
                              f"received {len(array)}, up to {np.abs(array).max(initial=0.0):g}")
         found[name] = array
     return found

@@ -38,7 +38,7 @@ from robodyn_ros.base.topic_names import MOTOR_STATES
 from robodyn_ros.control.contract.state import MOTOR_SIDE, Shapes, State
 from robodyn_ros.description.model import Array, read_only
 
-MOST_NUMBERS = 10_000
+MAX_NUMBERS = 10_000
 """Limit of the numbers in one input."""
 
 _TOPIC = re.compile(r"(~/|/)?[A-Za-z_]\w*(/[A-Za-z_]\w*)*")
@@ -122,8 +122,8 @@ def declare_input(topic: str, message: str, field: str, shape: tuple[int, ...], 
     if not (isinstance(field, str) and _FIELD.fullmatch(field)):
         raise InputError(f"{where}: expected a field of the message such as pose.position, received {field!r}")
     if not (isinstance(shape, tuple) and all(type(length) is int and length > 0 for length in shape)
-            and math.prod(shape) <= MOST_NUMBERS):
-        raise InputError(f"{where}: expected a shape such as (3,), of at most {MOST_NUMBERS} numbers, received "
+            and math.prod(shape) <= MAX_NUMBERS):
+        raise InputError(f"{where}: expected a shape such as (3,), of at most {MAX_NUMBERS} numbers, received "
                          f"{shape!r}")
     try:
         typical = np.broadcast_to(np.asarray(example, dtype=np.float64), shape)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.gains.sampled_loop import LEAST_GROWTH, delayed_loop, matrix_exponential
+from robodyn_ros.control.gains.sampled_loop import MIN_GROWTH, delayed_loop, matrix_exponential
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 
@@ -133,13 +133,13 @@ class ElasticArm:
             least: Lower bounds of the gains, shape (g,).
 
         Returns:
-            Shape (g,), rounded to four digits; None: no gains were found with growth below `LEAST_GROWTH`.
+            Shape (g,), rounded to four digits; None: no gains were found with growth below `MIN_GROWTH`.
         """
         _, states, n = self.response.shape
         fixed = self.gain(law(np.zeros(len(gains))))
         parts = np.stack([np.broadcast_to(self.gain(law(row)) - fixed, (len(self.response), n, states))
                           for row in np.eye(len(gains))], axis=1)
-        gains, best, lowest, best_round = np.maximum(gains, least), None, LEAST_GROWTH * self.period, 0
+        gains, best, lowest, best_round = np.maximum(gains, least), None, MIN_GROWTH * self.period, 0
         for number in range(_ROUNDS):
             gains = rounded(gains)
             z, right = np.linalg.eig(self.loop(fixed + np.einsum("g,sgij->sij", gains, parts)))

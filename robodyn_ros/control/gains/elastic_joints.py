@@ -22,7 +22,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, Parameters, Unit, per_joint
 from robodyn_ros.control.default_gains import Postures, largest_inertia, sampled_postures
 from robodyn_ros.control.gains.elastic_arm import ElasticArm, MotorFeedback, rounded
-from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, LEAST_GROWTH
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, MIN_GROWTH
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
@@ -107,7 +107,7 @@ class ElasticJoints(Parameters):
     def fault(self, robot: Robot) -> str:
         """Return why the robot does not come to rest under these gains; empty if it does."""
         growth = self.arm(robot).growth(self.feedback(robot, _checked_postures(robot)))
-        if growth <= LEAST_GROWTH:
+        if growth <= MIN_GROWTH:
             return ""
         factor = np.exp(robot.timing.period * growth)
         return (f"it swings on its springs: in some postures by a factor of {factor:.4g} from one control period to "

@@ -34,10 +34,10 @@ from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.description.model import Array
 
-MOST_DELAY = 12
+MAX_DELAY = 12
 """Greatest delay of the exact check [control periods]; a longer delay is checked with longer periods instead."""
 
-LEAST_GROWTH = 0.05
+MIN_GROWTH = 0.05
 """Rate from which an oscillation counts as growing [1/s]."""
 
 FACTORS = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
@@ -90,14 +90,14 @@ def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopT
         The greatest factor tried, from 0 to 5, without a growing oscillation in any configuration; below 1 the law is
         unstable.
     """
-    period, delay = with_longer_periods(timing, MOST_DELAY)
+    period, delay = with_longer_periods(timing, MAX_DELAY)
     batch = law.robot.dynamics().batch
     transition, response = sampled_arm(batch.mass_matrix(q), differences(batch.gravity, q), law.robot.model.damping,
                                        period)
     gain = np.stack([_feedback(law, parameters, timing.period, each) for each in q])
     low, high, probe = 0, len(FACTORS), FACTORS.index(1.0)  # stable at factors before low, unstable from high on
     while low < high:
-        if _growth(transition, response, FACTORS[probe] * gain, delay) > LEAST_GROWTH * period:
+        if _growth(transition, response, FACTORS[probe] * gain, delay) > MIN_GROWTH * period:
             high = probe
         else:
             low = probe + 1

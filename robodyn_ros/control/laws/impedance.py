@@ -40,7 +40,7 @@ from robodyn_ros.robot import Robot
 SOFTNESS = 0.25
 """Default stiffness, as a share of that of `TaskSpacePD`."""
 
-MOST_DAMPING = 2.0
+MAX_DAMPING = 2.0
 """Greatest damping relative to `PD`, whose damping is 1/2.5 of the bound of a sampled loop."""
 
 
@@ -55,7 +55,7 @@ def _gains(robot: Robot) -> tuple[Array, Array]:
     """Return the default stiffness and damping of the joints in all sampled postures, shapes (S, n, n) and (S, n)."""
     felt = default_gains.tip_stiffness(robot, _soft("translation")(robot), _soft("rotation")(robot))
     wanted = 2.0 * np.sqrt(np.diagonal(default_gains.sampled_mass_matrices(robot) * felt, axis1=1, axis2=2))
-    return felt, light_damping(robot) + np.minimum(wanted, MOST_DAMPING * default_gains.damping(robot))
+    return felt, light_damping(robot) + np.minimum(wanted, MAX_DAMPING * default_gains.damping(robot))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class ImpedanceParameters(SpringParameters):
     thresholds: Array = derived(
         lambda robot, complete: singularity_thresholds(robot, complete.rows, complete.singularity, with_inertia=False)
     )
-    most_damping: Array = derived(lambda robot, _: MOST_DAMPING * default_gains.damping(robot))
+    most_damping: Array = derived(lambda robot, _: MAX_DAMPING * default_gains.damping(robot))
 
 
 class Impedance(Law[ImpedanceParameters, TipReference, None]):

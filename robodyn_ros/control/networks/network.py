@@ -26,7 +26,7 @@ from robodyn_ros.control.networks.operators import OPERATORS, UnsupportedOperato
 OLDEST_OPSET = 13
 """Oldest operator set version that `operators` implements."""
 
-MOST_NUMBERS = 32 * 2**20
+MAX_NUMBERS = 32 * 2**20
 """Limit of the numbers in all results of one evaluation."""
 
 Shape = tuple[int, ...]
@@ -124,8 +124,8 @@ def _folded(graph: NetworkGraph, inputs: Mapping[str, Any]) -> tuple[list[Networ
     for node in graph.nodes:
         results = _evaluated(graph, node, shapes)
         count += sum(map(np.size, results.values()))
-        if count > MOST_NUMBERS:
-            raise InputError(f"{graph.path}: expected operators whose results have at most {MOST_NUMBERS} numbers "
+        if count > MAX_NUMBERS:
+            raise InputError(f"{graph.path}: expected operators whose results have at most {MAX_NUMBERS} numbers "
                              "together, received more; is it the network of a policy?")
         shapes |= results
         fixed = node.operator == "Shape" or all(name in known for name in node.inputs if name)

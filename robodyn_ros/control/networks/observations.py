@@ -34,7 +34,7 @@ from robodyn_ros.robot import Robot
 JOINTS, ACTIONS = "joints", "actions"
 """Lengths of observations: one number for each joint, or one for each element of the action."""
 
-MOST_HISTORY = 100
+MAX_HISTORY = 100
 """Limit of the length of a history [ticks]."""
 
 
@@ -206,7 +206,7 @@ class ObservationLayout:
         given: Mapping[Any, Any] = terms if isinstance(terms, Mapping) else dict.fromkeys(map(str, names))
         if not names or len(given) < len(names):
             raise InputError(f"{where}: expected names of observations, each once, received {shown(names)}")
-        as_number(history, Range(1, MOST_HISTORY, whole=True), f"{where}: history")
+        as_number(history, Range(1, MAX_HISTORY, whole=True), f"{where}: history")
         for name in names:
             if name not in OBSERVATIONS:
                 raise InputError(f"{where}: {unknown('observation', name, OBSERVATIONS)}")

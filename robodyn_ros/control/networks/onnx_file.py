@@ -25,10 +25,10 @@ from robodyn_ros.base.bounded_files import read_file
 from robodyn_ros.base.errors import InputError, escaped, shown
 from robodyn_ros.base.optional_packages import require
 
-LARGEST_ONNX = 64 * 2**20
+MAX_ONNX_BYTES = 64 * 2**20
 """Limit of an ONNX file [bytes]."""
 
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """Limit of the operators of a network."""
 
 _OWN_DOMAINS = ("", "ai.onnx")
@@ -81,7 +81,7 @@ def read_onnx(path: Path) -> NetworkGraph:
         path: The file.
 
     Raises:
-        InputError: The file cannot be read, is larger than `LARGEST_ONNX` or no ONNX file; or it has weights in other
+        InputError: The file cannot be read, is larger than `MAX_ONNX_BYTES` or no ONNX file; or it has weights in other
             files, weights that are not finite, operators outside of ONNX, operators in a cycle, or inputs that are not
             floats.
         RobodynError: The package onnx is not installed.
@@ -90,7 +90,7 @@ def read_onnx(path: Path) -> NetworkGraph:
     import onnx
 
     try:
-        content = read_file(path, LARGEST_ONNX)
+        content = read_file(path, MAX_ONNX_BYTES)
     except OSError as error:
         raise InputError(f"{path}: expected a readable ONNX file, received: {error}") from error
     try:
@@ -115,9 +115,9 @@ def read_onnx(path: Path) -> NetworkGraph:
 
 
 def _check_nodes(path: Path, model: Any) -> None:
-    """Refuse operators outside of ONNX, and more operators than `MOST_NODES`."""
-    if len(model.graph.node) > MOST_NODES:
-        raise InputError(f"{path}: expected at most {MOST_NODES} operators, received {len(model.graph.node)}")
+    """Refuse operators outside of ONNX, and more operators than `MAX_NODES`."""
+    if len(model.graph.node) > MAX_NODES:
+        raise InputError(f"{path}: expected at most {MAX_NODES} operators, received {len(model.graph.node)}")
     for node in model.graph.node:
         if node.domain not in _OWN_DOMAINS:
             raise InputError(f"{path}: operator {shown(node.op_type)} of the domain {shown(node.domain)}: expected the "

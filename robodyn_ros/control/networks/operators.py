@@ -28,7 +28,7 @@ Values = tuple[Any, ...]
 """Results of an operator."""
 
 
-LARGEST_RESULT = 1_000_000
+MAX_RESULT = 1_000_000
 """Limit of the numbers in a result that is larger than its arguments; a small file can request terabytes."""
 
 
@@ -46,7 +46,7 @@ def apply(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -
 
     Raises:
         UnsupportedOperator: It is not implemented, or not with these arguments and attributes.
-        ValueError: Its result would have more than `LARGEST_RESULT` numbers, or arguments do not fit; NumPy and Python
+        ValueError: Its result would have more than `MAX_RESULT` numbers, or arguments do not fit; NumPy and Python
             may also raise other errors.
     """
     function = OPERATORS.get(operator)
@@ -57,8 +57,8 @@ def apply(operator: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -
     except TypeError as error:
         raise UnsupportedOperator(f"operator {operator} with other arguments: {error}") from None
     count = _most_numbers(operator, inputs, attributes)
-    if count > max([LARGEST_RESULT, *map(np.size, inputs)]):
-        raise ValueError(f"expected a result of at most {LARGEST_RESULT} numbers, received one of {count}")
+    if count > max([MAX_RESULT, *map(np.size, inputs)]):
+        raise ValueError(f"expected a result of at most {MAX_RESULT} numbers, received one of {count}")
     result = function(*inputs, **attributes)
     return result if isinstance(result, tuple) else (result,)
 

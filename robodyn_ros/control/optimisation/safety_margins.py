@@ -21,7 +21,7 @@ from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.robot import Robot
 
 UNLIMITED = 1e6
-_LEAST_BRAKING, _MOST_BRAKING = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
+_MIN_BRAKING, _MAX_BRAKING = 0.1, 20.0  # decelerations [rad/s^2 or m/s^2]
 _BRAKING_SHARE = 0.5  # share of the effort left after gravity that a joint may use to brake
 _TOGETHER_SHARE = 0.75  # likewise if all joints brake at once, in the worst directions
 _TINY = 1e-12
@@ -53,10 +53,10 @@ def braking(robot: Robot) -> Array:
     quarters of the efforts beside gravity.
     """
     _, room = efforts_to_brake(robot, np.zeros(robot.n))
-    alone = np.clip(_BRAKING_SHARE * room.min(axis=0) / largest_inertia(robot), _LEAST_BRAKING, _MOST_BRAKING)
+    alone = np.clip(_BRAKING_SHARE * room.min(axis=0) / largest_inertia(robot), _MIN_BRAKING, _MAX_BRAKING)
     needed, room = efforts_to_brake(robot, alone)
     together = (room / np.maximum(needed, _TINY)).min()
-    return np.maximum(alone * min(1.0, _TOGETHER_SHARE * together), _LEAST_BRAKING)
+    return np.maximum(alone * min(1.0, _TOGETHER_SHARE * together), _MIN_BRAKING)
 
 
 def finite_effort_limit(robot: Robot) -> Array:

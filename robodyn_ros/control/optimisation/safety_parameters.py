@@ -43,7 +43,7 @@ from robodyn_ros.robot import Robot
 NO_SPEED_LIMIT = 1000.0
 """A tip speed limit of this or more means no limit [m/s]."""
 
-MOST_DELAY = 50
+MAX_DELAY = 50
 """Greatest delay of the loop over which the filter predicts [control periods]."""
 
 _RATE_BY_PERIOD = 0.1  # k T
@@ -200,8 +200,8 @@ def _effort_limits(robot: Robot, complete: Any) -> Array:
 
 def _delay(robot: Robot, _: Any) -> int:
     """Delay of the loop [control periods]."""
-    if robot.timing.delay > MOST_DELAY:
-        raise InputError(f"safety filter: expected a delay of at most {MOST_DELAY} control periods, received "
+    if robot.timing.delay > MAX_DELAY:
+        raise InputError(f"safety filter: expected a delay of at most {MAX_DELAY} control periods, received "
                          f"{robot.timing.delay}; give delay_compensation, or a longer period")
     return robot.timing.delay
 

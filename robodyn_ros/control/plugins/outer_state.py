@@ -48,8 +48,8 @@ from robodyn_ros.control.plugins.plugin_errors import place_of
 
 RANDOM_INPUT = "take random numbers as an input of the law (Inputs)"
 
-_MOST_PARTS = 20_000
-_MOST_ELEMENTS = 1_000_000
+_MAX_PARTS = 20_000
+_MAX_ELEMENTS = 1_000_000
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _OWN_CLASSES = frozenset(sys.stdlib_module_names - {"__main__"} | {"numpy", "scipy", "robodyn_ros"})
 """Packages whose classes and functions hold no state of a plugin."""
@@ -78,7 +78,7 @@ class OuterState:
         found: dict[int, _Part] = {}
         seen: dict[Any, Any] = {}  # keeps objects alive, so that ids stay unique
         pending = deque[tuple[str, Any, Collection[str] | None]](("", function, None) for function in self._functions)
-        while pending and len(seen) < _MOST_PARTS:
+        while pending and len(seen) < _MAX_PARTS:
             path, owner, names = pending.popleft()
             key = (id(owner), frozenset(names or ())) if isinstance(owner, ModuleType) else id(owner)
             if key in seen:
@@ -216,7 +216,7 @@ def _cell_contents(cell: CellType) -> Any:
 def _array_contents(array: np.ndarray) -> dict[Any, Any] | None:
     if array.dtype == object:
         return {(): tuple(array.ravel().tolist())}
-    return {(): array.tobytes()} if array.flags.writeable and array.size <= _MOST_ELEMENTS else None
+    return {(): array.tobytes()} if array.flags.writeable and array.size <= _MAX_ELEMENTS else None
 
 
 def _generator_contents(generator: GeneratorType[Any, Any, Any]) -> dict[Any, Any]:

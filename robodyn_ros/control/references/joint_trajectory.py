@@ -31,7 +31,7 @@ from robodyn_ros.kinematics.turns import short_way
 START_TOLERANCE = 0.1
 """Greatest distance of a first point at time 0 from the present reference, per joint [rad or m]."""
 
-MOST_POINTS = 5000
+MAX_POINTS = 5000
 """Limit of the points of one trajectory: 50 s at 100 Hz."""
 
 _SEGMENTS_AT_ONCE = 64
@@ -133,13 +133,13 @@ class Points:
 
 
 def check_count(points: int) -> None:
-    """Refuse a trajectory of more than `MOST_POINTS` points.
+    """Refuse a trajectory of more than `MAX_POINTS` points.
 
     Raises:
         InputError: There are more.
     """
-    if points > MOST_POINTS:
-        raise InputError(f"trajectory: expected at most {MOST_POINTS} points, received {points}; send it in parts, or "
+    if points > MAX_POINTS:
+        raise InputError(f"trajectory: expected at most {MAX_POINTS} points, received {points}; send it in parts, or "
                          "with fewer points")
 
 

@@ -19,7 +19,7 @@ from robodyn_ros.kinematics.turns import shortest
 
 SPEED_SHARE, ANGULAR_SPEED, LINEAR_SPEED = 0.5, 1.5, 0.3
 """Joints use this share of their velocity limits, and at most these speeds [rad/s, m/s]."""
-LEAST_DURATION = 0.25
+MIN_DURATION = 0.25
 
 
 def basis(u: Any, duration: Any) -> Array:
@@ -61,4 +61,4 @@ def rest_to_rest_duration(model: RobotModel, start: Array, end: Array) -> float:
     prismatic = np.array([joint.kind == "prismatic" for joint in model.leaders])
     speeds = np.minimum(SPEED_SHARE * model.velocity_limit, np.where(prismatic, LINEAR_SPEED, ANGULAR_SPEED))
     distance = np.abs(shortest(end - start, model.angles))
-    return max(LEAST_DURATION, PEAK_SPEED * float(np.max(distance / np.maximum(speeds, 1e-3), initial=0.0)))
+    return max(MIN_DURATION, PEAK_SPEED * float(np.max(distance / np.maximum(speeds, 1e-3), initial=0.0)))

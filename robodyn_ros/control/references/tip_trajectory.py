@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.base.checks import as_floats
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.control.references.quintic import LEAST_DURATION, PEAK_SPEED, basis, coefficients
+from robodyn_ros.control.references.quintic import MIN_DURATION, PEAK_SPEED, basis, coefficients
 from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import quaternion_conjugate, quaternion_product
@@ -170,7 +170,7 @@ def least_duration(
     start: TipReference | ForceReference, position: ArrayLike, quaternion: ArrayLike | None = None,
     speed: float = 0.25, angular_speed: float = 0.5,
 ) -> float:
-    """Return the shortest duration of a `line` from rest within speed limits, at least `LEAST_DURATION` [s].
+    """Return the shortest duration of a `line` from rest within speed limits, at least `MIN_DURATION` [s].
 
     Args:
         start: Where it begins.
@@ -184,7 +184,7 @@ def least_duration(
     """
     distance = float(np.linalg.norm(as_floats(position, (3,), "trajectory: position") - start.position))
     turn = float(np.linalg.norm(_missing_rotation(start, _unit_quaternion(start, quaternion))[0]))
-    return max(PEAK_SPEED * distance / speed, PEAK_SPEED * turn / angular_speed, LEAST_DURATION)
+    return max(PEAK_SPEED * distance / speed, PEAK_SPEED * turn / angular_speed, MIN_DURATION)
 
 
 def motion(clock: Array, polynomials: Array, quaternion: Array, arc: Array) -> Array:

@@ -19,11 +19,11 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.base.errors import shown
-from robodyn_ros.control.contract.law_drawings import COORDINATES, MOST_ITEMS, Drawn, DrawnShape
+from robodyn_ros.control.contract.law_drawings import COORDINATES, MAX_ITEMS, Drawn, DrawnShape
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import MessageError
 
-MOST_MARKERS, MOST_POINTS = 2 * MOST_ITEMS, 10 * MOST_ITEMS
+MAX_MARKERS, MAX_POINTS = 2 * MAX_ITEMS, 10 * MAX_ITEMS
 """Limits of markers and points in one message."""
 
 LINE_WIDTH, AXIS_LENGTH = 0.006, 0.1
@@ -95,8 +95,8 @@ def from_markers(message: MarkerArray) -> Strokes:
             large.
     """
     count = sum(len(marker.points) for marker in message.markers)
-    if len(message.markers) > MOST_MARKERS or count > MOST_POINTS:
-        raise MessageError("too many", f"expected {MOST_MARKERS} markers with {MOST_POINTS} points or fewer, received "
+    if len(message.markers) > MAX_MARKERS or count > MAX_POINTS:
+        raise MessageError("too many", f"expected {MAX_MARKERS} markers with {MAX_POINTS} points or fewer, received "
                            f"{len(message.markers)} with {count}")
     found: dict[bool, tuple[list[Array], list[Array]]] = {True: ([], []), False: ([], [])}
     for marker in message.markers:

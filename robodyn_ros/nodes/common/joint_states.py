@@ -33,7 +33,7 @@ REJECTED_STATES = "rejected joint states"
 NO_STATES = "no joint states for"
 """Prefix of the report of a controller without joint states; commands read it."""
 
-MOST_FORMS = 8
+MAX_FORMS = 8
 """Limit of message forms that are read in place, one for each publisher."""
 
 Indices = NDArray[np.intp]
@@ -163,8 +163,8 @@ class JointStateReader:
         if not names or "position" not in fields or any(len(getattr(message, field)) not in (0, len(names))
                                                         for field in FIELDS):
             return
-        if len(self._forms) == MOST_FORMS and names != self._unlearnt:
+        if len(self._forms) == MAX_FORMS and names != self._unlearnt:
             self._unlearnt = names  # learnt with the next message, so that names which always change are not learnt
             return
         self._forms = [_Form(JointWire(names, fields, message.header.frame_id), fields, places, joints),
-                       *self._forms[:MOST_FORMS - 1]]
+                       *self._forms[:MAX_FORMS - 1]]

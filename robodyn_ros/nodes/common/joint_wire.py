@@ -34,7 +34,7 @@ FIELDS = ("position", "velocity", "effort")
 _STAMP = struct.Struct("=iI")
 _STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes of the encoding
 _NUMBER, _LENGTH = 8, 4  # sizes [bytes]
-_MOST_UNFIT = 8
+_MAX_OTHER_FORMS = 8
 """Limit of the other forms that are remembered, one for each other publisher."""
 
 
@@ -149,7 +149,7 @@ class JointWire:
         except (MessageError, UnicodeError):  # malformed, or a frame that cannot be written
             pass
         self._unfit[form] = None
-        if len(self._unfit) > _MOST_UNFIT:
+        if len(self._unfit) > _MAX_OTHER_FORMS:
             del self._unfit[next(iter(self._unfit))]
         return False
 

@@ -27,7 +27,7 @@ from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape
 COLOR = (0.45, 0.55, 0.70, 0.5)
 """Red, green, blue and opacity, each from 0 to 1."""
 
-MOST_MARKERS = 1000
+MAX_MARKERS = 1000
 """Limit of the markers in one message."""
 
 _TYPES = {ShapeKind.BOX: Marker.CUBE, ShapeKind.SPHERE: Marker.SPHERE, ShapeKind.CYLINDER: Marker.CYLINDER}
@@ -62,8 +62,8 @@ def from_markers(message: MarkerArray) -> list[SurfaceShape]:
     Raises:
         MessageError: There are too many markers, one has another type, or a number that is not finite or too large.
     """
-    if len(message.markers) > MOST_MARKERS:
-        raise MessageError("too many", f"expected {MOST_MARKERS} markers or fewer, received {len(message.markers)}")
+    if len(message.markers) > MAX_MARKERS:
+        raise MessageError("too many", f"expected {MAX_MARKERS} markers or fewer, received {len(message.markers)}")
     return [_shape(marker) for marker in message.markers if marker.action == Marker.ADD]
 
 

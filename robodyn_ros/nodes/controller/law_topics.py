@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError, PluginError, RecordingError, suggest
-from robodyn_ros.control.contract.law_inputs import MOST_NUMBERS, Input, state_form
+from robodyn_ros.control.contract.law_inputs import MAX_NUMBERS, Input, state_form
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
 from robodyn_ros.control.runtime.loop_events import ModeChanged
@@ -203,7 +203,7 @@ def _numbers(value: Any) -> Iterable[float]:
     elif isinstance(value, bool | int | float | np.number):
         yield float(value)
     elif not isinstance(value, str | bytes) and hasattr(value, "__len__"):
-        if len(value) > MOST_NUMBERS:
-            raise InputError(f"expected at most {MOST_NUMBERS} elements in a field, received {len(value)}")
+        if len(value) > MAX_NUMBERS:
+            raise InputError(f"expected at most {MAX_NUMBERS} elements in a field, received {len(value)}")
         for element in value:
             yield from _numbers(element)

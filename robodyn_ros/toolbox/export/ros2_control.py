@@ -29,7 +29,7 @@ from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.references.goal_tolerances import constraint_parameters
-from robodyn_ros.control.references.joint_trajectory import MOST_POINTS
+from robodyn_ros.control.references.joint_trajectory import MAX_POINTS
 from robodyn_ros.control.references.trajectory_limits import EXCESSIVE_SPEEDS
 from robodyn_ros.control.runtime import supervisor
 from robodyn_ros.control.runtime.state_prediction import DELAY_COMPENSATION
@@ -94,7 +94,7 @@ def ros2_control_package(law: Law[Any, Any, Any], name: str, actuators: JointAct
         "law_name": name, "law_class": f"{type(law).__module__}.{type(law).__name__}",
         "law_is_safe": "true" if safe is source else "false",
         "joints": joints, "references": "0" if law.follows is None else "3", "gains": str(len(gains)),
-        "most_points": str(MOST_POINTS), "timing": str(robot.timing), "rate": f"{round(1.0 / robot.timing.period)}",
+        "most_points": str(MAX_POINTS), "timing": str(robot.timing), "rate": f"{round(1.0 / robot.timing.period)}",
         "includes": "\n".join(f'#include "{each.name}.h"' for each in sources),
         "c_files": "\n  ".join(f"src/{each.name}.c" for each in sources),
         "joint_list": ", ".join(f"`{joint}`" for joint in robot.joint_names),

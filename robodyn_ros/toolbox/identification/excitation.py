@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from robodyn_ros.base.checks import Range, as_number
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.laws.adaptive import parameter_scales
-from robodyn_ros.control.references.joint_trajectory import MOST_POINTS, Points
+from robodyn_ros.control.references.joint_trajectory import MAX_POINTS, Points
 from robodyn_ros.control.references.quintic import PEAK_SPEED
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.regressor import inertial_parameters
@@ -300,10 +300,10 @@ class _Search:
         task, robot = self._task, self._robot
         spacing = task.period / max(_POINTS_PER_CYCLE * task.harmonics, 1)
         count = round(task.duration / spacing)
-        if count + 1 > MOST_POINTS:
+        if count + 1 > MAX_POINTS:
             raise InputError(f"excite: a motion of {task.duration:g} s with harmonics up to "
                              f"{task.harmonics / task.period:g} Hz needs {count + 1} points, a trajectory has at most "
-                             f"{MOST_POINTS}; give a shorter duration, fewer harmonics or a longer period")
+                             f"{MAX_POINTS}; give a shorter duration, fewer harmonics or a longer period")
         times: Array = spacing * np.arange(count + 1, dtype=np.float64)
         q, v, a = (each[0] for each in self._motion(x[None], self._series.basis(times)))
         v[[0, -1]] = a[[0, -1]] = 0.0  # remove rounding errors

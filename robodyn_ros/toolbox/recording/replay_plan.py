@@ -29,7 +29,7 @@ from robodyn_ros.base.module_path import is_from_plugin_folder
 from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.plugins.registry import controller_names, load_controller, prefix
-from robodyn_ros.control.references.joint_trajectory import MOST_POINTS, JointTrajectory, Points
+from robodyn_ros.control.references.joint_trajectory import MAX_POINTS, JointTrajectory, Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.description.resources import robot_file, shipped_actuators
 from robodyn_ros.robot import Robot
@@ -172,8 +172,8 @@ class ReplayPlan(RecordedTicks):
                     [a[0], rest])).sample(self.period)
             when = np.concatenate([[base + 1], when])
             q, v, a = (np.vstack([one, all_]) for one, all_ in zip((first.q, first.v, first.a), (q, v, a), strict=True))
-        for begin in range(0, len(when), MOST_POINTS - 1):
-            part = slice(begin, begin + MOST_POINTS - 1)
+        for begin in range(0, len(when), MAX_POINTS - 1):
+            part = slice(begin, begin + MAX_POINTS - 1)
             yield self._part(base, when[part], q[part], v[part], a[part])
             base = int(when[part][-1])
 

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 from robodyn_ros import Robot
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control import DrawnShape, JointReference, State, declare_drawing, make_controller
-from robodyn_ros.control.contract.law_drawings import MOST_ITEMS, checked_drawing, drawn_fields
+from robodyn_ros.control.contract.law_drawings import MAX_ITEMS, checked_drawing, drawn_fields
 from robodyn_ros.control.plugins.registry import load_controller
 
 
@@ -46,7 +46,7 @@ def test_fields_that_were_not_filled_are_empty():
 
 @pytest.mark.parametrize("drawing", [
     None, (np.zeros((1, 3)), np.zeros((0, 4, 4))), Shown(way=np.zeros(3)), Shown(way=np.zeros((2, 2))),
-    Shown(way=np.full((2, 3), np.nan)), Shown(way=np.full((2, 3), 1e300)), Shown(way=np.zeros((MOST_ITEMS + 1, 3))),
+    Shown(way=np.full((2, 3), np.nan)), Shown(way=np.full((2, 3), 1e300)), Shown(way=np.zeros((MAX_ITEMS + 1, 3))),
     Shown(way="x"), Shown(way=None), Shown(goals=[1.0])])
 def test_what_is_no_drawing_is_one_line(drawing):
     with pytest.raises(InputError, match="drawing: ") as refusal:

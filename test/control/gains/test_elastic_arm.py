@@ -20,7 +20,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.gains.elastic_arm import ElasticArm, MotorFeedback, least_step
-from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, LEAST_GROWTH
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, MIN_GROWTH
 from robodyn_ros.control.laws.elastic_composite import ElasticComposite, ElasticCompositeParameters
 from robodyn_ros.control.laws.elastic_joint_pd import (
     ElasticJointParameters,
@@ -112,7 +112,7 @@ def test_advice_is_accepted_at_once_and_what_is_accepted_comes_to_rest(seeds, ki
                 assert advice
                 robot = robot.with_timing(period, robot.timing.delay) if period else robot
                 parameters = kind(**values | advice).for_robot(robot)
-            assert radius(robot, parameters) < np.exp(1.2 * LEAST_GROWTH * robot.timing.period)
+            assert radius(robot, parameters) < np.exp(1.2 * MIN_GROWTH * robot.timing.period)
 
 
 @pytest.mark.parametrize("name", ["arm6", "arm7"])

@@ -23,7 +23,7 @@ from onnx_models import dense, float_input, model, recurrent, weights, written  
 from robodyn_ros import CompileError, InputError  # noqa: E402
 from robodyn_ros.compile import compile_function  # noqa: E402
 from robodyn_ros.control.networks.network import Network  # noqa: E402
-from robodyn_ros.control.networks.onnx_file import LARGEST_ONNX, read_onnx  # noqa: E402
+from robodyn_ros.control.networks.onnx_file import MAX_ONNX_BYTES, read_onnx  # noqa: E402
 from robodyn_ros.control.networks.operators import OPERATORS  # noqa: E402
 
 
@@ -329,7 +329,7 @@ def test_other_files_are_one_line(tmp_path):
     (tmp_path / "text.onnx").write_text("network: reach\n")
     (tmp_path / "empty.onnx").write_bytes(b"")
     with open(tmp_path / "huge.onnx", "wb") as file:
-        file.truncate(LARGEST_ONNX + 1)
+        file.truncate(MAX_ONNX_BYTES + 1)
     for name, said in (("text", "expected an ONNX file"), ("empty", "with operators, received none"),
                        ("huge", "expected at most"), ("absent", "expected a readable ONNX file")):
         with pytest.raises(InputError, match=said):

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from robodyn_ros.control.references.quintic import (
     ANGULAR_SPEED,
-    LEAST_DURATION,
     LINEAR_SPEED,
+    MIN_DURATION,
     PEAK_SPEED,
     SPEED_SHARE,
     basis,
@@ -61,7 +61,7 @@ def test_the_fastest_joint_reaches_its_allowed_speed_and_no_more():
 
 
 def test_no_motion_takes_the_least_duration():
-    assert rest_to_rest_duration(MODEL, np.ones(4), np.ones(4)) == LEAST_DURATION
+    assert rest_to_rest_duration(MODEL, np.ones(4), np.ones(4)) == MIN_DURATION
 
 
 def test_a_continuous_joint_goes_the_short_way():

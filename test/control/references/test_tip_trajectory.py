@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from robodyn_ros import InputError
 from robodyn_ros.control import TipReference
-from robodyn_ros.control.references.quintic import LEAST_DURATION
+from robodyn_ros.control.references.quintic import MIN_DURATION
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory, least_duration
 
 REST = np.zeros(6)
@@ -119,7 +119,7 @@ def test_least_duration_keeps_to_the_speeds():
             np.linspace(0.0, duration, 201))
         peaks = [np.linalg.norm(samples.twist[:, part], axis=1).max() for part in (slice(3), slice(3, 6))]
         assert max(peaks[0] / 0.2, peaks[1] / 0.4) == pytest.approx(1.0, abs=1e-6)
-    assert least_duration(START, START.position) == LEAST_DURATION  # the reference of the node goes on meanwhile
+    assert least_duration(START, START.position) == MIN_DURATION  # the reference of the node goes on meanwhile
 
 
 @pytest.mark.parametrize(

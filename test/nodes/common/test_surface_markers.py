@@ -15,7 +15,7 @@ import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.nodes.common.messages import MessageError
-from robodyn_ros.nodes.common.surface_markers import MOST_MARKERS, from_markers, to_markers
+from robodyn_ros.nodes.common.surface_markers import MAX_MARKERS, from_markers, to_markers
 from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape
 
 TURNED = np.array([[0.0, 0.0, 1.0, 0.1], [1.0, 0.0, 0.0, 0.2], [0.0, 1.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]])
@@ -59,5 +59,5 @@ def test_other_markers_are_refused(change, reason):
 
 
 def test_too_many_markers_are_refused():
-    with pytest.raises(MessageError, match=f"expected {MOST_MARKERS} markers or fewer"):
-        from_markers(MarkerArray(markers=[Marker() for _ in range(MOST_MARKERS + 1)]))
+    with pytest.raises(MessageError, match=f"expected {MAX_MARKERS} markers or fewer"):
+        from_markers(MarkerArray(markers=[Marker() for _ in range(MAX_MARKERS + 1)]))

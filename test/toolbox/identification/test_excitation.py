@@ -12,7 +12,7 @@ import pytest
 from bench.wrong_arm import sampled, trajectory
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.control.references.joint_trajectory import MOST_POINTS
+from robodyn_ros.control.references.joint_trajectory import MAX_POINTS
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.toolbox.identification.excitation import Task, excite
 from robodyn_ros.toolbox.identification.identified_model import drive_efforts
@@ -72,7 +72,7 @@ def test_it_repeats_the_period_from_rest_to_rest(robot):
     (Task(duration=25.0), "duration: expected a multiple of the period 10 s, received 25 s"),
     (Task(share=1.5), "share"),
     (Task(harmonics=1), "harmonics"),
-    (Task(duration=1000.0, iterations=0), f"has at most {MOST_POINTS}; give a shorter duration"),
+    (Task(duration=1000.0, iterations=0), f"has at most {MAX_POINTS}; give a shorter duration"),
     (Task(floor=5.0, iterations=0), "keeps to the limit of floor; give a greater share, a lower floor"),
 ])
 def test_tasks_that_cannot_be_done(robot, task, message):

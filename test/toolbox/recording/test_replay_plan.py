@@ -117,7 +117,7 @@ def test_a_gap_is_a_pause_only_where_time_goes_on_in_pauses(tmp_path, monkeypatc
 
 
 def test_long_motions_come_in_parts_that_end_at_rest(tmp_path, monkeypatch):
-    monkeypatch.setattr(replay_plan, "MOST_POINTS", 51)
+    monkeypatch.setattr(replay_plan, "MAX_POINTS", 51)
     plan = record(tmp_path / "run", 0.6, swing, period=0.01, samples=1)
     parts = plan.requests[1:]
     assert [len(part.points.times) for part in parts] == [51, 11]
