@@ -20,10 +20,10 @@ from robodyn_ros.commands.options import Subparsers, add_options, add_robot_opti
 def add_commands(commands: Subparsers) -> None:
     """Add ``excite``."""
     excite = commands.add_parser(
-        "excite", help="search a motion that tells a robot's masses, centres and friction",
-        description="Search a periodic motion within all limits of a robot whose efforts tell inertias and friction, "
-        "and write it as a trajectory for 'robodyn move', 'demo' and 'compare'. 'robodyn identify' takes the recording "
-        "of it.",
+        "excite", help="search a motion for identifying a robot's masses, centres and friction",
+        description="Search a periodic motion within all limits of a robot whose efforts identify inertias and "
+        "friction, and write it as a trajectory for 'robodyn move', 'demo' and 'compare'. 'robodyn identify' takes the "
+        "recording of it.",
     )
     add_robot_options(excite)
     add_options(

@@ -115,12 +115,13 @@ def run_identify(options: Namespace) -> int:
     coupled = model.effort_model.coupled
     if len(coupled) and (described is None or not described.is_motor[coupled].all()):
         print(f"robodyn: warning: the motor of joint '{robot.joint_names[coupled[0]]}' turns with several joints: its "
-              "friction is told, and written if --actuators names a file that describes the motors and their couplings",
+              "friction is identified, and written if --actuators names a file that describes the motors and their "
+              "couplings",
               file=sys.stderr)
     for j in np.flatnonzero(~motion.usable.any(axis=0)):
         print(f"robodyn: warning: {recorded.path}: joint '{robot.joint_names[j]}' moves at "
-              f"{np.abs(motion.v[:, j]).max():.3g} at most, too slowly to tell its friction, which stays as described; "
-              "record a faster motion", file=sys.stderr)
+              f"{np.abs(motion.v[:, j]).max():.3g} at most, too slowly to identify its friction, which stays as "
+              "described; record a faster motion", file=sys.stderr)
     springs = _springs(recorded, motion, cutoff, begin) if response is None else response.springs
     presliding = _presliding(recorded, model, motion, cutoff) if options.presliding else None
     lines, comparisons, scale = _report(model, constants, compared, springs)
@@ -209,7 +210,7 @@ def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any
     constants = motor_constants(v, effort, current, voltage)
     for j in np.flatnonzero(constants.known & ~described):
         print(f"robodyn: warning: {source.path}: joint '{robot.joint_names[j]}' has a motor: give --actuators a "
-              "file that describes it, so that its rotor is told from the links and its constants are written",
+              "file that describes it, so that its rotor is separated from the links and its constants are written",
               file=sys.stderr)
     return described, constants
 
@@ -254,10 +255,10 @@ def _response(recorded: RecordedArm, described: Any, cutoff: float, end: float) 
     robot, table = recorded.robot, recorded.source if isinstance(recorded.source, JointTable) else None
     if recorded.motor_position is not None:
         raise InputError(f"{recorded.path}: --frequency-response: expected positions of the motors alone, received "
-                         "those of the links, too, which tell the springs without it; leave it out")
+                         "those of the links, too, which identify the springs without it; leave it out")
     if table is not None and not table.at_motors:
         raise InputError(f"{recorded.path}: --frequency-response: expected --motor-positions, received --positions, "
-                         "those of the links; the response of the motors tells the springs")
+                         "those of the links; the springs are identified from the response of the motors")
     posture = recorded.position[:round(end * len(recorded.position))]
     links = (robot.dynamics().batch.mass_matrix(posture[::max(1, len(posture) // _POSTURES)])
              - robot.model.rotor_inertia)

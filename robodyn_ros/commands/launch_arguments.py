@@ -38,7 +38,7 @@ SIMULATION = {
     "mujoco_scene": ("", "MJCF file, for engine:=mujoco; empty: as in the parameter files."),
     "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
-    "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
+    "frame_prefix": ("", "Prefix of the name of every tf frame, to distinguish several robots."),
     "rviz": ("false", "Whether to open RViz, set up for the robot: true or false."),
     "clock_rate": ("", "Messages on /clock per simulated second; 0 for all robots but one; empty: as in the files."),
     "restarts": (str(RESTARTS), "Greatest number of restarts of each node after failures."),

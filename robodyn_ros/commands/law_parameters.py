@@ -171,8 +171,8 @@ def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
     if not isinstance(law, Law) or law.senses:
         return lines, []
     factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:CHECKED_CONFIGURATIONS])
-    told = stability(name, factor, law.robot.timing)
-    return ([*lines, told], []) if factor >= 1.0 else (lines, [told])
+    verdict = stability(name, factor, law.robot.timing)
+    return ([*lines, verdict], []) if factor >= 1.0 else (lines, [verdict])
 
 
 def _number(value: Any) -> str:

@@ -102,10 +102,10 @@ def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None 
     for option in options:
         meaning = option.text.removesuffix(".").replace("%", "%%")
         meaning = meaning if meaning[1:2].isupper() else meaning[:1].lower() + meaning[1:]
-        told = "" if option.default in (None, []) else " (default: %(default)s)"
+        default = "" if option.default in (None, []) else " (default: %(default)s)"
         several: dict[str, Any] = {"nargs": "+"} if option.is_list else {}
         parser.add_argument(f"--{option.name.replace('_', '-')}", type=reader(option), default=option.default,
-                            metavar=metavar, help=meaning + told, **several)
+                            metavar=metavar, help=meaning + default, **several)
 
 
 def reader(option: Field) -> Callable[[str], Any]:

@@ -226,7 +226,7 @@ def recorder(folder: Path, client: Any, topics: Sequence[str]) -> Iterator[None]
 def add_comparison_options(parser: ArgumentParser) -> None:
     """Add ``--compare`` and its options."""
     parser.add_argument("--compare", action="store_true", help="put the recorded efforts on a simulated robot without "
-                        "ROS, segment by segment from the measured state, and tell how far the motions get apart; RUN "
+                        "ROS, segment by segment from the measured state, and print how far the motions diverge; RUN "
                         "may be a table")
     add_options(parser, Field("segment", None, f"Of --compare (default: {SEGMENT:g})", unit="s", minimum=0.0,
                               above=True), metavar="SECONDS")

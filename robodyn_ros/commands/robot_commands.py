@@ -86,10 +86,10 @@ def run_check(options: Namespace) -> int:
         raise DescriptionError("\n".join([*doubts, "(an error because of --strict)"]))
     print("\n".join(lines))
     remarks = [warning.message for warning in caught if isinstance(warning.message, DescriptionRemark)]
-    told = [warning.message for warning in caught if warning.message not in remarks]
-    for kind, messages in (("remark", remarks), ("warning", told), ("doubt", doubts)):
+    warned = [warning.message for warning in caught if warning.message not in remarks]
+    for kind, messages in (("remark", remarks), ("warning", warned), ("doubt", doubts)):
         for message in messages:
             print(f"{kind}: {message}")
-    found = len(told) + len(doubts)
+    found = len(warned) + len(doubts)
     print(f"\n{found or 'no'} finding{'s'[:found != 1]}")
     return FINDINGS if found else 0

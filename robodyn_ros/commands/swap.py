@@ -91,14 +91,14 @@ def watch(client: SwapClient, controller: str) -> int:
         if why := client.wait_for_drop(seconds):
             print_timed(why)
 
-    plugin, told = PluginWatch(controller_source(controller), sleep), ""
+    plugin, reported = PluginWatch(controller_source(controller), sleep), ""
     try:
         swap_and_print(client, controller)
         while True:
             files = ", ".join(map(str, plugin.files))
-            if files != told:
+            if files != reported:
                 print_timed(f"watching {files}; Ctrl-C ends")
-                told = files
+                reported = files
             plugin.wait_for_save()
             try:
                 swap_and_print(client, controller)

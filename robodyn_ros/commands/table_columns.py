@@ -220,7 +220,7 @@ def motor_matrix(options: Namespace, robot: Any) -> Array:
         raise InputError(f"--ratios, --coupling: {options.actuators} has other turns of the motors: "
                          f"{described.tolist()}; leave the options out, or correct the file")
     if np.linalg.cond(motors / np.abs(ratios)[:, None]) > 1e6:
-        raise InputError("--coupling: expected couplings that tell the joints apart, received a singular matrix")
+        raise InputError("--coupling: expected independent couplings, received a singular matrix")
     return motors
 
 

@@ -89,7 +89,7 @@ WRONG = [
     ([*COLUMNS, "--time", "t", "--torque-constants", "0"], "--torque-constants: expected a finite number"),
     ([*COLUMNS, "--time", "t", "--ratios", "1", "2", "3"], "--ratios: expected one number or shape (2,)"),
     ([*COLUMNS, "--time", "t", "--coupling", "joint2:elbow=3"], "joint2:elbow=3: expected MOTOR:JOINT=TURNS"),
-    ([*COLUMNS, "--time", "t", "--coupling", "joint2:joint1=1", "joint1:joint2=1"], "tell the joints apart"),
+    ([*COLUMNS, "--time", "t", "--coupling", "joint2:joint1=1", "joint1:joint2=1"], "independent couplings"),
     ([*COLUMNS, "--time", "t", "--coupling", "joint2:joint1=1", "joint2:joint1=2"], "expected one finite number"),
     ([*COLUMNS, "--time", "t", "--hold-out", "2"],
      "--hold-out: expected a finite number above 0 and up to 0.99, received 2"),
@@ -194,4 +194,4 @@ def test_a_joint_that_moves_too_slowly_is_told(tmp_path, capsys):
                  str(tmp_path / "out")]) == 0
     told = capsys.readouterr()
     assert len(told.err.splitlines()) == 1 and "table.csv: joint 'joint2' moves at " in told.err
-    assert "too slowly to tell its friction" in told.err and "- joint2.viscous" in told.out
+    assert "too slowly to identify its friction" in told.err and "- joint2.viscous" in told.out

@@ -209,5 +209,5 @@ class ControllerClient(GraphClient):
             return ""
         why = self._states[-1].intervention.partition(f"{FALLBACK}: ")[2]
         self._states.clear()
-        told, self._last_reason = self._last_reason, why
-        return why if why != told else ""
+        reported, self._last_reason = self._last_reason, why
+        return why if why != reported else ""
