@@ -24,7 +24,7 @@ def test_a_tip_that_points_upwards_has_angles_without_a_warning(pitch):
     model, none = Robot.named("planar_2r").model, np.full(2, np.nan)
     wanted, pose = Rotation.from_euler("xyz", [20.0, pitch, 40.0], degrees=True), np.eye(4)
     pose[:3, :3] = wanted.as_matrix()
-    status = RobotStatus(1.0, 100.0, 1.0, np.zeros(2), none, none, pose, None, "pd", "", "", 1.0, {}, {})
+    status = RobotStatus(1.0, 100.0, 1.0, np.zeros(2), none, none, pose, None, "pd", "", "", "", 1.0, {}, {})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         (tip,) = [line for line in lines(model, status) if line.startswith("tip ")]
