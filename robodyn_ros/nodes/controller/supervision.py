@@ -58,7 +58,8 @@ class Supervision:
     def values(self) -> dict[str, object]:
         """Values for the diagnostics."""
         counts = {f"supervised commands: {kind}": count for kind, count in self._counts.copy().items()}
-        return {"stopped": self._loop.stopped() or "no", "speed scaling": round(self._loop.speed, 3), **counts}
+        return {"mode": self._loop.mode.value, "stopped": self._loop.stopped() or "no",
+                "speed scaling": round(self._loop.speed, 3), **counts}
 
     def _look_at_workspace(self) -> None:
         if text := self._loop.misplaced():

@@ -43,7 +43,7 @@ def test_a_stop_is_latched_until_the_release(rig, capsys):
     assert stopped.controller == "damping"
     status, values = rig.status(lambda status, values: values.get("stopped") == "on request")
     assert status.level == DiagnosticStatus.ERROR and "~/release lets it go on" in status.message
-    assert values["controller"] == "computed_torque" and int(values["stops"]) == 1
+    assert values["controller"] == "computed_torque" and int(values["stops"]) == 1 and values["mode"] == "stopped"
     rig.publisher.publish(trajectory([1.0], [[0.5, 0.5]]))
     rig.nodes["controller"].wait_for_output("the robot is stopped (on request): call ~/release first")
     assert "released" in command(capsys, "release")
