@@ -83,9 +83,13 @@ def test_ctrl_c_while_a_message_is_taken_is_a_keyboard_interrupt(monkeypatch):
 
         monkeypatch.setattr(String, "__init__", interrupted)
         client.checks.append(lambda: publisher.publish(message))
-        with pytest.raises(KeyboardInterrupt):
-            client.first_message(String, "said", 1, "word", 60.0)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of pytest-xdist ignore it
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                client.first_message(String, "said", 1, "word", 60.0)
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def test_the_answer_to_a_swap_is_waited_for_until_its_node_refuses_it(monkeypatch):
