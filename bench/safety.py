@@ -238,7 +238,7 @@ def closed_loops(limits: Limits, count: int, *, is_filtered: bool = True, seed: 
     varied = tuple(wrong_models(limits, np.random.default_rng(0), 1)) if wrong else ()
     loop = ClosedLoop(controller, None, period, varied=(*varied, *[DELAY] * bool(delay)))
     rest, ticks = np.zeros(robot.n), round(DURATION / period)
-    memory = {"carry.memory": controller.initial_memory(State(0.0, 0.0, rest, rest))} if is_filtered else {}
+    memory = {"loop_state.memory": controller.initial_memory(State(0.0, 0.0, rest, rest))} if is_filtered else {}
     noise = {"position_noise": POSITION_NOISE.default, "velocity_noise": VELOCITY_NOISE.default} if wrong else {}
     procedure = loop.procedure(recorded=True, noisy=wrong, longest_delay=4 * bool(delay))
     middle = 0.5 * (np.maximum(limits.positions[0], -2.0) + np.minimum(limits.positions[1], 2.0))
