@@ -221,11 +221,12 @@ class Reader:
         if RUN_ON.match(command):
             output = self._start(command, shown)
         else:
-            # Bash by itself sets COLUMNS, for which tables break, after each command.
+            # Tables break for COLUMNS, which Bash sets after each command, and Python's readline outside os.environ.
             script = (f"shopt -u checkwinsize; set -a; . {self._state}; set +a; {command}\ncode=$?\n"
                       f"{{ export -p; echo cd \"'$PWD'\"; }} > {self._state}; exit $code")
-            done = subprocess.run(["bash", "-c", script], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=4 * DEADLINE)
+            done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=dict(os.environ),
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=4 * DEADLINE)
             output = done.stdout
             refused = is_refusal(shown)
             assert bool(done.returncode) == refused, (
@@ -240,8 +241,8 @@ class Reader:
         log = self.folder / f".log_{len(list(self.folder.glob('.log_*')))}"
         with log.open("w") as sink:
             process = subprocess.Popen(["bash", "-c", f"set -a; . {self._state}; set +a; exec {command}"],
-                                       cwd=self.folder, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, text=True,
-                                       start_new_session=True)
+                                       cwd=self.folder, env=dict(os.environ), stdin=subprocess.DEVNULL, stdout=sink,
+                                       stderr=sink, text=True, start_new_session=True)
         self._running.append((process, log))
         if is_refusal(shown):
             self._refused.add(process.pid)
