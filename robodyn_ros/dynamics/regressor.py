@@ -26,8 +26,8 @@ from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import cross
 
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-"""Parameters of each moving link, including everything fixed to it, in its own frame: mass [kg], first moment of mass
-h = m c [kg m], rotational inertia about the frame's origin (not the centre of mass) [kg m^2]."""
+"""Parameters of each moving link, including everything fixed to it, in its own frame. They are the mass [kg], the first
+moment of mass h = m c [kg m], and the rotational inertia about the frame's origin (not the centre of mass) [kg m^2]."""
 
 _UPPER = np.triu_indices(3)
 

@@ -284,7 +284,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
             actions: Actions, shape (N, m), clipped to the action space.
 
         Returns:
-            Observations, shape (N, size), rewards, terminations, truncations, shape (N,) each, and information:
+            Observations, shape (N, size), rewards, terminations, truncations, shape (N,) each, and information. It has
             ``failed`` for robots that diverged, and with `AutoresetMode.SAME_STEP` ``final_obs`` and ``final_info`` of
             episodes that ended.
 
