@@ -11,7 +11,7 @@
 
 from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.control.runtime.loop_events import LawEnded, LawFailed, ModeChanged, NewStart
-from robodyn_ros.control.runtime.modes import Mode
+from robodyn_ros.control.runtime.modes import STOPS, Mode
 
 
 class RecordedLoop(ControlLoop):
@@ -39,7 +39,7 @@ class RecordedLoop(ControlLoop):
     def _keep(self, events):
         self.events += events
         self.stops += [self.stopped() for event in events if isinstance(event, ModeChanged)
-                       and event.mode in (Mode.STOPPED, Mode.DAMPING) and event.reason is not None]
+                       and event.mode in STOPS and event.reason is not None]
 
     @property
     def failures(self):

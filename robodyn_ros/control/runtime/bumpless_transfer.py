@@ -34,13 +34,13 @@ SWAP_TIME = Field(
 
 
 class BumplessTransfer:
-    """Adds to a law's efforts an offset that decays; all but `duration` belongs to the thread of the control loop.
+    """Adds to a law's efforts an offset that decays; it belongs to the thread of the control loop.
 
     Args:
         effort_limit: Effort limits of the joints, shape (n,) [N m or N].
 
     Attributes:
-        duration: Time in which the next transfers take place [s]; 0: at once. Any thread may replace it.
+        duration: Time in which the next transfers take place [s]; 0: at once.
         under_way: Whether `effort` is to be called with the efforts of the next tick.
     """
 

@@ -33,7 +33,7 @@ from robodyn_ros.control.runtime.followed_reference import FollowedReference, Tr
 from robodyn_ros.control.runtime.law_calls import LawCalls
 from robodyn_ros.control.runtime.loop_events import Event, LawEnded, LawFailed, ModeChanged, NewStart
 from robodyn_ros.control.runtime.measurement import LawState, Measurement
-from robodyn_ros.control.runtime.modes import HELD, Cause, Mode, Reason, ReferenceMove, first_mode
+from robodyn_ros.control.runtime.modes import HELD, STOPS, Cause, Mode, Reason, ReferenceMove, first_mode
 from robodyn_ros.control.runtime.requests import (
     Answer,
     BeginWith,
@@ -140,8 +140,8 @@ class ControlLoop:
         self.mode = Mode.WAITING_FOR_STATE
         self._reasons: dict[Mode, Reason] = {Mode.WAITING_FOR_STATE: NO_STATE}
         self._events: list[Event] = []
-        self._run(chosen)
-        self._robot, self._n, self._longest_gap = robot, robot.n, longest_gap
+        self._choose_running()
+        self._n, self._longest_gap = robot.n, longest_gap
         self._supervisor, self._predictor = Supervisor(robot), StatePredictor(robot)
         self._calming, self._calls = Calming(robot), LawCalls(robot.n)
         self._transfer = BumplessTransfer(robot.effort_limit)
@@ -245,7 +245,7 @@ class ControlLoop:
 
     def stopped(self) -> str:
         """Why the robot is stopped until a release; empty if it is not."""
-        return "; ".join(self._reasons[mode].text for mode in (Mode.STOPPED, Mode.DAMPING) if mode in self._reasons)
+        return "; ".join(self._reasons[mode].text for mode in STOPS if mode in self._reasons)
 
     def moving(self) -> bool:
         """Whether a trajectory is under way or waits for its start; coming to rest after a new start does not count."""
@@ -309,7 +309,7 @@ class ControlLoop:
             reference: What becomes of the reference; None: as the cause has it.
         """
         moves, reasons = cause.value, self._reasons
-        held_before = first_mode(reasons, HELD)
+        held_before = self._held()
         for mode in moves.ends:
             if reasons.pop(mode, None) is not None and mode is not Mode.WAITING_FOR_STATE:
                 self._events.append(ModeChanged(mode, None))
@@ -320,8 +320,8 @@ class ControlLoop:
         self.mode = first_mode(reasons)
         if plugin is not None:
             self._choose(plugin)
-        held = first_mode(reasons, HELD)
-        self._run(self.chosen if held is Mode.RUNNING else self.fallback)
+        self._choose_running()
+        held = self._held()
         if held is held_before is not Mode.RUNNING and Mode.HOLDING in (moves.begins, *moves.ends):
             return  # inputs and swaps change nothing while the robot is stopped
         self._calming.restart(keep_level=Mode.DAMPING in reasons)
@@ -345,8 +345,14 @@ class ControlLoop:
         else:
             self._transfer.begin()
 
-    def _run(self, plugin: Plugin) -> None:
-        self._running, self._follows = plugin, plugin.follows is not None
+    def _held(self) -> Mode:
+        """The mode in which the safe law runs; running if none does that."""
+        return first_mode(self._reasons, HELD)
+
+    def _choose_running(self) -> None:
+        """Run the chosen law, or the safe one in its place; after each change of a law or a mode."""
+        self._running = self.chosen if self._held() is Mode.RUNNING else self.fallback
+        self._follows = self._running.follows is not None
 
     def _choose(self, plugin: Plugin) -> None:
         replaced, self.chosen = self.chosen, plugin
@@ -392,21 +398,21 @@ class ControlLoop:
     def _look_for_inputs(self, state: State, stamp: int) -> State:
         """The state with what the chosen law reads; the safe law holds the robot while a required part is missing."""
         state = self._law_state.completed(state, stamp)
-        lacking, waited = self._law_state.missing(state), self._reasons.get(Mode.HOLDING)
-        if lacking and waited is None:
-            self._enter(Cause.INPUT_LACKS, state, self._waiting(lacking))
-        elif lacking and waited is not None and waited != (reason := self._waiting(lacking)):
+        lacking, before = self._law_state.missing(state), self._reasons.get(Mode.HOLDING)
+        reason = Reason("input", f"controller '{self.chosen.name}' waits: {lacking}") if lacking else None
+        if reason == before:
+            return state
+        if reason is None:
+            self._enter(Cause.INPUTS_COMPLETE, state)
+        elif before is None:
+            self._enter(Cause.INPUT_LACKS, state, reason)
+        else:  # something else is missing now
             self._reasons[Mode.HOLDING] = reason
             self._events.append(ModeChanged(Mode.HOLDING, reason))
-        elif waited is not None and not lacking:
-            self._enter(Cause.INPUTS_COMPLETE, state)
         return state
 
-    def _waiting(self, lacking: str) -> Reason:
-        return Reason("input", f"controller '{self.chosen.name}' waits: {lacking}")
-
     def _is_stopped(self) -> bool:
-        return Mode.STOPPED in self._reasons or Mode.DAMPING in self._reasons
+        return not self._reasons.keys().isdisjoint(STOPS)
 
     def _supervise(self, state: State) -> None:
         """Drop a law under which a joint runs away; stop the robot at a bound."""
@@ -500,7 +506,7 @@ class ControlLoop:
         self.fallback = plugin._replace(controller=_Hung(request.text))
         if self.chosen is plugin:
             self.chosen = self.fallback
-        self._run(self.fallback)
+        self._choose_running()
         self._events += LawFailed(plugin.name, plugin.name, error, self._stamp), LawEnded(plugin)
 
     def _suspend(self, request: Suspend) -> None:
@@ -526,7 +532,7 @@ class ControlLoop:
         for plugin in self.plugins():
             if plugin.name == request.name and isinstance(request.parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = request.parameters
-                if plugin is self._running and first_mode(self._reasons, HELD) is Mode.RUNNING:
+                if plugin is self._running and self._held() is Mode.RUNNING:
                     self._begin_transfer()
 
     def _set(self, request: NewSettings) -> None:
@@ -541,10 +547,10 @@ class ControlLoop:
 
     def _begin_with(self, request: BeginWith) -> None:
         self._events += [LawEnded(plugin) for plugin in self.plugins()]
-        self._robot, self._calming = request.robot, Calming(request.robot)
+        self._calming = Calming(request.robot)
         self.chosen, self.fallback = request.chosen, request.fallback
         self._law_state.choose(self.chosen)
-        self._run(self.chosen if first_mode(self._reasons, HELD) is Mode.RUNNING else self.fallback)
+        self._choose_running()
         self._reference.choose(self._running, None)
 
     def _time_of_motion(self) -> float:

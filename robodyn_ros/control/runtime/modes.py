@@ -40,6 +40,12 @@ MEANINGS = {
 }
 """A sentence for each mode, for the documents."""
 
+STOPS = (Mode.STOPPED, Mode.DAMPING)
+"""Modes in which the robot is stopped until a release."""
+
+HELD = (Mode.DAMPING, Mode.STOPPED, Mode.HOLDING)
+"""Modes in which the safe law runs instead of the chosen one."""
+
 
 class Reason(NamedTuple):
     """Why the loop is in a mode, or why a law was dropped."""
@@ -86,14 +92,9 @@ class Cause(Enum):
                             soft_start=True, bumpless=True)
     STOP = Moves("`~/stop`, or a bound of the supervisor", begins=Mode.STOPPED, reference=ReferenceMove.TO_REST)
     SWING = Moves("joints swing under the safe law", begins=Mode.DAMPING, activates=False)
-    RELEASE = Moves("`~/release`", ends=(Mode.STOPPED, Mode.DAMPING), reference=ReferenceMove.TO_REST, soft_start=True,
-                    bumpless=True)
+    RELEASE = Moves("`~/release`", ends=STOPS, reference=ReferenceMove.TO_REST, soft_start=True, bumpless=True)
     SUSPEND = Moves("the hardware refuses the commands", begins=Mode.SUSPENDED, activates=False)
     RESUME = Moves("the hardware takes the commands again", ends=(Mode.SUSPENDED,), activates=False)
-
-
-HELD = (Mode.DAMPING, Mode.STOPPED, Mode.HOLDING)
-"""Modes in which the safe law runs instead of the chosen one."""
 
 
 def first_mode(reasons: Mapping[Mode, Reason], among: Iterable[Mode] = Mode) -> Mode:

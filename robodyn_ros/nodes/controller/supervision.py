@@ -21,7 +21,7 @@ from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
 from robodyn_ros.control.runtime.loop_events import ModeChanged
-from robodyn_ros.control.runtime.modes import Mode
+from robodyn_ros.control.runtime.modes import STOPS
 from robodyn_ros.control.runtime.requests import NewSettings, Release, Request, Stop
 from robodyn_ros.control.runtime.supervisor import PARAMETERS, SupervisorSettings
 from robodyn_ros.nodes.common.runtime import RobodynNode
@@ -88,7 +88,7 @@ class Supervision:
 
     def _on_event(self, event: LoopEvent) -> None:
         """Report that the robot was stopped or released; on the thread of the control path."""
-        if not isinstance(event, ModeChanged) or event.mode not in (Mode.STOPPED, Mode.DAMPING):
+        if not isinstance(event, ModeChanged) or event.mode not in STOPS:
             return
         if stopped := self._loop.stopped():
             text = f"the robot is stopped: {stopped}; ~/release lets it go on"

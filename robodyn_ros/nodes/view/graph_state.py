@@ -24,7 +24,7 @@ from robodyn_interfaces.msg import ActuatorStates, ControllerState
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import to_seconds
-from robodyn_ros.control.runtime.modes import Mode
+from robodyn_ros.control.runtime.modes import STOPS
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read_stamp
 from robodyn_ros.nodes.common.polled_states import NewestStates
@@ -44,7 +44,7 @@ GAP, STEADY = 0.2, 2.0
 SPEED_WINDOW = 1.0
 """Time span over which the real-time factor is measured [s]."""
 
-STOPPED_MODES = (Mode.STOPPED.value, Mode.DAMPING.value)
+STOPPED_MODES = tuple(mode.value for mode in STOPS)
 """Modes of ``~/controller_state`` in which the robot is stopped until it is released."""
 
 
