@@ -152,15 +152,15 @@ class AttackedGraph:
         return self.nodes[name]
 
     def process(self, name: str, **parameters: object) -> ForkedNode:
-        """Return a process that becomes a node; a controller gets the gains that its efforts are judged with."""
-        gains = default_gains(self._robot) if name == "controller" else {}
-        return ForkedNode(name, {**NODES[name], **gains, **parameters}, NAMESPACE)
+        """Return a process that becomes a node; a controller's efforts are its law's: known gains, swaps at once."""
+        known = {**default_gains(self._robot), "swap_time": 0.0} if name == "controller" else {}
+        return ForkedNode(name, {**NODES[name], **known, **parameters}, NAMESPACE)
 
     def spin(self, seconds: float) -> None:
         """Serve the attacker's callbacks for a while."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0.0:
-            self._executor.spin_once(timeout_sec=left)
+            self._serve(left)
 
     def wait(self, condition: Callable[[], Any], seconds: float) -> bool:
         """Serve callbacks until a condition holds; return whether it does."""
@@ -168,8 +168,13 @@ class AttackedGraph:
         while not condition():
             if time.monotonic() > end:
                 return False
-            self._executor.spin_once(timeout_sec=0.05)
+            self._serve(0.05)
         return True
+
+    def _serve(self, seconds: float) -> None:
+        """Serve one callback of those that come within a time, and read the observed topics."""
+        self._executor.spin_once(timeout_sec=seconds)
+        self._observed.read()
 
     def measure_alone(self, motions: int = 4) -> None:
         """Measure the greatest efforts of the motion without a fault, while the machine is in time."""

@@ -62,6 +62,9 @@ LAWS = {"laws:Slow": True, "laws:Interrupts": True, "laws:Loops": True, "blockin
         "laws:ActivatesLate": False, "laws:TracesLate": False}
 """The laws, and whether each comes into force before it fails."""
 
+LEAST_ATTACKS = 2
+"""Tried even if the start of the nodes took all of the time."""
+
 LONG_TRAJECTORY = 100_000
 """Points."""
 
@@ -82,7 +85,7 @@ def attack_with_input(seed: int, end: float, path: Path, growth: float | None) -
             compile_for_payloads(graph)
         begin = time.monotonic()
         times = Counter[Callable[..., None]]()
-        while not times or time.monotonic() < end:
+        while times.total() < LEAST_ATTACKS or time.monotonic() < end:
             attack = _CYCLE[times.total() % len(_CYCLE)]
             before = time.monotonic()
             attack(graph, report, seed, times[attack])

@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
@@ -24,6 +24,8 @@ from robodyn_interfaces.msg import ControllerState
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.participants import own_participant, participant, sender
+from robodyn_ros.nodes.common.taken_messages import take_serialized
+from robodyn_ros.nodes.common.topics import unserved_subscription
 from robodyn_ros.robot import Robot
 
 _DEPTH = 1000  # an attacker that is busy loses no joint state
@@ -67,9 +69,15 @@ class Observation:
         self.effort: Array = np.zeros(robot.n)
         self.braking: Array = np.zeros(robot.n)
         self.forget(pause=True)
-        handlers = {"hardware": self._on_joint_state, "controller": self._on_controller_state}
-        for name, (kind, topic) in _TOPICS.items():
-            node.create_subscription(kind, topic, self._listener(name, handlers.get(name)), _DEPTH, raw=True)
+        self._subscriptions = {name: (kind, unserved_subscription(node, kind, topic, QoSProfile(depth=_DEPTH)))
+                               for name, (kind, topic) in _TOPICS.items()}
+
+    def read(self) -> None:
+        """Take all messages that have come; `take_serialized` knows their senders on each release of ROS 2."""
+        for name, (kind, subscription) in self._subscriptions.items():
+            with subscription.handle:
+                while (taken := take_serialized(subscription.handle, kind)) is not None:
+                    self._note(name, *taken)
 
     def forget(self, pause: bool = False) -> None:
         """Begin to measure anew; ``pause``: a gap since the last joint state is none of the nodes' doing."""
@@ -80,27 +88,26 @@ class Observation:
 
     def restarted(self, name: str) -> None:
         """Ignore what comes late from the process of a node that has ended, and wait for its successor."""
-        self._ended.add(self._publisher.pop(name, b""))
+        if name in self._publisher:
+            self._ended.add(self._publisher.pop(name))
         self.heard[name] = 0
 
-    def _listener(self, name: str, handle: Callable[[bytes, Any], None] | None) -> Callable[[bytes, Any], None]:
-        def listen(data: bytes, info: Any) -> None:
-            gid = sender(info)
-            if participant(gid) == self._own or participant(gid) in self._ended:
-                return
-            self._publisher[name] = participant(gid)
-            self.heard[name] += 1
-            if handle is not None:
-                handle(data, info)
+    def _note(self, name: str, data: bytes, info: dict[str, Any]) -> None:
+        process = participant(sender(info))
+        if process == self._own or process in self._ended:
+            return
+        self._publisher[name] = process
+        self.heard[name] += 1
+        if name == "hardware":
+            self._note_joint_state(data, info["source_timestamp"])
+        elif name == "controller":
+            self._note_controller_state(data)
 
-        return listen
-
-    def _on_joint_state(self, data: bytes, info: Any) -> None:
+    def _note_joint_state(self, data: bytes, published: int) -> None:
         known = self._wire.decode(data)
         if known is None:
             return
         stamp, (_, v, effort) = known
-        published = info["source_timestamp"]
         if self._last_stamp:
             self.gap = max(self.gap, 1e-9 * (stamp - self._last_stamp), 1e-9 * (published - self._last_published))
         self._last_stamp, self._last_published = stamp, published
@@ -108,7 +115,7 @@ class Observation:
         self.effort = np.maximum(self.effort, np.where(drives, np.abs(effort), 0.0))
         self.braking = np.maximum(self.braking, np.where(drives, 0.0, np.abs(effort)))
 
-    def _on_controller_state(self, data: bytes, _: Any) -> None:
+    def _note_controller_state(self, data: bytes) -> None:
         message = deserialize_message(data, ControllerState)
         self.reference_speed = max(map(abs, message.reference.velocities), default=0.0)
         self.beyond_law = max(self.beyond_law, self._laws.excess(message))

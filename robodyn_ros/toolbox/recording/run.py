@@ -142,7 +142,8 @@ class Run:
         messages = [message for _, message in decoded]
         recorded = list(dict.fromkeys(tuple(message.name) for message in messages))
         self.joint_names = self._names(recorded) if joint_names is None else tuple(joint_names)
-        self.other_joints = tuple(name for name in dict.fromkeys(chain(*recorded)) if name not in self.joint_names)
+        known = set(self.joint_names)
+        self.other_joints = tuple(name for name in dict.fromkeys(chain(*recorded)) if name not in known)
         self._columns = JointColumns(self.joint_names)
         stamps, completed_by, merged = merged_states(np.array(list(map(_stamp, messages))), messages, self._columns)
         if not len(stamps):

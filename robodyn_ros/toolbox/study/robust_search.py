@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -110,17 +110,18 @@ class Checkpoint:
 
 def _costs(rows: object, where: str) -> list[list[float]]:
     """Check the costs in a file: for each generation, a list of numbers, or of pairs, of 0 or more."""
-    def is_cost(value: object) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= math.inf
-
-    if isinstance(rows, list) and all(isinstance(row, list) and row for row in rows):
+    if not isinstance(rows, list) or set(map(type, rows)) - {list} or not all(rows):
+        raise InputError(f"{where}: costs: expected a list of numbers for each generation, received {shown(rows)}")
+    if not _are_costs(chain.from_iterable(rows)):  # a tenth of the time of one generation after another
         for number, row in enumerate(rows):
-            ones = [one for each in row for one in (each if isinstance(each, list) else [each])]
-            lengths = {isinstance(each, list) and len(each) for each in row}
-            if not ones or not all(map(is_cost, ones)) or len(lengths) > 1:
+            pairs = set(map(type, row)) == {list} and len(set(map(len, row))) == 1 and row[0]
+            if not _are_costs(chain.from_iterable(row) if pairs else row):
                 raise InputError(f"{where}: generation {number}: expected costs of 0 or more, received {shown(row)}")
-        return rows
-    raise InputError(f"{where}: costs: expected a list of numbers for each generation, received {shown(rows)}")
+    return rows
+
+
+def _are_costs(values: Iterable[object]) -> bool:
+    return all(type(value) in (int, float) and value >= 0.0 for value in values)  # type: ignore[operator]
 
 
 @dataclass(frozen=True, eq=False)
