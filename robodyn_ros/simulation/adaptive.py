@@ -25,6 +25,7 @@ from robodyn_ros.compile.records import form_of, from_numbers, to_numbers
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.split_step import SplitStep
 
 _MAX_EVALUATIONS = 100_000  # in one step; only diverging motions need more
 
@@ -85,3 +86,20 @@ class AdaptiveMotion:
 
 def _rate(plant: PlantModel, x: SmoothState, v_start: NDArray[Any], command: PlantCommand) -> SmoothState:
     return derivative(plant, x, demand(plant, command, v_start), command)
+
+
+class AdaptiveMethod(SplitStep):
+    """The method of this module; it divides steps by itself."""
+
+    has_fixed_steps = False
+
+    def resolved_speed(self, _step: float) -> float:
+        """Return infinity: no speed needs divided steps."""
+        return math.inf
+
+    def stepper(self, plant: PlantModel, tolerance: float, compiled: bool) -> AdaptiveMotion:
+        """Return the integration of the smooth motion; arguments as for `AdaptiveMotion`."""
+        return AdaptiveMotion(plant, tolerance, compiled)
+
+
+METHOD = AdaptiveMethod()

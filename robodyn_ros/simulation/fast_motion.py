@@ -9,8 +9,8 @@
 """Motions too fast for the step: divides steps and keeps the balance of energy, up to a declared speed.
 
 A step takes the velocity products at its beginning. Its energy error is of order 1: in a second, about h w^2 of the
-kinetic energy, where w is the sum of the joints' angular speeds. Beyond `RESOLVED_RATE`, bounded efforts could speed up
-a robot without bound. There, steps are divided, and the velocities after each part are scaled so that the kinetic
+kinetic energy, where w is the sum of the joints' angular speeds. Beyond `resolved_speed`, bounded efforts could speed
+up a robot without bound. There, steps are divided, and the velocities after each part are scaled so that the kinetic
 energy balances the work of drives, gravity and wrenches and the losses. Beyond `MAX_ANGLE` the simulation ends.
 """
 
@@ -28,18 +28,9 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.simulation.elastic_joints import spring_energy
 from robodyn_ros.simulation.motion import inertia
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel, PlantState
 from robodyn_ros.simulation.plant_step import StepProgram, plant_computation, step_program
 from robodyn_ros.simulation.presliding import bristle_energy
-
-RESOLVED_RATE = 2.5
-"""h w^2 up to which steps are not divided [1/s]: 50 rad/s at steps of 1 ms."""
-
-EXPLICIT_RATE = 0.2
-"""The same for the explicit Euler method, which gains energy at lower speeds."""
-
-RUNGE_KUTTA_ANGLE = 0.5
-"""h w up to which steps of the Runge-Kutta method are not divided; its error is of order 4 [rad]."""
 
 MAX_ANGLE = 10.0
 """h w, the sum of the angles that joints turn in a step; the simulation ends beyond it [rad]: 10,000 rad/s at 1 ms."""
@@ -64,17 +55,8 @@ def angular_speed_sum(plant: PlantModel, v: NDArray[Any]) -> Any:
 
 
 def resolved_speed(plant: PlantModel) -> float:
-    """Return the sum of angular speeds up to which steps are not divided [rad/s].
-
-    `Integrator.ADAPTIVE` divides steps by itself.
-    """
-    if plant.integrator is Integrator.ADAPTIVE:
-        return np.inf
-    if plant.integrator is Integrator.RUNGE_KUTTA:
-        return RUNGE_KUTTA_ANGLE / plant.step
-    if plant.integrator is Integrator.EXPLICIT_EULER:
-        return float(np.sqrt(EXPLICIT_RATE / plant.step))
-    return float(np.sqrt(RESOLVED_RATE / plant.step))
+    """Return the sum of angular speeds up to which steps are not divided [rad/s]."""
+    return plant.method.resolved_speed(plant.step)
 
 
 def max_speed(plant: PlantModel) -> float:

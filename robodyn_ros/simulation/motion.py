@@ -14,6 +14,7 @@ as the motion.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -193,3 +194,9 @@ def derivative(plant: PlantModel, x: SmoothState, requested: Demand, command: Pl
     if len(none):
         loss = loss + plant.at_elastic(spring.loss)
     return SmoothState(v, a[:n], current_rate, work, external * v, loss, actuators.heating(flowing), x.motor_v, a[n:])
+
+
+def smooth_rate(plant: PlantModel, state: PlantState, command: PlantCommand) -> Callable[[SmoothState], SmoothState]:
+    """Return f of x' = f(x) in a step, with the demands on the actuators at its beginning."""
+    requested = demand(plant, command, plant.reflected_to_motors(plant.joined(state.v, state.motor_side.v)))
+    return lambda x: derivative(plant, x, requested, command)

@@ -30,11 +30,12 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.elastic_joints import spring_deflection
 from robodyn_ros.simulation.engine import SimulatedRobot
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolution
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
 from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_scene
 from robodyn_ros.simulation.plant import default_position, start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.readings import Energy, report, summed_energy
 
 _MAX_RATE = 1e10  # velocity or acceleration beyond which MuJoCo, too, considers the motion divergent
@@ -75,9 +76,10 @@ class MujocoPlant(SimulatedRobot):
         self.robot = robot
         self.model = model = PlantModel.from_robot(robot, step, actuators, friction, integrator=integrator,
                                                         driver=driver)
-        if model.integrator not in (Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA):
-            raise InputError(f"engine mujoco: integrator: expected {Integrator.SEMI_IMPLICIT_EULER} or "
-                             f"{Integrator.RUNGE_KUTTA}, received {model.integrator}")
+        if not model.method.mujoco:
+            raise InputError("engine mujoco: integrator: expected "
+                             f"{' or '.join(each for each in Integrator if each.method.mujoco)}, received "
+                             f"{model.integrator}")
         if not model.model.has_diagonal_rotors:
             raise InputError(f"engine mujoco: expected motors of '{robot.name}' for the rotors of its coupled joints, "
                              "received none; give a file of actuators, or choose the engine robodyn")
@@ -139,7 +141,7 @@ class MujocoPlant(SimulatedRobot):
     def _check_springs(self) -> None:
         """Refuse springs that are too fast for the step: MuJoCo takes their stiffness explicitly."""
         model = self.model
-        if not len(model.elastic) or model.integrator is not Integrator.SEMI_IMPLICIT_EULER:  # else it is checked
+        if not len(model.elastic) or not model.method.is_implicit:  # else it is checked
             return
         frequencies, modes = model.spring_modes()
         if model.step * frequencies[-1] > _STABLE_ANGLE:
@@ -433,7 +435,7 @@ def _step_end(plant: PlantModel, state: PlantState, command: PlantCommand, drive
         q: Positions of links and motors of elastic joints after the step, shape (n + m,).
         solution: Velocities after the step, and impulses of friction and stops.
     """
-    after = semi_implicit_euler.integrate(plant, state, command, drives.voltage, solution)
+    after = semi_implicit_euler.METHOD.integrate(plant, state, command, drives.voltage, solution)
     after = after._replace(q=q[:plant.n], motor_side=after.motor_side._replace(q=q[plant.n:]))
     return _StepEnd(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse,
                                   solution.motor_impulse))

@@ -23,7 +23,7 @@ from robodyn_ros.base.errors import DescriptionError, InputError, suggest
 from robodyn_ros.description.mjcf import model_file
 from robodyn_ros.description.mjcf.model_file import one_line
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
 
 _HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint of MuJoCo
 _FAST = (1e-9, 1.0)  # solref: MuJoCo raises the time constant to two steps
@@ -140,9 +140,8 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     except DescriptionError as error:
         raise InputError(str(error)) from None
     model.opt.timestep = plant.step
-    model.opt.integrator = {Integrator.SEMI_IMPLICIT_EULER: mujoco.mjtIntegrator.mjINT_EULER,
-                            Integrator.RUNGE_KUTTA: mujoco.mjtIntegrator.mjINT_RK4}[plant.integrator]
-    if plant.actuators.is_coupled.any() and plant.integrator is Integrator.SEMI_IMPLICIT_EULER:
+    model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{plant.method.mujoco}")
+    if plant.actuators.is_coupled.any() and plant.method.is_implicit:
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # Euler: tendon damping explicit
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     joints = np.array([model.joint(joint).id for joint in robot.joint_names], dtype=np.int64)

@@ -31,7 +31,6 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.twists import cross
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact import contact_geometry, contact_wrench, surface_energy
 from robodyn_ros.simulation.contact_world import World
@@ -44,7 +43,8 @@ from robodyn_ros.simulation.fast_motion import (
     resolved_speed,
     with_divided_steps,
 )
-from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.integrator import Integrator
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.readings import Energy, energy
 
@@ -71,7 +71,7 @@ class Plant(SimulatedRobot):
         actuators: One for each joint; None: ideal sources of effort.
         friction: Friction of the joints; None: that of the robot, or else of its description.
         integrator: Method of integration, one of ``Integrator``.
-        tolerance: Relative and absolute tolerance of ``Integrator.ADAPTIVE``.
+        tolerance: Relative and absolute tolerance of a method without fixed steps.
         world: Surfaces that the robot can touch; None: there are none.
         driver: Driver, kept in the model for the control loop; steps do not use it.
 
@@ -102,8 +102,7 @@ class Plant(SimulatedRobot):
         self._wrench_kernels: dict[str, Callable[..., Array]] = {}
         self.q: Array
         self.v: Array
-        self._adaptive = (AdaptiveMotion(model, tolerance, compiled)
-                          if model.integrator is Integrator.ADAPTIVE else None)
+        self._stepper = model.method.stepper(model, tolerance, compiled)
         self._compiled = compiled
         self._programs: dict[_Kind, tuple[Procedure, Bound | None]] = {}
         rest = model.state(*np.zeros((2, robot.n)))
@@ -277,7 +276,7 @@ class Plant(SimulatedRobot):
                              f"received {shown(drive.effort)}") from None
         if drive.voltage is not None and not (self._kind and self._kind.under_efforts):
             self._command.voltage[:] = drive.voltage
-        if self._wrenches or self._adaptive is not None:
+        if self._wrenches or self._stepper is not None:
             for _ in range(steps):
                 self._run(1, **self._prepare_step())
         else:
@@ -322,7 +321,7 @@ class Plant(SimulatedRobot):
         Steps that are too long for the speed are divided.
         """
         command = self._command
-        under_efforts = not (self._wrenches or self._adaptive or command.by_voltage.any() or command.damping.any()
+        under_efforts = not (self._wrenches or self._stepper or command.by_voltage.any() or command.damping.any()
                              or command.brake.any())
         kind = _Kind(under_efforts, self._angular_speed > self._resolved)
         if kind == self._kind:
@@ -338,12 +337,12 @@ class Plant(SimulatedRobot):
         self._bound = bound
 
     def _prepare_step(self) -> dict[str, Any]:
-        """Compute what the compiled step takes as inputs: efforts of wrenches, and the adaptive motion."""
+        """Compute what the compiled step takes as inputs: efforts of wrenches, and the smooth motion."""
         command = self._command
         command.external[:] = 0.0
         for link, wrench in self._wrenches.items():
             command.external[:] += self._dynamics.jacobian(self.q, link).T @ wrench
-        return {} if self._adaptive is None else {"smooth": self._adaptive.step(self._state, command)}
+        return {} if self._stepper is None else {"smooth": self._stepper.step(self._state, command)}
 
     def _run(self, steps: int, **more: Any) -> None:
         """Take steps under constant external efforts, with further inputs of the program."""

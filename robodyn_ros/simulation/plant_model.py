@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -33,14 +32,12 @@ from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
+from robodyn_ros.simulation.integrator import IntegrationMethod, Integrator
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.simulation.presliding import Presliding, at_rest
 
 _BENT = 1e-9
 """A spring with backlash rests on a face if the load deflects it by more than this [rad or m]."""
-
-_STABLE_ANGLE = 2.785
-"""Greatest h omega for which the Runge-Kutta method is stable for an oscillation [HairerLubichWanner]."""
 
 FREQUENCY_ERROR = 0.02
 """Relative error of a spring's frequency above which the simulation warns."""
@@ -53,19 +50,6 @@ def resolving_step(rate: float) -> float:
         rate: omega [rad/s].
     """
     return float(np.sqrt(12.0 * 0.01) / rate)
-
-
-class Integrator(StrEnum):
-    """Methods of integration."""
-
-    SEMI_IMPLICIT_EULER = "semi_implicit_euler"
-    """q' = q + h v', damping and motors implicit: stable, order 1."""
-    EXPLICIT_EULER = "explicit_euler"
-    """q' = q + h v, v' = v + h a, as in the books: order 1, gains energy."""
-    RUNGE_KUTTA = "runge_kutta"
-    """The classical method of order 4."""
-    ADAPTIVE = "adaptive"
-    """SciPy's solve_ivp with a given tolerance: a slow reference."""
 
 
 class EnergySums(NamedTuple):
@@ -234,7 +218,7 @@ class PlantModel:
         object.__setattr__(self, "integrator", Integrator(self.integrator))
         self._check_electrical_time_constants()
         self._check_springs()
-        if self.actuators.follows_temperature and self.integrator is Integrator.ADAPTIVE:
+        if self.actuators.follows_temperature and not self.method.has_fixed_steps:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
         self._check_implicit(self.actuators.has_ripple, "motors without torque_ripple")
@@ -248,7 +232,7 @@ class PlantModel:
             object.__setattr__(self, "world", None)
         if self.world is not None:
             self.world.check(self.model)
-            if self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+            if not self.method.is_implicit:
                 raise InputError(f"{self.world.where}: expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, the "
                                  f"only one with contacts, received {self.integrator}; set the integrator, or leave "
                                  "out the world")
@@ -307,8 +291,8 @@ class PlantModel:
         return robot.with_actuators(self.actuators, self.friction) if robot.actuators is None else robot
 
     def _check_implicit(self, there: bool, expected: str, remedy: str = "leave it out") -> None:
-        """Refuse a part that needs the semi-implicit method, if another integrator is chosen."""
-        if there and self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+        """Refuse a part that needs an implicit method, if another one is chosen."""
+        if there and not self.method.is_implicit:
             raise InputError(f"integrator {self.integrator}: expected {expected}; use "
                              f"{Integrator.SEMI_IMPLICIT_EULER}, or {remedy}")
 
@@ -328,10 +312,10 @@ class PlantModel:
                              f"{1.0 / rates[fastest]:.3g} s, received {self.step:g} s")
 
     def _check_electrical_time_constants(self) -> None:
-        stable = {Integrator.EXPLICIT_EULER: 2.0, Integrator.RUNGE_KUTTA: 2.785}.get(self.integrator)
+        stable = self.method.stable_decay
         times = constants(self.actuators.motors.motor.electrical_time_constant, traced=np.inf)
         for name, states, time in zip(self.model.joint_names, self.actuators.has_inductance, times, strict=True):
-            if stable is not None and states and self.step > stable * time:
+            if np.isfinite(stable) and states and self.step > stable * time:
                 raise InputError(
                     f"integrator {self.integrator}: expected steps up to {stable} L/R = {stable * time:.3g} s, beyond "
                     f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
@@ -340,18 +324,19 @@ class PlantModel:
     def _check_springs(self) -> None:
         """Refuse springs that are too fast for an explicit method; `varied_state` checks those of varied plants."""
         actuators, joints = self.actuators, self.elastic
-        if (self.integrator not in (Integrator.EXPLICIT_EULER, Integrator.RUNGE_KUTTA) or not len(joints)
+        stable = self.method.stable_angle
+        if (not np.isfinite(stable) or not len(joints)
                 or is_traced(actuators.stiffness, actuators.reflected_inertia)):
             return
         names = ", ".join(self.model.joint_names[joint] for joint in joints)
-        if self.integrator is Integrator.EXPLICIT_EULER:
+        if stable == 0.0:
             raise InputError(f"integrator {self.integrator}: expected rigid joints, since it gives energy to springs, "
                              f"received elastic ones at {names}; use {Integrator.SEMI_IMPLICIT_EULER}")
         frequencies, modes = self.spring_modes()
         fastest, share = float(frequencies[-1]), np.abs(modes[:, -1])
-        if self.step * fastest > _STABLE_ANGLE:
+        if self.step * fastest > stable:
             joint = self.model.joint_names[joints[int(np.argmax(share))]]
-            raise InputError(f"integrator {self.integrator}: expected steps of at most {_STABLE_ANGLE / fastest:.3g} s "
+            raise InputError(f"integrator {self.integrator}: expected steps of at most {stable / fastest:.3g} s "
                              f"for the spring of joint '{joint}', which swings at {fastest / (2.0 * np.pi):.4g} Hz, "
                              f"received {self.step:g} s; use {Integrator.SEMI_IMPLICIT_EULER}, or smaller steps")
 
@@ -377,7 +362,7 @@ class PlantModel:
         `FREQUENCY_ERROR`, laws of elastic joints may be stable in the simulation and unstable on the robot, or vice
         versa.
         """
-        if (self.integrator is not Integrator.SEMI_IMPLICIT_EULER or not len(self.elastic)
+        if (not self.method.is_implicit or not len(self.elastic)
                 or is_traced(self.actuators.stiffness, self.actuators.reflected_inertia)):
             return ""
         frequencies, modes = self.spring_modes()
@@ -389,6 +374,11 @@ class PlantModel:
         return (f"spring of joint '{joint}': a step of {step:g} s is too long for its mode of "
                 f"{fastest / (2.0 * np.pi):.4g} Hz, which swings at {seen / (2.0 * np.pi):.4g} Hz in it; a step of "
                 f"{resolving_step(fastest):.3g} s has it within 1 %")
+
+    @property
+    def method(self) -> IntegrationMethod:
+        """The method of integration."""
+        return self.integrator.method
 
     @property
     def follows_state(self) -> bool:
@@ -435,7 +425,7 @@ class PlantModel:
     @property
     def drifts_first(self) -> bool:
         """Whether positions move for half a step before forces act: with springs, see `semi_implicit_euler`."""
-        return self.integrator is Integrator.SEMI_IMPLICIT_EULER and len(self.elastic) > 0
+        return self.method.is_implicit and len(self.elastic) > 0
 
     @property
     def drift(self) -> float:

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import Compute, Repeat
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.compile.tape import trace
-from robodyn_ros.simulation import semi_implicit_euler, split_step
 from robodyn_ros.simulation.contact import (
     MAX_ROUNDS,
     ContactChoice,
@@ -55,7 +54,7 @@ from robodyn_ros.simulation.joint_constraints import (
     without_constraints,
 )
 from robodyn_ros.simulation.motion import SmoothState
-from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_round, with_bristles
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
 from robodyn_ros.simulation.readings import report
@@ -115,7 +114,7 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
         plant: The simulated model.
         state: State before the step.
         command: The commands.
-        smooth: End of the smooth motion; None unless the integrator is `Integrator.ADAPTIVE`.
+        smooth: End of the smooth motion; None if the method has fixed steps.
 
     Returns:
         The state after the step, and the report at its end.
@@ -127,8 +126,8 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
             met = impact_round(plant, met)
         state = after_impact(plant, state, met)
     plant = plant.at_state(state.temperature, state.q, state.v, state.motor_side)
-    if _splits(plant) and smooth is None:
-        smooth = split_step.smooth_step(plant, state, command)
+    if not plant.method.is_implicit and smooth is None:
+        smooth = plant.method.prepare(plant, state, command)
     given = () if smooth is None else (smooth,)
     step_problem, guess = set_up_problem(plant, state, command, *given)
     solution, guess = solve(plant, step_problem, guess)
@@ -143,8 +142,8 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
 def set_up_problem(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState
                    ) -> tuple[StepProblem, Guess]:
     """Set up the problem of the velocity after the step from drives, friction, contacts, inertia; guess its modes."""
-    method: Any = split_step if smooth else semi_implicit_euler
-    state = semi_implicit_euler.midway(plant, state)
+    method = plant.method
+    state = method.acting_state(plant, state)
     problem, voltage, bristles = method.problem(plant, state, command, *smooth)
     contact_mode, saturation = method.first_modes(state, problem)
     contacts = contact_geometry(plant.surroundings, plant.model, state.q)
@@ -183,12 +182,12 @@ def solve(plant: PlantModel, step_problem: StepProblem, guess: Guess) -> tuple[S
 def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, step_problem: StepProblem,
               solution: Solution, guess: Guess, *smooth: SmoothState) -> PlantState:
     """Compute positions, currents, temperatures and energies from the velocities after the step."""
-    method: Any = split_step if smooth else semi_implicit_euler
-    state = semi_implicit_euler.midway(plant, state)
+    state = plant.method.acting_state(plant, state)
     acting = command._replace(external=command.external + solution.contact_effort)
     solved = ConstraintSolution(solution.velocity, solution.impulse, step_problem.problem.friction, guess.contact_mode,
                                 guess.saturation, solution.motor_impulse)
-    after: PlantState = method.integrate(plant, state, acting, step_problem.voltage, solved, solution.bent, *smooth)
+    after: PlantState = plant.method.integrate(plant, state, acting, step_problem.voltage, solved, solution.bent,
+                                               *smooth)
     return after
 
 
@@ -202,8 +201,8 @@ def solve_unconstrained(plant: PlantModel, state: PlantState, command: PlantComm
     """
     world = plant.surroundings
     met = meets_stop(plant, state) if plant.drifts_first else 0.0
-    state = semi_implicit_euler.midway(plant, state)
-    problem, voltage, _ = semi_implicit_euler.problem(plant, state, command)
+    state = plant.method.acting_state(plant, state)
+    problem, voltage, _ = plant.method.problem(plant, state, command)
     leaves, springs = np.float64(0.0), _NO_SPRINGS
     if len(plant.slack_springs):
         deflection = spring_deflection(plant, state).at(plant.slack_springs)
@@ -257,7 +256,8 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     """Return the statements of a step.
 
     Args:
-        plant: The simulated model. With `Integrator.ADAPTIVE`, the end of the smooth motion is an input, ``smooth``.
+        plant: The simulated model. If its method has no fixed steps, the end of the smooth motion is an input,
+            ``smooth``.
         varied: Names of `QUANTITIES` that are inputs of the program, under these names, not constants.
         under_efforts: Whether ``command.effort`` is the only input of ``command``, without voltages, brakes and
             wrenches; the motion is the same, bit for bit, and faster to compute.
@@ -266,7 +266,8 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
     of_motors, unbent = np.zeros(len(plant.sliding_motors)), rest.presliding
     contacts = ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n)))
-    size, slack = n + len(plant.elastic), np.zeros(0 if _splits(plant) else len(plant.slack_springs))
+    method = plant.method
+    size, slack = n + len(plant.elastic), np.zeros(len(plant.slack_springs) if method.is_implicit else 0)
     every = np.zeros(size)
     variables: dict[str, Any] = {
         "state": rest, "command": PlantCommand.from_effort(none),
@@ -282,11 +283,11 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     compute = partial(plant_computation, plant, varied)
     if under_efforts:
         statements.append(Compute(PlantCommand.from_effort, "command.effort", "command"))
-    if _splits(plant):
+    if not method.is_implicit:
         smooth = ("smooth",)
         variables["smooth"] = SmoothState.from_state(rest)
-        if plant.integrator is not Integrator.ADAPTIVE:
-            statements.append(compute(split_step.smooth_step, ("state", "command"), "smooth"))
+        if method.has_fixed_steps:
+            statements.append(compute(_prepare, ("state", "command"), "smooth"))
     given = ("state", "command", *smooth)
     met: list[Statement] = []
     if plant.drifts_first:
@@ -308,7 +309,7 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     statements += [*solved,
                    compute(integrate, ("state", "command", "step_problem", "solution", "guess", *smooth), "state")]
     inputs = ("state", "command.effort" if under_efforts else "command", *varied)
-    return StepProgram(variables, tuple(statements), inputs + smooth * (plant.integrator is Integrator.ADAPTIVE))
+    return StepProgram(variables, tuple(statements), inputs + smooth * (not method.has_fixed_steps))
 
 
 def report_statement(plant: PlantModel) -> Statement:
@@ -327,9 +328,9 @@ def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantRe
     return report(at_end, state, *acting), sum(moving, start=np.float64(0.0))
 
 
-def _splits(plant: PlantModel) -> bool:
-    """Whether the method splits the step: smooth motion first, then friction and stops."""
-    return plant.integrator is not Integrator.SEMI_IMPLICIT_EULER
+def _prepare(plant: PlantModel, state: PlantState, command: PlantCommand) -> SmoothState:
+    smooth: SmoothState = plant.method.prepare(plant, state, command)
+    return smooth
 
 
 def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callable[..., Any], inputs: Sequence[str],

@@ -35,8 +35,9 @@ from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import POSITION, VELOCITY, Field, declared
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel, PlantState
 from robodyn_ros.simulation.sensing import MAX_DELAY, Sensing
 
 JOINT, LINK = "joint", "link"
@@ -359,7 +360,7 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         if name in ("friction.stiffness", "friction.damping") and not len(plant.bristles.joints):
             raise InputError(f"varied: '{name}': expected friction with presliding, received the model "
                              f"'{plant.friction.name}' without a stiffness; use model '{MaxwellSlip.name}'")
-        if name == "motor.resistance" and plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+        if name == "motor.resistance" and not plant.method.is_implicit:
             raise InputError(f"varied: '{name}': expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, which is "
                              f"stable with any resistance, received {plant.integrator}")
     return varied

@@ -37,7 +37,7 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import max_speed, resolved_speed
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
 from robodyn_ros.simulation.plant import start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel, PlantState
 from robodyn_ros.simulation.quantities import (
     COMMAND_DELAY,
     DELAY,
@@ -115,7 +115,7 @@ class ClosedLoop:
         if not isinstance(self.plant, PlantModel):
             raise InputError(f"rollout: plant: expected a PlantModel, received {type(plant).__name__}; "
                              "PlantModel.from_description makes one of a robot's model")
-        if self.plant.integrator is Integrator.ADAPTIVE:
+        if not self.plant.method.has_fixed_steps:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period_ns, self._steps = _control_period(period, self.plant.step)
         if self.plant.driver is not None:

@@ -17,7 +17,7 @@ constant M and no damping it is the symplectic Euler method [HairerLubichWanner]
 time. It is stable for any damping, back-EMF and inductance.
 
 Its velocities belong to the middle of the previous step. With springs, this would matter: a fast spring moves far in
-half a step, and its energy would depend on the step. Therefore robots with springs drift first (:func:`midway`),
+half a step, and its energy would depend on the step. Therefore robots with springs drift first (`acting_state`),
 
     q_mid = q + h/2 v,    the equation above at q_mid,    q' = q_mid + h/2 v',
 
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.simulation.elastic_joints import damping_loss, spring_deflection, spring_impulse, with_springs
+from robodyn_ros.simulation.integrator import IntegrationMethod
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
 from robodyn_ros.simulation.motion import (
@@ -50,109 +51,122 @@ from robodyn_ros.simulation.motion import (
 from robodyn_ros.simulation.plant_model import EnergySums, MotorSide, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
 
-
-def midway(plant: PlantModel, state: PlantState) -> PlantState:
-    """Return the state at which the forces of a step act: with positions in its middle if the plant drifts first."""
-    if not plant.drifts_first:
-        return state
-    motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
-    q = clip(position + (plant.step - plant.drift) * motion, plant.limits.lower, plant.limits.upper)
-    return state._replace(q=q[:plant.n], motor_side=state.motor_side._replace(q=q[plant.n:]))
+RESOLVED_RATE = 2.5
+"""h w^2 up to which steps are not divided [1/s]: 50 rad/s at steps of 1 ms."""
 
 
-def problem(plant: PlantModel, state: PlantState, command: PlantCommand
-            ) -> tuple[Problem, NDArray[Any], BristleLines]:
-    """Set up the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
+class SemiImplicitEuler(IntegrationMethod):
+    """The method of this module."""
 
-    Args:
-        plant: The simulated model.
-        state: State before the step; the state of :func:`midway` if the plant drifts first.
-        command: The commands.
+    is_implicit = True
+    mujoco = "EULER"
 
-    Returns:
-        The problem; the motor voltages, shape (n,) [V]; and the impulses of bristles.
-    """
-    q, v, step = state.q, state.v, plant.step
-    drives, springs = joint_drives(plant, state, command), len(plant.elastic)
-    position, nothing = plant.joined(q, state.motor_side.q), np.zeros(springs)
-    # M v - h b in one recursion: -h times the effort that stops the bodies within the step.
-    efforts = inverse_dynamics(plant.model, q, v, -v / step)
-    tau = drives.effort + plant.joined(command.external, nothing)
-    coupled = with_motor_diagonal(plant, shaft_damping(plant), nothing)
-    slowest, fastest = plant.limits.reach(position, plant.drift)
-    posed = Problem(
-        matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * coupled,
-        momentum=step * (tau - plant.joined(efforts, nothing)) + plant.joined(
-            rotor_momentum(plant, v), plant.actuators.reflected_inertia[plant.elastic] * state.motor_side.v),
-        friction=step * drives.friction,
-        slowest=slowest,
-        fastest=fastest,
-        drive=step * drives.motor_effort,
-        drive_damping=step * drives.motor_damping,
-        motor_friction=step * drives.motor_friction,
-    )
-    firm = np.setdiff1d(np.arange(springs), plant.slack_springs)
-    if len(firm):
-        deflection = spring_deflection(plant, state).at(firm)
-        line = spring_impulse(plant, plant.elastic[firm], deflection, deflection.rate).tangent(deflection.rate)
-        posed = with_springs(plant, firm, line, posed)
-    return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction)
+    def resolved_speed(self, step: float) -> float:
+        """Return the sum of angular speeds up to which steps are not divided [rad/s]."""
+        return float(np.sqrt(RESOLVED_RATE / step))
+
+    def acting_state(self, plant: PlantModel, state: PlantState) -> PlantState:
+        """Return the state at which forces act: with positions in the middle of the step if the plant drifts first."""
+        if not plant.drifts_first:
+            return state
+        motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
+        q = clip(position + (plant.step - plant.drift) * motion, plant.limits.lower, plant.limits.upper)
+        return state._replace(q=q[:plant.n], motor_side=state.motor_side._replace(q=q[plant.n:]))
+
+    def problem(self, plant: PlantModel, state: PlantState, command: PlantCommand
+                ) -> tuple[Problem, NDArray[Any], BristleLines]:
+        """Set up the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
+
+        Args:
+            plant: The simulated model.
+            state: State before the step; the state of `acting_state` if the plant drifts first.
+            command: The commands.
+
+        Returns:
+            The problem; the motor voltages, shape (n,) [V]; and the impulses of bristles.
+        """
+        q, v, step = state.q, state.v, plant.step
+        drives, springs = joint_drives(plant, state, command), len(plant.elastic)
+        position, nothing = plant.joined(q, state.motor_side.q), np.zeros(springs)
+        # M v - h b in one recursion: -h times the effort that stops the bodies within the step.
+        efforts = inverse_dynamics(plant.model, q, v, -v / step)
+        tau = drives.effort + plant.joined(command.external, nothing)
+        coupled = with_motor_diagonal(plant, shaft_damping(plant), nothing)
+        slowest, fastest = plant.limits.reach(position, plant.drift)
+        posed = Problem(
+            matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * coupled,
+            momentum=step * (tau - plant.joined(efforts, nothing)) + plant.joined(
+                rotor_momentum(plant, v), plant.actuators.reflected_inertia[plant.elastic] * state.motor_side.v),
+            friction=step * drives.friction,
+            slowest=slowest,
+            fastest=fastest,
+            drive=step * drives.motor_effort,
+            drive_damping=step * drives.motor_damping,
+            motor_friction=step * drives.motor_friction,
+        )
+        firm = np.setdiff1d(np.arange(springs), plant.slack_springs)
+        if len(firm):
+            deflection = spring_deflection(plant, state).at(firm)
+            line = spring_impulse(plant, plant.elastic[firm], deflection, deflection.rate).tangent(deflection.rate)
+            posed = with_springs(plant, firm, line, posed)
+        return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction)
+
+    def first_modes(self, state: PlantState, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
+        """First guess for the modes of friction and stops, and of the motors: those of the previous step."""
+        return state.contact_mode, state.saturation
+
+    def integrate(self, plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
+                  solution: ConstraintSolution, bent: BristleRound | None = None) -> PlantState:
+        """Return the state after the step.
+
+        Work is impulse times the mean of the velocities before and after, like the change of kinetic energy by an
+        impulse.
+
+        Args:
+            plant: The simulated model.
+            state: As for `problem`.
+            command: The commands; their external efforts include the contacts.
+            voltage: Voltages of `problem`.
+            solution: Solution of the problem.
+            bent: Bristles at the end of the step; None: no bristles.
+        """
+        n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
+        motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
+        middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.reflected_to_motors(velocity)
+        electrical = actuators.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
+        electrical, loops = actuators.regulated_step(electrical, loop_demand(plant, state, command),
+                                                     plant.reflected_to_motors(motion), at_motors, solution.saturation,
+                                                     step)
+        dry, effort = solution.friction_part, ideal_effort(plant, command)
+        presliding, losses = state.presliding, plant.per_joint(-dry * middle)
+        if bent is not None and len(plant.bristles.joints):
+            presliding = bent.state
+            gained = [bristle_energy(plant.bristles, each, n) for each in (presliding, state.presliding)]
+            losses = losses - on_joints(plant.bristles, bent.impulse, n) * middle[:n] - (gained[0] - gained[1])
+        work = np.where(actuators.is_motor, electrical.work, step * effort * plant.reflected_to_motors(middle))
+        damping = viscous(plant, command, plant.reflected_to_motors(motion))
+        viscous_loss = (before.viscous_loss + plant.per_joint(step * damping * velocity * middle)
+                        + step * shaft_losses(plant, v, middle[:n]))
+        if len(plant.elastic):
+            viscous_loss = viscous_loss + plant.at_elastic(damping_loss(plant, state, velocity))
+        moved = clip(position + plant.drift * velocity, plant.limits.lower, plant.limits.upper)
+        return PlantState(
+            q=moved[:n],
+            v=v,
+            current=electrical.current,
+            temperature=actuators.next_temperature(state.temperature, electrical.heat, step),
+            contact_mode=solution.contact_mode,
+            saturation=solution.saturation,
+            energies=EnergySums(
+                drive_work=before.drive_work + work,
+                external_work=before.external_work + step * command.external * middle[:n],
+                viscous_loss=viscous_loss,
+                winding_heat=before.winding_heat + electrical.heat,
+                friction_loss=before.friction_loss + losses - plant.friction_work(solution.motor_impulse, middle),
+                stop_loss=before.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
+            presliding=presliding,
+            loops=loops,
+            motor_side=MotorSide(moved[n:], velocity[n:]))
 
 
-def first_modes(state: PlantState, _problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
-    """First guess for the modes of friction and stops, and of the motors: those of the previous step."""
-    return state.contact_mode, state.saturation
-
-
-def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-              solution: ConstraintSolution, bent: BristleRound | None = None) -> PlantState:
-    """Return the state after the step.
-
-    Work is impulse times the mean of the velocities before and after, like the change of kinetic energy by an impulse.
-
-    Args:
-        plant: The simulated model.
-        state: As for :func:`problem`.
-        command: The commands; their external efforts include the contacts.
-        voltage: Voltages of :func:`problem`.
-        solution: Solution of the problem.
-        bent: Bristles at the end of the step; None: no bristles.
-    """
-    n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
-    motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
-    middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.reflected_to_motors(velocity)
-    electrical = actuators.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
-    electrical, loops = actuators.regulated_step(electrical, loop_demand(plant, state, command),
-                                                 plant.reflected_to_motors(motion), at_motors, solution.saturation,
-                                                 step)
-    dry, effort = solution.friction_part, ideal_effort(plant, command)
-    presliding, losses = state.presliding, plant.per_joint(-dry * middle)
-    if bent is not None and len(plant.bristles.joints):
-        presliding = bent.state
-        gained = [bristle_energy(plant.bristles, each, n) for each in (presliding, state.presliding)]
-        losses = losses - on_joints(plant.bristles, bent.impulse, n) * middle[:n] - (gained[0] - gained[1])
-    work = np.where(actuators.is_motor, electrical.work, step * effort * plant.reflected_to_motors(middle))
-    viscous_loss = (before.viscous_loss + plant.per_joint(step
-                                                          * viscous(plant, command, plant.reflected_to_motors(motion))
-                                                          * velocity * middle) + step
-                    * shaft_losses(plant, v, middle[:n]))
-    if len(plant.elastic):
-        viscous_loss = viscous_loss + plant.at_elastic(damping_loss(plant, state, velocity))
-    moved = clip(position + plant.drift * velocity, plant.limits.lower, plant.limits.upper)
-    return PlantState(
-        q=moved[:n],
-        v=v,
-        current=electrical.current,
-        temperature=actuators.next_temperature(state.temperature, electrical.heat, step),
-        contact_mode=solution.contact_mode,
-        saturation=solution.saturation,
-        energies=EnergySums(
-            drive_work=before.drive_work + work,
-            external_work=before.external_work + step * command.external * middle[:n],
-            viscous_loss=viscous_loss,
-            winding_heat=before.winding_heat + electrical.heat,
-            friction_loss=before.friction_loss + losses - plant.friction_work(solution.motor_impulse, middle),
-            stop_loss=before.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
-        presliding=presliding,
-        loops=loops,
-        motor_side=MotorSide(moved[n:], velocity[n:]))
+METHOD = SemiImplicitEuler()

@@ -19,13 +19,14 @@ is of order 1 with them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import is_limit
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
+from robodyn_ros.simulation.integrator import IntegrationMethod
 from robodyn_ros.simulation.joint_constraints import (
     LOWER,
     STICKING,
@@ -34,115 +35,98 @@ from robodyn_ros.simulation.joint_constraints import (
     Problem,
     within_reach,
 )
-from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia
-from robodyn_ros.simulation.plant_model import EnergySums, Integrator, MotorSide, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.motion import SmoothState, demand, inertia
+from robodyn_ros.simulation.plant_model import EnergySums, MotorSide, PlantCommand, PlantModel, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_lines
 
 
-def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> SmoothState:
-    """Integrate the smooth motion over a step by the explicit Euler or the Runge-Kutta method.
+class SplitStep(IntegrationMethod):
+    """A method that integrates the smooth motion first.
 
-    Args:
-        plant: The simulated model.
-        state: State before the step.
-        command: The commands.
-
-    Returns:
-        x at the end.
+    Attributes:
+        share: c, see above.
     """
-    requested = demand(plant, command, plant.reflected_to_motors(plant.joined(state.v, state.motor_side.v)))
 
-    def rate(x: SmoothState) -> SmoothState:
-        return derivative(plant, x, requested, command)
+    share: ClassVar[float] = 0.5
 
-    x, step = SmoothState.from_state(state), plant.step
-    k1 = rate(x)
-    if plant.integrator is Integrator.EXPLICIT_EULER:
-        return x.moved(k1, step)
-    k2 = rate(x.moved(k1, 0.5 * step))  # the classical method of order 4, [HairerLubichWanner] II.1
-    k3 = rate(x.moved(k2, 0.5 * step))
-    k4 = rate(x.moved(k3, step))
-    mean = SmoothState(*(a + 2.0 * b + 2.0 * c + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
-    return x.moved(mean, step / 6.0)
+    def problem(self, plant: PlantModel, state: PlantState, command: PlantCommand, x: SmoothState
+                ) -> tuple[Problem, NDArray[Any], BristleLines]:
+        """Set up the problem of friction and stops after the smooth motion.
 
+        A joint at a stop after the smooth motion cannot continue in that direction.
 
-def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: SmoothState
-            ) -> tuple[Problem, NDArray[Any], BristleLines]:
-    """Set up the problem of friction and stops after the smooth motion.
+        Args:
+            plant: The simulated model.
+            state: State before the step.
+            command: The commands.
+            x: End of the smooth motion.
 
-    A joint at a stop after the smooth motion cannot continue in that direction.
+        Returns:
+            The problem; the motor voltages, shape (n,) [V]; and no impulses of bristles.
+        """
+        actuators, limits = plant.actuators, plant.limits
+        motion = plant.joined(state.v, state.motor_side.v)
+        seen = plant.reflected_to_motors(motion)
+        voltage = demand(plant, command, seen).voltage
+        flowing = actuators.instant_current(voltage, state.current, seen)
+        losses = actuators.gear_friction(actuators.output_effort_from_current(flowing), limits.output_velocity(motion))
+        level = plant.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses), command.brake)
+        mass, nothing, position = inertia(plant, state.q), np.zeros(plant.n), plant.joined(x.q, x.motor_q)
+        posed = Problem(
+            matrix=mass,
+            momentum=mass @ plant.joined(x.v, x.motor_v),
+            friction=plant.step * level,
+            slowest=np.where(np.isfinite(limits.lower), where(less_equal(position, limits.lower), 0.0, -np.inf),
+                             -np.inf),
+            fastest=np.where(np.isfinite(limits.upper), where(greater_equal(position, limits.upper), 0.0, np.inf),
+                             np.inf),
+            drive=nothing,
+            drive_damping=nothing,
+            motor_friction=plant.step * losses[plant.sliding_motors],
+        )
+        return posed, voltage, bristle_lines(plant.bristles, state.presliding, np.zeros(0))
 
-    Args:
-        plant: The simulated model.
-        state: State before the step.
-        command: The commands.
-        x: End of the smooth motion.
+    def first_modes(self, state: PlantState, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
+        """First guess for the modes of friction and stops, and of the motors."""
+        return within_reach(state.contact_mode, problem), np.zeros(len(state.q))
 
-    Returns:
-        The problem; the motor voltages, shape (n,) [V]; and no impulses of bristles.
-    """
-    actuators, limits = plant.actuators, plant.limits
-    motion = plant.joined(state.v, state.motor_side.v)
-    seen = plant.reflected_to_motors(motion)
-    voltage = demand(plant, command, seen).voltage
-    flowing = actuators.instant_current(voltage, state.current, seen)
-    losses = actuators.gear_friction(actuators.output_effort_from_current(flowing), limits.output_velocity(motion))
-    level = plant.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses), command.brake)
-    mass, nothing, position = inertia(plant, state.q), np.zeros(plant.n), plant.joined(x.q, x.motor_q)
-    posed = Problem(
-        matrix=mass,
-        momentum=mass @ plant.joined(x.v, x.motor_v),
-        friction=plant.step * level,
-        slowest=np.where(np.isfinite(limits.lower), where(less_equal(position, limits.lower), 0.0, -np.inf), -np.inf),
-        fastest=np.where(np.isfinite(limits.upper), where(greater_equal(position, limits.upper), 0.0, np.inf), np.inf),
-        drive=nothing,
-        drive_damping=nothing,
-        motor_friction=plant.step * losses[plant.sliding_motors],
-    )
-    return posed, voltage, bristle_lines(plant.bristles, state.presliding, np.zeros(0))
+    def integrate(self, plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
+                  solution: ConstraintSolution, bent: BristleRound, x: SmoothState) -> PlantState:
+        """Return the state after the step.
 
-
-def first_modes(state: PlantState, posed: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
-    """First guess for the modes of friction and stops, and of the motors."""
-    return within_reach(state.contact_mode, posed), np.zeros(len(state.q))
-
-
-def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, voltage: NDArray[Any],
-              solution: ConstraintSolution, _bent: BristleRound, x: SmoothState) -> PlantState:
-    """Return the state after the step.
-
-    Args:
-        plant: The simulated model.
-        state: State before the step.
-        voltage: Voltages of :func:`problem`.
-        solution: Solution of the problem.
-        x: End of the smooth motion.
-    """
-    actuators, step, velocity, mode = plant.actuators, plant.step, solution.velocity, solution.contact_mode
-    share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
-    n, motion = plant.n, plant.joined(x.v, x.motor_v)
-    corrected = plant.joined(x.q, x.motor_q) + share * step * (velocity - motion)
-    before = plant.joined(state.q, state.motor_side.q)
-    # Place joints at stops, or at rest, exactly, without the error of the method.
-    lower, upper = plant.limits.lower, plant.limits.upper
-    at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
-    resting = equal(mode, STICKING) * equal(plant.joined(state.v, state.motor_side.v), 0.0)
-    q = where(resting, before, clip(at_stop, lower, upper))
-    current = actuators.instant_current(voltage, x.current, plant.reflected_to_motors(velocity))
-    heat = x.winding_heat - state.energies.winding_heat
-    dry, middle, limit = solution.friction_part, 0.5 * (motion + velocity), actuators.greatest_current
-    return PlantState(
-        q=q[:n],
-        v=velocity[:n],
-        current=current,
-        temperature=actuators.next_temperature(state.temperature, heat, step),
-        contact_mode=mode,
-        saturation=np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0),
-        energies=EnergySums(
-            x.drive_work, x.external_work, x.viscous_loss, x.winding_heat,
-            friction_loss=(state.energies.friction_loss - plant.per_joint(dry * middle)
-                           - plant.friction_work(solution.motor_impulse, middle)),
-            stop_loss=state.energies.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
-        presliding=state.presliding,
-        loops=state.loops,
-        motor_side=MotorSide(q[n:], velocity[n:]))
+        Args:
+            plant: The simulated model.
+            state: State before the step.
+            command: The commands; their work is in ``x``.
+            voltage: Voltages of `problem`.
+            solution: Solution of the problem.
+            bent: Not used, as these methods have no bristles.
+            x: End of the smooth motion.
+        """
+        actuators, step, velocity, mode = plant.actuators, plant.step, solution.velocity, solution.contact_mode
+        n, motion = plant.n, plant.joined(x.v, x.motor_v)
+        corrected = plant.joined(x.q, x.motor_q) + self.share * step * (velocity - motion)
+        before = plant.joined(state.q, state.motor_side.q)
+        # Place joints at stops, or at rest, exactly, without the error of the method.
+        lower, upper = plant.limits.lower, plant.limits.upper
+        at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
+        resting = equal(mode, STICKING) * equal(plant.joined(state.v, state.motor_side.v), 0.0)
+        q = where(resting, before, clip(at_stop, lower, upper))
+        current = actuators.instant_current(voltage, x.current, plant.reflected_to_motors(velocity))
+        heat = x.winding_heat - state.energies.winding_heat
+        dry, middle, limit = solution.friction_part, 0.5 * (motion + velocity), actuators.greatest_current
+        return PlantState(
+            q=q[:n],
+            v=velocity[:n],
+            current=current,
+            temperature=actuators.next_temperature(state.temperature, heat, step),
+            contact_mode=mode,
+            saturation=np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0),
+            energies=EnergySums(
+                x.drive_work, x.external_work, x.viscous_loss, x.winding_heat,
+                friction_loss=(state.energies.friction_loss - plant.per_joint(dry * middle)
+                               - plant.friction_work(solution.motor_impulse, middle)),
+                stop_loss=state.energies.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
+            presliding=state.presliding,
+            loops=state.loops,
+            motor_side=MotorSide(q[n:], velocity[n:]))

@@ -17,8 +17,9 @@ from robodyn_ros.actuation import Friction
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -20,8 +20,8 @@ from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.description.model import Limits
 from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.plant import Plant, default_position
-from robodyn_ros.simulation.plant_model import Integrator
 
 PENDULUM = """<robot name="pendulum"><link name="base"/><link name="arm"><inertial><origin xyz="0.5 0 0"/>
 <mass value="2"/><inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>

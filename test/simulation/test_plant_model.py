@@ -18,7 +18,8 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.integrator import Integrator
+from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import rollout
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model

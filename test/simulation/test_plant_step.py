@@ -28,9 +28,10 @@ from robodyn_ros.description.resources import config_file, robot_file, shipped_r
 from robodyn_ros.simulation import plant_step
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact_world import ContactPoint, World
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.joint_constraints import LOWER, UPPER
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.surfaces import Material, Plane
 

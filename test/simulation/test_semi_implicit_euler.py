@@ -19,7 +19,7 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
-from robodyn_ros.simulation.semi_implicit_euler import problem
+from robodyn_ros.simulation.semi_implicit_euler import METHOD
 
 STEP = 1e-3
 
@@ -40,7 +40,7 @@ def test_free_step_is_the_forward_dynamics(urdf, seed):
     robot = Robot.from_urdf_text(urdf)
     plant = PlantModel(robot.model, JointActuators.ideal_sources(robot.n), without_friction(robot.model), STEP)
     state, command = random_state(plant, seed)
-    posed, _, _ = problem(plant, state, command)
+    posed, _, _ = METHOD.problem(plant, state, command)
     q, v = state.q, state.v
     effort = np.clip(command.effort, -robot.model.effort_limit, robot.model.effort_limit)
     expected = v + STEP * robot.dynamics(False, "textbook").forward_dynamics(q, v, effort)
@@ -60,7 +60,7 @@ def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     state, command = random_state(plant, 7)
     command = command._replace(voltage=np.linspace(-12.0, 24.0, n), by_voltage=np.ones(n), damping=np.full(n, 0.25),
                                external=np.linspace(-3.0, 2.0, n))
-    posed, voltage, _ = problem(plant, state, command)
+    posed, voltage, _ = METHOD.problem(plant, state, command)
     implicit = posed.matrix + np.diag(posed.drive_damping)
     velocity = np.linalg.solve(implicit, posed.momentum + posed.drive)
     q, v = state.q, state.v

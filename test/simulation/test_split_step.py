@@ -16,8 +16,8 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.textbook.state_space import euler_integration
 
 FIXED_STEP = [Integrator.SEMI_IMPLICIT_EULER, Integrator.EXPLICIT_EULER, Integrator.RUNGE_KUTTA]

@@ -33,10 +33,10 @@ from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.model_perturbations import with_gravity, with_mass_error, with_payload
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
 from robodyn_ros.simulation.world_file import read_world
 

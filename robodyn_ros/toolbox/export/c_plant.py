@@ -27,7 +27,7 @@ from robodyn_ros.compile.records import Shape, flatten_all, form_of
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.simulation.fast_motion import resolved_speed
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.toolbox.export.c_function import CFunction, folded, row
 from robodyn_ros.toolbox.export.c_source import CSource, assembled, comment
@@ -53,7 +53,7 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
         InputError: The precision is unknown, the integrator divides steps by itself, or the robot touches
             surfaces.
     """
-    if plant.integrator is Integrator.ADAPTIVE:
+    if not plant.method.has_fixed_steps:
         raise InputError(f"export: integrator: expected one with fixed steps, received '{plant.integrator}'")
     if plant.world is not None:
         raise InputError("export: contacts with surfaces are not exported; leave out the world")

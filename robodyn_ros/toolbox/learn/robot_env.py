@@ -29,7 +29,7 @@ from robodyn_ros.control.networks.observations import ObservationLayout
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position, start_position
-from robodyn_ros.simulation.plant_model import Integrator, MotorSide, PlantModel
+from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
 from robodyn_ros.simulation.quantities import COMMAND_DELAY
 from robodyn_ros.toolbox.learn.env_program import EnvProgram, quantities_of_program
 from robodyn_ros.toolbox.learn.episodes import EpisodeStarts, Targets, default_targets, longest_delay, read_quantities
@@ -151,7 +151,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
                              "one")
         self.num_envs = _whole(num_envs, "num_envs", MAX_ENVS)
         self.plant = PlantModel.from_robot(robot) if plant is None else plant
-        if not isinstance(self.plant, PlantModel) or self.plant.integrator is Integrator.ADAPTIVE:
+        if not isinstance(self.plant, PlantModel) or not self.plant.method.has_fixed_steps:
             raise InputError(f"environment: plant: expected a PlantModel with fixed steps, received {shown(plant)}")
         self.robot = robot = self.plant.known_to(robot)
         for name, function in (("targets", targets), ("reward", reward), ("terminates", terminates)):

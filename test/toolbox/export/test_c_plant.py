@@ -21,8 +21,9 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import flatten_all, form_of, from_numbers, to_numbers
 from robodyn_ros.description.resources import actuators_file, robot_file
+from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.toolbox.export import plant_source
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
