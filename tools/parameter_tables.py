@@ -161,14 +161,14 @@ def _declared_by_node(name: str) -> list[Field]:
     from robodyn_ros.nodes.controller import action, joint_trajectories, node, tip_motions
     from robodyn_ros.nodes.hardware import parameters
 
+    trajectories = (*joint_trajectories.PARAMETERS, action.MONITOR_RATE, *tip_motions.PARAMETERS)
     if name == "trajectories":
         robot = Robot.from_urdf(robot_file("planar_2r"))
         by_joint = (parameter for parameter in goal_tolerances.constraint_parameters(robot.model)
                     if robot.joint_names[1] not in parameter.name)
-        return [_of_any_joint(parameter, robot.joint_names[0])
-                for parameter in (*joint_trajectories.PARAMETERS, action.MONITOR_RATE, *tip_motions.PARAMETERS,
-                                  *by_joint)]
-    tables = {"hardware": parameters.PARAMETERS, "controller": node.PARAMETERS, "dynamics": dynamics.PARAMETERS,
+        return [_of_any_joint(parameter, robot.joint_names[0]) for parameter in (*trajectories, *by_joint)]
+    tables = {"hardware": parameters.PARAMETERS, "dynamics": dynamics.PARAMETERS,
+              "controller": [parameter for parameter in node.PARAMETERS if parameter not in trajectories],
               "state_publisher": state_publisher.PARAMETERS}
     return list(tables[name])
 

@@ -15,7 +15,7 @@ cannot be followed at once, since a rejection cannot give a reason; the result h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
 
@@ -33,8 +33,7 @@ from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
 from robodyn_ros.control.references.goal_tolerances import Tolerances, TrajectoryGoal, constraint_parameters
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.runtime.control_loop import Tick
-from robodyn_ros.nodes.common.messages import JointOrder, set_stamp
-from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.controller.goal import (
     CODES,
     Outcome,
@@ -44,6 +43,7 @@ from robodyn_ros.nodes.controller.goal import (
     refusal,
 )
 from robodyn_ros.nodes.controller.joint_trajectories import REJECTED, JointTrajectories, release_points
+from robodyn_ros.nodes.controller.part import Context, Part
 from robodyn_ros.nodes.controller.state_output import state_point
 from robodyn_ros.robot import Robot
 
@@ -104,19 +104,20 @@ class ActiveGoal:
         self._handle.publish_feedback(feedback)
 
 
-class TrajectoryActionServer:
+class TrajectoryActionServer(Part):
     """Serves the action. One goal is active at a time; a new goal preempts it.
 
     Args:
-        node: The node that serves the action.
-        robot: The robot.
-        joints: Its joints.
-        trajectories: Follows the trajectories of the goals.
+        context: What it knows of the node.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, trajectories: JointTrajectories) -> None:
-        node.parameters.declare([MONITOR_RATE, *constraint_parameters(robot.model)])
-        self._node, self._robot, self._joints, self._trajectories = node, robot, joints, trajectories
+    PARAMETERS = (MONITOR_RATE,)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        node = self._node = context.node
+        self._robot, self._joints = context.robot, context.joints
+        node.parameters.declare(constraint_parameters(context.robot.model))
         self._period = NANOSECONDS_PER_SECOND / node.parameters[MONITOR_RATE.name]
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
@@ -124,12 +125,16 @@ class TrajectoryActionServer:
             node, FollowJointTrajectory, topic_names.own(topic_names.FOLLOW_JOINT_TRAJECTORY), self._execute,
             goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
 
-    def values(self) -> dict[str, object]:
-        """Number of goals by outcome, for diagnostics."""
+    @property
+    def _trajectories(self) -> JointTrajectories:
+        return self.context.parts[JointTrajectories]
+
+    def values(self) -> Mapping[str, object]:
+        """Return the number of goals by outcome."""
         return {f"goals {kind}": count for kind, count in self._counts.items()}
 
     def close(self) -> None:
-        """Abort the active goal and end the service; call this when the control path has stopped."""
+        """Abort the active goal and end the service."""
         if self._goals:
             for goal in self._goals.values():
                 goal.finish(Outcome(Result.INVALID_GOAL, "the controller node was stopped"))

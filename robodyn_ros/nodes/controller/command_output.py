@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from sensor_msgs.msg import JointState
@@ -27,6 +27,7 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.gravity_of_driver import COMMAND, DRIVER, GravityOfDriver
 from robodyn_ros.nodes.controller.gravity_of_driver import PARAMETERS as DRIVER_PARAMETERS
+from robodyn_ros.nodes.controller.part import Context, Part
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.robot import Robot
 
@@ -59,6 +60,35 @@ class CommandOutput(Protocol):
             stamp: Stamp of the joint state that it answers [ns].
             tick: The tick.
         """
+
+
+class Commands(Part):
+    """The commands of the node, by the parameters that name their kind.
+
+    Args:
+        context: What it knows of the node.
+
+    Raises:
+        InputError: As in `command_output`.
+    """
+
+    PARAMETERS = PARAMETERS
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._gravity = GravityOfDriver(context)
+        self._output = command_output(context.node, context.robot, self._gravity)
+        for handle in self._output.handles:
+            context.thread.path.use(handle)
+        self.publish = self._output.publish
+
+    def voltage(self, tick: Tick) -> Array | None:
+        """Return the voltages that a tick commands, shape (n,) [V]; None: it commands efforts."""
+        return self._output.voltage(tick) if isinstance(self._output, VoltageOutput) else None
+
+    def values(self) -> Mapping[str, object]:
+        """Return who compensates gravity."""
+        return {"gravity compensated by": "driver" if self._gravity.by_driver else "commands"}
 
 
 def command_output(node: RobodynNode, robot: Robot, gravity: GravityOfDriver) -> CommandOutput:

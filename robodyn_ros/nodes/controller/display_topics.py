@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Callable
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -31,18 +30,15 @@ from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.references.reference import Trajectory
 from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
-from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX
 from robodyn_ros.nodes.common.poses import from_arrays, to_pose
-from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.controller.law_drawings import LawDrawings
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.controller.part import Context, Part
 
-PARAMETERS = (
-    Field("display_rate", 10.0, "Rate of ~/tip_path, ~/target, ~/effort and ~/drawing, for displays such as RViz",
-          unit="Hz", structural=True, minimum=0.1, maximum=100.0),
-)
+DISPLAY_RATE = Field("display_rate", 10.0, "Rate of ~/tip_path, ~/target, ~/effort and ~/drawing, for displays such as "
+                     "RViz", unit="Hz", structural=True, minimum=0.1, maximum=100.0)
 
 UNHEARD_PERIOD = 0.5
 """Time between two looks for subscribers, while there are none [s]."""
@@ -53,33 +49,32 @@ SAMPLES = 60
 """Poses in ``~/desired_path``."""
 
 
-class DisplayTopics:
+class DisplayTopics(Part):
     """Publishes the controller's last tick and the trajectory under way for displays.
 
     Args:
-        node: The node that publishes.
-        robot: The robot.
-        loop: The control loop.
-        rate: Messages per second, by the steady clock [Hz].
-        frame: tf frame of the base link.
-        is_stopped: Whether to wait for code of plugins no longer.
+        context: What it knows of the node.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, rate: float, frame: str,
-                 is_stopped: Callable[[], bool]) -> None:
-        self._loop, self._frame = loop, frame
+    PARAMETERS = (DISPLAY_RATE, FRAME_PREFIX)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        node, robot = context.node, context.robot
+        self._loop, self._frame = context.loop, node.parameters[FRAME_PREFIX.name] + robot.model.base_link
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._tip_path = node.create_publisher(Path, topic_names.own(topic_names.TIP_PATH), 10)
         self._desired_path = node.create_publisher(Path, topic_names.own(topic_names.DESIRED_PATH), LATCHED_QOS)
         self._target = node.create_publisher(PoseStamped, topic_names.own(topic_names.TARGET), 10)
         self._effort = node.create_publisher(JointState, topic_names.own(topic_names.EFFORT), 10)
         self._drawing = node.create_publisher(MarkerArray, topic_names.own(topic_names.DRAWING), 10)
-        self._drawings = LawDrawings(frame, is_stopped, lambda text: node.diagnostics.problem("failed drawings", text))
+        self._drawings = LawDrawings(self._frame, node.stop_requested.is_set,
+                                     lambda text: node.diagnostics.problem("failed drawings", text))
         self._joint_names = list(robot.joint_names)
         self._trail: deque[PoseStamped] = deque(maxlen=TRAIL)
         self._shown: Trajectory | None = None
         self._publishers = (self._tip_path, self._desired_path, self._target, self._effort, self._drawing)
-        self._period = 1.0 / rate
+        self._period = 1.0 / node.parameters[DISPLAY_RATE.name]
         self._timer = node.create_steady_timer(self._period, self._publish)
 
     def _publish(self) -> None:

@@ -10,18 +10,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Tick
+from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.controller.hardware_announcement import Announcement, HardwareAnnouncement
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.controller.hardware_announcement import Announcement
+from robodyn_ros.nodes.controller.part import Context
 
 AUTO, COMMAND, DRIVER = "auto", "command", "driver"
 
@@ -39,9 +36,7 @@ class GravityOfDriver:
     """Leaves gravity out of commands where the driver adds it, and tells where it would count twice or not at all.
 
     Args:
-        node: The controller node.
-        announcement: What the hardware announces.
-        robot: The robot as the laws know it.
+        context: What it knows of the node.
 
     Attributes:
         by_driver: Whether the driver adds gravity; any thread may read it.
@@ -50,8 +45,9 @@ class GravityOfDriver:
         InputError: The parameters contradict each other, or there is no such driver.
     """
 
-    def __init__(self, node: RobodynNode, announcement: HardwareAnnouncement, robot: Robot) -> None:
-        self._node, self._gravity = node, robot.dynamics().gravity
+    def __init__(self, context: Context) -> None:
+        node = context.node
+        self._node, self._loop, self._gravity = node, context.loop, context.robot.dynamics().gravity
         self._given: str = node.parameters["gravity_compensation_by"]
         name = node.parameters["driver"]
         self.by_driver = self._given == DRIVER
@@ -64,7 +60,8 @@ class GravityOfDriver:
             self.by_driver = profile.compensates_gravity
             self._friction_of = profile.name if profile.compensates_friction else ""
         self._by_name = bool(name)
-        announcement.handlers.append(self._on_announcement)
+        context.announcement.handlers.append(self._on_announcement)
+        node.diagnostics.checks.append(self._look_for_friction)
 
     def commanded(self, tick: Tick) -> Array:
         """Return the efforts to command at a tick, shape (n,) [N m or N]."""
@@ -87,17 +84,15 @@ class GravityOfDriver:
         else:
             diagnostics.clear_condition("gravity", f"{said}, as this node expects")
 
-    def look_for_friction(self, loop: ControlLoop) -> Callable[[], None]:
-        """Return a check for the diagnostics: whether the law and the driver both compensate friction."""
-        def look() -> None:
-            name, law = loop.chosen.name, getattr(loop.chosen.controller.parameters, "friction", 0.0)
-            if self._friction_of and np.any(law):
-                self._node.diagnostics.raise_condition(
-                    "friction", f"friction counts twice: controller '{name}' and the driver '{self._friction_of}' both "
-                    f"compensate it; set the gains {name}.gains.<joint>.friction to 0")
-            else:
-                self._node.diagnostics.clear_condition("friction", "friction is compensated once")
-        return look
+    def _look_for_friction(self) -> None:
+        """Look whether the law and the driver both compensate friction."""
+        chosen = self._loop.chosen
+        if self._friction_of and np.any(getattr(chosen.controller.parameters, "friction", 0.0)):
+            self._node.diagnostics.raise_condition(
+                "friction", f"friction counts twice: controller '{chosen.name}' and the driver '{self._friction_of}' "
+                f"both compensate it; set the gains {chosen.name}.gains.<joint>.friction to 0")
+        else:
+            self._node.diagnostics.clear_condition("friction", "friction is compensated once")
 
 
 def _adds(adds: bool) -> str:

@@ -45,11 +45,8 @@ from robodyn_ros.nodes.common.messages import (
     read_duration,
     read_stamp,
 )
-from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.controller.events import Events
 from robodyn_ros.nodes.controller.goal import Outcome, Result
-from robodyn_ros.nodes.controller.loop_thread import LoopThread
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.controller.part import Answer, Context, Part
 
 _FREED_AT_ONCE = 64
 
@@ -78,27 +75,25 @@ class WatchedGoal(Protocol):
         """Report the outcome of the goal."""
 
 
-class JointTrajectories:
+class JointTrajectories(Part):
     """Has trajectories of ~/joint_trajectory and of goals followed; the newest one replaces the one before.
 
     Args:
-        node: The node that subscribes.
-        robot: The robot.
-        joints: Its joints.
-        thread: The control loop, which follows the trajectories, on its thread.
-        events: Those that end goals end the active one.
+        context: What it knows of the node; events that end goals end the active one.
 
     Attributes:
         goal: The active goal, or None; for the control path's thread only.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, thread: LoopThread,
-                 events: Events) -> None:
-        node.parameters.declare(PARAMETERS)
+    PARAMETERS = PARAMETERS
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self.goal: WatchedGoal | None = None
-        self._node, self._robot, self._joints, self._thread = node, robot, joints, thread
-        events.end_goal = self.interrupt
-        node.listen(JointTrajectoryMessage, topic_names.own(topic_names.JOINT_TRAJECTORY), self._on_trajectory,
+        self._node, self._robot, self._joints = context.node, context.robot, context.joints
+        self._thread = context.thread
+        context.events.end_goal = self.interrupt
+        self._node.listen(JointTrajectoryMessage, topic_names.own(topic_names.JOINT_TRAJECTORY), self._on_trajectory,
                     accepts=self._is_short_enough)
 
     # On the executor's thread.
@@ -210,11 +205,9 @@ class JointTrajectories:
 
     # On the control path's thread.
 
-    def watch(self, stamp: int, tick: Tick) -> None:
-        """Let the active goal judge a tick; only while there is one."""
-        assert self.goal is not None
-        outcome = self.goal.watch(stamp, tick)
-        if outcome is not None:
+    def after_tick(self, answer: Answer) -> None:
+        """Let the active goal judge a tick, if there is one."""
+        if self.goal is not None and (outcome := self.goal.watch(answer.stamp, answer.tick)) is not None:
             self._end(outcome)
 
     def interrupt(self, reason: str) -> None:

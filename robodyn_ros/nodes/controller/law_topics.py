@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -27,11 +27,10 @@ from robodyn_ros.control.runtime.loop_events import ModeChanged
 from robodyn_ros.control.runtime.modes import Mode
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_states import JointStateReader, NamedState
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError
-from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.topics import LatestMessage
-from robodyn_ros.nodes.controller.events import WAITING, Event, Events
-from robodyn_ros.nodes.controller.loop_thread import LoopThread
+from robodyn_ros.nodes.controller.events import WAITING, Event
+from robodyn_ros.nodes.controller.part import Context, Part
 from robodyn_ros.nodes.recorder.definitions import message_class
 
 MOST_MISSED = 10
@@ -41,24 +40,23 @@ These are counted, as a time would pass at once where the computer held up both 
 """
 
 
-class LawTopics:
+class LawTopics(Part):
     """Subscribes to what controllers declare, and keeps the newest values for the control loop.
 
     Args:
-        node: The node that subscribes.
-        joints: The robot's joints.
-        events: Reports controllers that wait.
+        context: What it knows of the node.
 
     Attributes:
         inputs: The newest value of each input, another object for each message.
         motor_side: `MOTOR_SIDE` of the newest usable message; empty: none.
     """
 
-    def __init__(self, node: RobodynNode, joints: JointOrder, events: Events) -> None:
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        node, joints = context.node, context.joints
         self.inputs: dict[Input, Array] = {}
         self.motor_side: tuple[Array, ...] = ()
-        self._node, self._events = node, events
-        self._thread: LoopThread | None = None
+        self._node, self._loop = node, context.loop
         self._names, self._reader = joints, JointStateReader(joints, node.diagnostics, topic_names.MOTOR_STATES)
         self._subscriptions: dict[Input, Any] = {}
         self._motors: LatestMessage[Any] | None = None
@@ -66,11 +64,9 @@ class LawTopics:
         self._nothing = np.full(len(joints), np.nan)
         self._arrived, self._missed = -1, 0  # stamp of the joint state that the motors' last usable one came with [ns]
         node.diagnostics.checks.append(self._close_unused)
-
-    def attach(self, thread: LoopThread) -> None:
-        """Serve the control loop on its thread."""
-        self._thread = thread
-        thread.listeners.append(self._on_event)
+        context.plugins.open_inputs = self.open
+        for plugin in self._loop.plugins():
+            self.open(plugin)
 
     # On the executor's thread.
 
@@ -96,10 +92,9 @@ class LawTopics:
         if form.senses and self._motors is None:
             self._motors = LatestMessage(self._node, self._node.diagnostics, JointState, topic_names.MOTOR_STATES)
 
-    def values(self) -> dict[str, object]:
-        """Values for the diagnostics: the inputs of the active controller and their ages."""
-        assert self._thread is not None
-        loop = self._thread.loop
+    def values(self) -> Mapping[str, object]:
+        """Return the inputs of the active controller and their ages."""
+        loop = self._loop
         form = state_form(type(loop.chosen.controller), len(self._names))
         last, found = loop.last, {f"input {name}": "none" for name in form.inputs}
         if last is not None and type(last.state.inputs) is type(loop.chosen.controller).Inputs and form.inputs:
@@ -110,8 +105,7 @@ class LawTopics:
 
     def _close_unused(self) -> None:
         """End the subscriptions that no controller in use has declared."""
-        assert self._thread is not None
-        forms = [state_form(type(plugin.controller), len(self._names)) for plugin in self._thread.loop.plugins()]
+        forms = [state_form(type(plugin.controller), len(self._names)) for plugin in self._loop.plugins()]
         used = {declared for form in forms for declared in form.inputs.values()}
         for declared in set(self._subscriptions) - used:
             self._node.destroy_subscription(self._subscriptions.pop(declared))
@@ -136,17 +130,16 @@ class LawTopics:
 
     # On the thread of the control path.
 
-    def _on_event(self, event: LoopEvent) -> None:
+    def on_event(self, event: LoopEvent) -> None:
         """Report that the chosen controller waits for something, or no longer."""
         if not isinstance(event, ModeChanged) or event.mode is not Mode.HOLDING:
             return
-        assert self._thread is not None
-        loop = self._thread.loop
+        loop = self._loop
         if event.reason is not None:
             text = f"{event.reason.text}; '{loop.fallback.name}' holds the robot"
-            self._events.tell(Event("waits for inputs", text, WAITING))
+            self.context.events.tell(Event("waits for inputs", text, WAITING))
         else:
-            self._events.end(WAITING, f"controller '{loop.chosen.name}' waits no longer")
+            self.context.events.end(WAITING, f"controller '{loop.chosen.name}' waits no longer")
 
     def update(self, stamp: int) -> None:
         """Take the newest state of the motors' side, if a controller reads it; before each tick, of a stamp [ns]."""

@@ -17,7 +17,7 @@ announced is a condition, with the margin that the laws have in it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,11 @@ from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
 from robodyn_ros.control.plugins.plugin import Plugin
-from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK
-from robodyn_ros.control.runtime.control_loop import ControlLoop
+from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK, AgeMonitor
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
-from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
-from robodyn_ros.nodes.controller.plugins import ControllerPlugins
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.controller.law_swaps import LawSwaps
+from robodyn_ros.nodes.controller.part import Answer, Context, Part
 
 PARAMETERS = (
     Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: as the "
@@ -74,43 +72,39 @@ def declared_timing(parameters: DeclaredParameters) -> LoopTiming:
     return LoopTiming(1.0 / rate if rate else DEFAULT_PERIOD, max(delay, 0))
 
 
-class LoopTimingWatch:
+class LoopTimingWatch(Part):
     """Keeps the timing that gains are for, measures the one that the loop has, and reports margins of the laws.
 
     Args:
-        node: The controller node.
-        robot: The robot, with the declared timing.
-        loop: The control loop.
-        plugins: The declared controllers.
-        begin_with: Puts controllers for a robot of another timing in force, before the first tick.
+        context: What it knows of the node; its robot has the declared timing.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, plugins: ControllerPlugins,
-                 begin_with: Callable[[Robot], None]) -> None:
-        self._node, self._robot, self._loop, self._plugins = node, robot, loop, plugins
-        self._begin_with = begin_with
+    PARAMETERS = PARAMETERS
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        node = self._node = context.node
+        self._robot, self._loop, self._plugins = context.robot, context.loop, context.plugins
+        self._ages = AgeMonitor()
         self._undeclared = not node.parameters["update_rate"]
         self._announced: LoopTiming | None = None
         self._measured: LoopTiming | None = None  # where it differs for some seconds
         self._looks = 0  # seconds in a row that speak for a change of this
+        # Stamp [ns], time since the state before [s], number, and age of the command by system time [ns].
         self._ticks: deque[tuple[int, float, int, int]] = deque(maxlen=_MAX_TICKS)
         self._looked_at: dict[str, tuple[Any, ...]] = {}
         self._factors: dict[str, float] = {}
         self._known: dict[tuple[Any, ...], float] = {}
         node.diagnostics.checks.append(self.look)
+        context.announcement.handlers.append(self._on_announcement)
 
-    def note(self, stamp: int, period: float, number: int, age: int) -> None:
-        """Note a tick; on the thread of the control path.
+    def after_tick(self, answer: Answer) -> None:
+        """Note the ages of state and command."""
+        stamp, tick, number, published, received, answered = answer
+        self._ages.note(stamp, published, received, answered)
+        self._ticks.append((stamp, tick.state.period, number, answered - stamp))
 
-        Args:
-            stamp: Of the state [ns].
-            period: Time since the state before [s]; 0 at a new start.
-            number: Number of the state in the sequence of its publisher; 0: unknown.
-            age: Time from the stamp of the state to the publication of its command, by system time [ns].
-        """
-        self._ticks.append((stamp, period, number, age))
-
-    def on_announcement(self, announcement: Announcement) -> None:
+    def _on_announcement(self, announcement: Announcement) -> None:
         """Take the timing that the hardware announces, where nobody declared one; on the executor's thread."""
         gains_for = self._robot.timing
         try:
@@ -126,7 +120,7 @@ class LoopTimingWatch:
         if announcement.in_time and wanted != gains_for and self._announced is None:
             robot = self._robot.with_timing(*wanted)
             try:
-                self._begin_with(robot)
+                self.context.parts[LawSwaps].begin_with(robot)
             except RobodynError as error:
                 self._node.diagnostics.problem("failed default gains", f"no gains for {wanted}, which "
                                                f"{announcement.node} announces: {error}", error=True)
@@ -152,11 +146,11 @@ class LoopTimingWatch:
         for role, plugin in self._in_force().items():
             self._report_margin(role, plugin)
 
-    def values(self) -> dict[str, object]:
-        """Values for the diagnostics."""
+    def values(self) -> Mapping[str, object]:
+        """Return the timing that gains are for, the margins in it, and the ages."""
         margins = {f"stable gains of the {role} controller, over its own": factor
                    for role, factor in self._factors.items()}
-        return {"gains are for": str(self._robot.timing), **margins}
+        return {"gains are for": str(self._robot.timing), **margins, **self._ages.statistics()}
 
     @property
     def _expected(self) -> LoopTiming:

@@ -11,15 +11,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from robodyn_ros.base import topic_names
 from robodyn_ros.nodes.common.participants import own_participant, publishers, refusal_key
-from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topic_owners import TopicOwners, publisher_field
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
-from robodyn_ros.nodes.controller.events import REFUSED, Event, Events
+from robodyn_ros.nodes.controller.events import REFUSED, Event
+from robodyn_ros.nodes.controller.part import Context, Part, PutInForce
 
 PUBLISHER = publisher_field("joint_states_publisher", "joint states")
 
@@ -27,31 +30,31 @@ _REPORT_PERIOD = 0.1  # shortest time between two reports of refused joint state
 _TWO_SOURCES = "two sources"  # condition
 
 
-class ControllerOwnership:
+class ControllerOwnership(Part):
     """Admits the joint states of the nodes that this one follows, and notes whether the hardware refuses its commands.
 
     Args:
-        node: The controller node; the executor serves the topic of refusals.
-        events: Reports refusals.
-        joint_names: The robot's joints.
-        timeout: Time without a joint state after which its publisher is silent [s].
+        context: What it knows of the node.
 
     Attributes:
         refused: Why the commands are refused; empty if they are not. Any thread may read or replace it.
         accepts: :meth:`TopicOwners.admits`, for the thread of the control path.
     """
 
-    def __init__(self, node: RobodynNode, events: Events, joint_names: list[str], timeout: float) -> None:
+    PARAMETERS = (PUBLISHER,)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self.refused = ""
-        self._node, self._events = node, events
+        node = self._node = context.node
         self._own = refusal_key(own_participant(node), node.get_fully_qualified_name())
         self._topic, self._report_at = node.resolve_topic_name(topic_names.JOINT_STATES), 0.0
         self._owners = TopicOwners(
-            self._topic, joint_names, node.get_fully_qualified_name(), PUBLISHER.name,
-            lambda: publishers(node, [topic_names.JOINT_STATES]), timeout, wait_for_present=True,
-            on_refusal=self._on_refusal)
+            self._topic, context.joints.names, node.get_fully_qualified_name(), PUBLISHER.name,
+            lambda: publishers(node, [topic_names.JOINT_STATES]), node.parameters["state_timeout"],
+            wait_for_present=True, on_refusal=self._on_refusal)
         self.accepts = self._owners.admits
-        self.follow(node.parameters[PUBLISHER.name])
+        self._owners.name(node.parameters[PUBLISHER.name])
         node.diagnostics.checks.append(self._look)
         node.listen(DiagnosticStatus, topic_names.REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
 
@@ -59,18 +62,18 @@ class ControllerOwnership:
         """Return whether joint states of a participant are answered."""
         return self._owners.follows(process)
 
-    def follow(self, names: str) -> None:
+    def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
         """Follow the joint states of nodes that a person names; see :meth:`TopicOwners.name`."""
-        self._owners.name(names)
+        return partial(self._owners.name, changes[PUBLISHER.name]) if PUBLISHER.name in changes else None
 
     def _on_refusals(self, message: DiagnosticStatus) -> None:
         self.refused = next((pair.value for pair in message.values if pair.key == self._own), "")
         if self.refused:
-            self._events.tell(Event(
+            self.context.events.tell(Event(
                 "refusals", f"the hardware refuses the commands of this node: {self.refused}; this node commands "
                 "nothing until then", REFUSED, error=True, ends_goal=False))  # the next state ends it
         else:
-            self._events.end(REFUSED, "the hardware takes the commands of this node")
+            self.context.events.end(REFUSED, "the hardware takes the commands of this node")
 
     def _on_refusal(self, now: float) -> None:
         """Count and report a refused joint state at once: the owner may be silent for a moment only."""

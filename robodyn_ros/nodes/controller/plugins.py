@@ -31,7 +31,7 @@ from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.plugins.plugin_threads import end, run_bounded
 from robodyn_ros.control.plugins.registry import construct, controller_names, load_controller, prefix
 from robodyn_ros.control.runtime.control_loop import Tick
-from robodyn_ros.nodes.common.parameters import DeclaredParameters
+from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot
 
@@ -42,6 +42,9 @@ ALLOW_PYTHON_PLUGINS = Field("allow_python_plugins", True, "Whether a controller
 
 SWAP_TIMEOUT = Field("swap_timeout", 15.0, "Time after which a controller is refused that is not imported, "
                      "constructed, tried or given its parameters", unit="s", minimum=0.1, maximum=3600.0)
+
+BROKEN = "broken plugins"
+"""Counter of the errors of plugins that are not in force."""
 
 _Result = TypeVar("_Result")
 
@@ -71,15 +74,16 @@ class ControllerPlugins:
     Code of plugins runs on threads that are left behind if it does not return within the parameter ``swap_timeout``.
 
     Args:
-        parameters: The node's parameters.
+        node: The node, with its parameters.
         robot: The robot that the plugins control.
-        is_stopped: Whether to wait for plugins no longer.
-        open_inputs: Subscribes to what a plugin declares; raises PluginError.
+
+    Attributes:
+        open_inputs: Subscribes to what a plugin declares, and raises PluginError; who does that sets it once.
     """
 
-    def __init__(self, parameters: DeclaredParameters, robot: Robot, is_stopped: Callable[[], bool],
-                 open_inputs: Callable[[Plugin], None] = lambda plugin: None) -> None:
-        self._parameters, self._is_stopped, self._open_inputs = parameters, is_stopped, open_inputs
+    def __init__(self, node: RobodynNode, robot: Robot) -> None:
+        self.open_inputs: Callable[[Plugin], None] = lambda plugin: None
+        self._node, self._parameters = node, node.parameters
         self._robot = robot
         self._declared: dict[str, _Declared] = {}
         self._names: dict[str, str] = {}  # plugins by the prefix of their parameters
@@ -112,8 +116,39 @@ class ControllerPlugins:
         """
         plugin_class = self.declare(name)
         plugin = self.run(f"controller '{name}' cannot be constructed", self._construct, name, plugin_class)
-        self._open_inputs(plugin)
+        self.open_inputs(plugin)
         return plugin
+
+    def declare_installed(self) -> None:
+        """Declare the parameters of all installed plugins; a broken one is reported."""
+        for name in controller_names():
+            try:
+                self.declare(name)
+            except PluginError as error:
+                self.report(error)
+
+    def begin(self, name: str) -> Plugin:
+        """Make a plugin of the start, and try it.
+
+        Raises:
+            RobodynError: It cannot be made.
+        """
+        plugin = self.make(name)
+        try:
+            self.check_first_update(plugin, None)
+        except PluginError as error:  # the state is made up, and the plugin may work in the real one
+            self.report(error, "; it may do better with the robot's real state")
+        return plugin
+
+    def report(self, error: RobodynError, more: str = "") -> None:
+        """Report a plugin's error, and log its traceback."""
+        self._node.diagnostics.problem(BROKEN, f"{error}{more}")
+        self.log_traceback(error)
+
+    def log_traceback(self, error: RobodynError) -> None:
+        """Log the traceback of a plugin's exception at level debug."""
+        for note in getattr(error, "__notes__", ()):
+            self._node.log.debug("tracebacks", note)
 
     def swap_in(self, name: str, changed: dict[str, PluginParameters], last: Tick | None) -> Plugin:
         """Construct a plugin that is about to be put in force, and try it.
@@ -173,7 +208,8 @@ class ControllerPlugins:
         Raises:
             RobodynError: The code raised, or did not return in time.
         """
-        return run_bounded(what, self._parameters[SWAP_TIMEOUT.name], self._is_stopped, function, *arguments)
+        return run_bounded(what, self._parameters[SWAP_TIMEOUT.name], self._node.stop_requested.is_set, function,
+                           *arguments)
 
     def derive_defaults(self, robot: Robot) -> None:
         """Derive all defaults for a robot of another timing, before the first tick; values that were given stay.

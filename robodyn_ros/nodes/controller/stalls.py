@@ -17,14 +17,28 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import to_seconds
-from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
+from robodyn_ros.control.runtime.loop_events import NewStart
+from robodyn_ros.control.runtime.modes import Reason
+from robodyn_ros.control.runtime.requests import Drop
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
+from robodyn_ros.nodes.controller.events import Event
+from robodyn_ros.nodes.controller.part import Context, Part, PutInForce
+
+MAX_OVERRUNS = Field(
+    "max_overruns", 20, "Number of overruns (joint states came while the law computed, or was blocked) after which the "
+    "controller is dropped for the safe one; each is forgiven after ten ticks in time; 0: never", minimum=0,
+    maximum=1_000_000)
+
+STARTUP_SECONDS = 5.0
+"""Extra time for the first joint state to arrive, beyond ``state_timeout`` [s]."""
 
 FORGIVEN_AFTER = 10
 """Number of ticks in time after which one overrun no longer counts."""
@@ -77,16 +91,13 @@ class Rejections(NamedTuple):
     last: str = ""
 
 
-class Stalls:
+class Stalls(Part):
     """Measures the ticks of the control loop, and explains what did not go on; for the thread of the control path.
 
     A tick is :meth:`arrive`, then :meth:`begin`, the law, :meth:`end`, and :meth:`answered`.
 
     Args:
-        diagnostics: Receives what is told; its checks end the report of a slow law.
-        probe: Measures hold-ups by the computer.
-        law: Returns the name of the law in force.
-        drop: Drops the law in force, with the reason.
+        context: What it knows of the node.
 
     Attributes:
         max_overruns: Number of overruns of the law for which it is dropped; 0: never.
@@ -94,10 +105,13 @@ class Stalls:
         answered_at: Steady time at which the last joint state came that was answered [s].
     """
 
-    def __init__(self, diagnostics: Diagnostics, probe: HoldUpProbe, law: Callable[[], str],
-                 drop: Callable[[str], None]) -> None:
-        self._diagnostics, self._probe, self._law, self._drop = diagnostics, probe, law, drop
-        self.max_overruns, self.overruns = 0, 0.0
+    PARAMETERS = (MAX_OVERRUNS,)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._diagnostics, self._probe = context.node.diagnostics, HoldUpProbe()
+        self.max_overruns: int = context.node.parameters[MAX_OVERRUNS.name]
+        self.overruns = 0.0
         self.answered_at, self._published, self._rejections = 0.0, 0, Rejections()
         self._times: deque[tuple[float, float, float]] = deque(maxlen=_KEPT)  # begin, end, processor time of each tick
         self._begin = self._end = self._cpu_begin = self._cpu = 0.0
@@ -108,7 +122,30 @@ class Stalls:
         self._gap, self._gap_at = "", -RECENT  # why the last gap was, and when it ended
         self._hold_up, self._held_up_at = "", -RECENT
         self._slow_law, self._overran = "", False  # reported as too slow; whether it was since the last diagnostics
-        diagnostics.checks.append(self._look_for_overruns)
+        self._diagnostics.checks.append(self._look_for_overruns)
+
+    def start(self) -> None:
+        """Begin to measure, and give the first joint state time to arrive."""
+        self.answered_at = time.monotonic() + STARTUP_SECONDS
+        self._probe.start()
+
+    def close(self) -> None:
+        """End the probe."""
+        self._probe.stop()
+
+    def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
+        """Change the number of overruns."""
+        def put_in_force() -> None:
+            self.max_overruns = changes[MAX_OVERRUNS.name]
+
+        return put_in_force if MAX_OVERRUNS.name in changes else None
+
+    def on_event(self, event: LoopEvent) -> None:
+        """Tell a new start, and why the loop starts anew."""
+        if isinstance(event, NewStart):
+            lost = ", the active trajectory is dropped" if event.dropped_motion else ""
+            self.context.events.tell(Event("new starts", f"new start from the current state{lost}: "
+                                           f"{self._of_start(event.text)}"))
 
     # A tick.
 
@@ -181,14 +218,14 @@ class Stalls:
         """Return why a controller was dropped, with a hold-up by the computer that may be the cause."""
         return f"{reason}; {self._hold_up}" if self.answered_at - self._held_up_at < RECENT else reason
 
-    def of_start(self, reason: str) -> str:
+    def _of_start(self, reason: str) -> str:
         """Return why the loop starts anew, with the gap or the hold-up before it."""
         if self.answered_at - self._gap_at < RECENT:
             return f"{reason}; {self._gap}"
         return self.with_cause(reason)
 
-    def statistics(self) -> dict[str, float]:
-        """Return execution times and periodicity of the ticks since the last call, by name; from any one thread."""
+    def values(self) -> Mapping[str, object]:
+        """Return execution times and periodicity of the ticks since the last call, by name."""
         times, self._times = self._times, deque(maxlen=_KEPT)
         if len(times) < 2:
             return {}
@@ -233,12 +270,12 @@ class Stalls:
         self._tell_slow(f"the law is blocked for {1e3 * blocked:.3g} ms of {1e3 * period:.3g} ms", ticks)
 
     def _tell_slow(self, text: str, overruns: int) -> None:
-        law = self._law()
+        law = self.context.loop.chosen.name
         self._diagnostics.count("overruns", overruns)
         self._overran = True
         if self.max_overruns and self.overruns >= self.max_overruns:
             self.forget()
-            self._drop(text)
+            self.context.thread.request_here(Drop(Reason("too slow", text)))
         if self._slow_law != law:
             self._slow_law = law
             self._diagnostics.raise_condition("slow", f"controller '{law}' is too slow: {text}")
@@ -259,7 +296,7 @@ class Stalls:
             if (typical := float(np.median(blocked))) >= period:
                 self._blocked = int((blocked >= period).sum()), typical, period
         if not self._overran and self._slow_law:
-            self._diagnostics.clear_condition("slow", f"controller '{self._law()}' is in time")
+            self._diagnostics.clear_condition("slow", f"controller '{self.context.loop.chosen.name}' is in time")
             self._slow_law = ""
         self._overran = False
 

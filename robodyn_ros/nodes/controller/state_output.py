@@ -11,14 +11,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
+from typing import Any
 
-from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
 from robodyn_ros.base import topic_names
+from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.plugins.dry_run import uncompiled
@@ -35,48 +37,49 @@ from robodyn_ros.kinematics.rotation_vector import rotation_vector_from_quaterni
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
 from robodyn_ros.nodes.common.topics import DisplayPublisher
-from robodyn_ros.nodes.controller.events import STOPPED, WAITING, Events
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.controller.command_output import Commands
+from robodyn_ros.nodes.controller.events import STOPPED, WAITING
+from robodyn_ros.nodes.controller.part import Answer, Context, Part, PutInForce
+
+RATE = Field("state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states; 0: none",
+             unit="Hz", minimum=0.0, maximum=10000.0)
 
 RELATIVE_SLACK = 1e-6  # part of a period by which a tick may be early, because stamps are rounded
 
 
-class ControllerStatePublisher:
+class ControllerStatePublisher(Part):
     """Publishes ticks, if somebody subscribes.
 
     The rate of ``~/controller_state`` is in the time of the joint states; between its messages comes the first tick of
     each controller. ``~/_display_state`` has such messages for displays, at a rate of real time.
 
     Args:
-        node: The node that publishes.
-        robot: The robot.
-        rate: Messages per second [Hz]; 0: none.
-        events: Those that last are part of each state.
-        voltage: Returns the voltages that a tick commanded, shape (n,) [V]; None: efforts are commanded.
+        context: What it knows of the node; events that last are part of each state.
     """
 
-    def __init__(self, node: Node, robot: Robot, rate: float, events: Events,
-                 voltage: Callable[[Tick], Array] | None = None) -> None:
+    PARAMETERS = (RATE,)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        node, robot = context.node, context.robot
         self._publisher = node.create_publisher(ControllerState, topic_names.own(topic_names.CONTROLLER_STATE), 10)
         self._display = DisplayPublisher(node, ControllerState, topic_names.own(topic_names.DISPLAY_CONTROLLER_STATE))
         self._joint_names = list(robot.joint_names)
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
-        self._voltage = voltage
-        self._last, self._events = 0, events
+        self._last = 0
         self._plugin: Plugin | None = None
-        self.set_rate(rate)
+        self._set_rate(node.parameters[RATE.name])
 
-    def set_rate(self, rate: float) -> None:
-        """Change the rate [Hz]."""
+    def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
+        """Change the rate."""
+        return partial(self._set_rate, changes[RATE.name]) if RATE.name in changes else None
+
+    def _set_rate(self, rate: float) -> None:
         self._period = NANOSECONDS_PER_SECOND / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
 
-    def publish(self, stamp: int, tick: Tick) -> None:
-        """Publish a tick on the topics for which one is due.
-
-        Args:
-            stamp: Stamp of the joint state [ns].
-            tick: Controller, state, reference and effort of the tick.
-        """
+    def after_tick(self, answer: Answer) -> None:
+        """Publish a tick on the topics for which one is due."""
+        stamp, tick = answer.stamp, answer.tick
         if self._due(stamp, tick.plugin):
             self._publisher.publish(self._message(stamp, tick))
         if self._display.due(time.monotonic()):
@@ -94,7 +97,8 @@ class ControllerStatePublisher:
     def _message(self, stamp: int, tick: Tick) -> ControllerState:
         plugin, state, reference = tick.plugin, tick.state, tick.reference
         # The mode says that the robot is stopped, or that the controller waits.
-        lasting = [f"{name}: {text}" for name, text in self._events.lasting.items() if name not in (STOPPED, WAITING)]
+        lasting = [f"{name}: {text}" for name, text in self.context.events.lasting.items()
+                   if name not in (STOPPED, WAITING)]
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=uncompiled(plugin.controller),
             joint_names=self._joint_names, output=to_field(tick.effort), mode=tick.mode.value,
@@ -105,8 +109,8 @@ class ControllerStatePublisher:
             message.reason_kind, message.reason, message.reason_joints = tick.reason
         if plugin.memory_names and isinstance(plugin.controller, Law):
             message.memory_names, message.memory = plugin.memory_names, to_field(plugin.controller.memory_numbers)
-        if self._voltage is not None:
-            message.voltage = to_field(self._voltage(tick))
+        if (voltage := self.context.parts[Commands].voltage(tick)) is not None:
+            message.voltage = to_field(voltage)
         message.feedback = state_point(state.q, state.v)
         if isinstance(reference, JointReference):
             message.reference = state_point(reference.q, reference.v, reference.a)

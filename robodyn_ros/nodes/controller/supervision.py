@@ -12,54 +12,58 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from std_srvs.srv import Trigger
 
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import RobodynError
-from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
 from robodyn_ros.control.runtime.loop_events import ModeChanged
 from robodyn_ros.control.runtime.modes import STOPS
 from robodyn_ros.control.runtime.requests import NewSettings, Release, Request, Stop
 from robodyn_ros.control.runtime.supervisor import PARAMETERS, SupervisorSettings
-from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.controller.events import STOPPED, Event, Events
-from robodyn_ros.nodes.controller.loop_thread import LoopThread
+from robodyn_ros.nodes.controller.events import STOPPED, Event
+from robodyn_ros.nodes.controller.part import Answer, Context, Part, PutInForce
 
 
-class Supervision:
+class Supervision(Part):
     """Serves ~/stop and ~/release, keeps the supervisor's settings, and reports what it did.
 
     Args:
-        node: The controller node.
-        thread: The control loop on its thread.
-        events: Reports stops.
+        context: What it knows of the node.
     """
 
-    def __init__(self, node: RobodynNode, thread: LoopThread, events: Events) -> None:
-        self._node, self._thread, self._loop, self._events = node, thread, thread.loop, events
+    PARAMETERS = PARAMETERS
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        node = self._node = context.node
+        self._thread, self._loop = context.thread, context.loop
         self._counts: Counter[str] = Counter()
-        thread.request_here(_settings({parameter.name: node.parameters[parameter.name] for parameter in PARAMETERS}))
-        thread.listeners.append(self._on_event)
+        self._saturated = 0
+        self._thread.request_here(self._settings({}))
         node.create_service(Trigger, topic_names.own(topic_names.STOP), self._on_stop)
         node.create_service(Trigger, topic_names.own(topic_names.RELEASE), self._on_release)
-        node.parameters.on_change(self._on_change)
         node.diagnostics.checks.append(self._look_at_workspace)
 
-    def note(self, tick: Tick) -> None:
-        """Count what the supervisor did at a tick, and the mode; on the thread of the control path."""
+    def after_tick(self, answer: Answer) -> None:
+        """Count what the supervisor did at a tick, and the mode."""
+        tick = answer.tick
+        if not tick.intervention and tick.reason is None:
+            return
+        self._saturated += tick.saturated
         if tick.intervention:
             self._counts[tick.intervention] += 1
         if tick.reason is not None:
             self._counts[tick.mode.value] += 1
 
-    def values(self) -> dict[str, object]:
-        """Values for the diagnostics."""
+    def values(self) -> Mapping[str, object]:
+        """Return the mode, and what the supervisor did."""
         counts = {f"supervised commands: {kind}": count for kind, count in self._counts.copy().items()}
         return {"mode": self._loop.mode.value, "stopped": self._loop.stopped() or "no",
-                "speed scaling": round(self._loop.speed, 3), **counts}
+                "speed scaling": round(self._loop.speed, 3), "saturated commands": self._saturated, **counts}
 
     def _look_at_workspace(self) -> None:
         if text := self._loop.misplaced():
@@ -81,30 +85,31 @@ class Supervision:
             response.success, response.message = False, str(error)
         return response
 
-    def _on_change(self, changes: Mapping[str, Any]) -> None:
-        if any(parameter.name in changes for parameter in PARAMETERS):
-            present = {parameter.name: self._node.parameters[parameter.name] for parameter in PARAMETERS}
-            self._thread.request(_settings({**present, **changes}))
+    def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
+        """Change the supervisor's settings."""
+        if not any(parameter.name in changes for parameter in PARAMETERS):
+            return None
+        return partial(self._thread.request, self._settings(changes))
 
-    def _on_event(self, event: LoopEvent) -> None:
-        """Report that the robot was stopped or released; on the thread of the control path."""
+    def on_event(self, event: LoopEvent) -> None:
+        """Report that the robot was stopped or released."""
         if not isinstance(event, ModeChanged) or event.mode not in STOPS:
             return
         if stopped := self._loop.stopped():
             text = f"the robot is stopped: {stopped}; ~/release lets it go on"
-            self._events.tell(Event("stops", text, STOPPED, error=True))
+            self.context.events.tell(Event("stops", text, STOPPED, error=True))
         else:
-            self._events.end(STOPPED, "the robot is released")
+            self.context.events.end(STOPPED, "the robot is released")
 
-
-def _settings(values: Mapping[str, Any]) -> NewSettings:
-    """The settings of the loop, from values by parameter."""
-    box = values["supervisor.workspace"]
-    return NewSettings(SupervisorSettings(
-        runaway_factor=values["runaway_factor"],
-        effort_rate=values["supervisor.effort_rate"],
-        position_margin=values["supervisor.position_margin"],
-        tip_speed=values["supervisor.tip_speed"],
-        workspace=tuple(box) if any(box) else (),
-        soft_start=values["supervisor.soft_start"],
-    ), speed_scaling=values["speed_scaling"])
+    def _settings(self, changes: Mapping[str, Any]) -> NewSettings:
+        """Return the settings of the loop after a change of parameters."""
+        values = {parameter.name: self._node.parameters[parameter.name] for parameter in PARAMETERS} | dict(changes)
+        box = values["supervisor.workspace"]
+        return NewSettings(SupervisorSettings(
+            runaway_factor=values["runaway_factor"],
+            effort_rate=values["supervisor.effort_rate"],
+            position_margin=values["supervisor.position_margin"],
+            tip_speed=values["supervisor.tip_speed"],
+            workspace=tuple(box) if any(box) else (),
+            soft_start=values["supervisor.soft_start"],
+        ), speed_scaling=values["speed_scaling"])

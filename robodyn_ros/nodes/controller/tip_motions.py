@@ -32,9 +32,8 @@ from robodyn_ros.control.runtime.requests import Exert, Follow
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import LENGTH, read_duration, read_stamp
 from robodyn_ros.nodes.common.poses import read_vector, read_wrench, to_arrays
-from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.controller.loop_thread import LoopThread
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
+from robodyn_ros.nodes.controller.part import Context, Part
 
 ANGLE = Range(-1e4, 1e4, "rad")
 """Angle of a circle."""
@@ -47,20 +46,19 @@ PARAMETERS = (
 )
 
 
-class TipMotions:
+class TipMotions(Part):
     """Subscribes to ~/pose, ~/cartesian_trajectory and ~/wrench; a new motion smoothly replaces the one before.
 
     Args:
-        node: The node that subscribes.
-        robot: The robot.
-        thread: The control loop, which follows the motions, on its thread.
-        stop: Function that drops the motion and holds the current state.
+        context: What it knows of the node.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, thread: LoopThread, stop: Callable[[], None]) -> None:
-        node.parameters.declare(PARAMETERS)
-        self._node, self._thread, self._stop = node, thread, stop
-        self._base_link = robot.model.base_link
+    PARAMETERS = PARAMETERS
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        node = self._node = context.node
+        self._thread, self._base_link = context.thread, context.robot.model.base_link
         for message_type, name, accept in (
             (PoseStamped, topic_names.own(topic_names.POSE), self._on_pose),
             (CartesianTrajectory, topic_names.own(topic_names.CARTESIAN_TRAJECTORY), self._on_trajectory),
@@ -90,7 +88,7 @@ class TipMotions:
 
     def _on_trajectory(self, message: CartesianTrajectory) -> None:
         if not message.segments:
-            self._stop()
+            self.context.parts[JointTrajectories].stop()
             return
 
         def motion(segment: CartesianSegment) -> Callable[[TipReference, float], TipTrajectory]:

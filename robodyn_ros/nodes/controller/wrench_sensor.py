@@ -14,7 +14,8 @@ They come on ``measured_wrench``, or on the topic of ros2_control's broadcaster,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,54 +30,55 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.public_conventions import swap_parts
 from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
 from robodyn_ros.nodes.common.poses import read_wrench
-from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.controller.loop_thread import LoopThread
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.controller.part import Context, Part, PutInForce
 from robodyn_ros.simulation.force_torque_sensor import tool_weight
 
 TOPIC = topic_names.MEASURED_WRENCH
 
-PARAMETERS = (
-    Field("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is removed from "
-          "the measurements", unit="kg", minimum=0.0, maximum=1e5),
-    Field("wrench_sensor.tool_center_of_mass", [0.0, 0.0, 0.0], "Its centre of mass in the frame of the sensor",
-          length=3, unit="m", minimum=-100.0, maximum=100.0),
-)
+TOOL_MASS = Field("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is "
+                  "removed from the measurements", unit="kg", minimum=0.0, maximum=1e5)
+TOOL_CENTER = Field("wrench_sensor.tool_center_of_mass", [0.0, 0.0, 0.0], "Its centre of mass in the frame of the "
+                    "sensor", length=3, unit="m", minimum=-100.0, maximum=100.0)
 
 
-class WrenchSensor:
+class WrenchSensor(Part):
     """Passes measured wrenches of the environment on the robot to the control loop, without the weight of the tool.
 
     Args:
-        node: The node that subscribes.
-        robot: The robot.
-        thread: The control loop on its thread, which takes the measurements.
-        timeout: Age at which a measurement expires [s].
+        context: What it knows of the node; a measurement expires after the parameter ``state_timeout``.
 
     Attributes:
         wrench_tip: The last measurement, see `State.wrench_tip`.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, thread: LoopThread, timeout: float) -> None:
-        self.wrench_tip = UNMEASURED
-        self._node, self._robot, self._loop, self._timeout = node, robot, thread.loop, timeout
-        self._forward_kinematics = robot.dynamics().forward_kinematics
-        self._last_arrival = -np.inf
-        self._tool = 0.0, np.zeros(3)
-        for topic in (TOPIC, topic_names.FORCE_TORQUE):
-            thread.path.listen(WrenchStamped, topic, self._on_wrench, qos_profile_sensor_data)
-        node.create_steady_timer(timeout, self._look_for_silence)
+    PARAMETERS = (TOOL_MASS, TOOL_CENTER)
 
-    def configure(self, value: Callable[[str], Any]) -> None:
-        """Read mass and centre of mass of the tool; ``value`` returns the value of a parameter. From any thread."""
-        self._tool = value("wrench_sensor.tool_mass"), np.array(value("wrench_sensor.tool_center_of_mass"))
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.wrench_tip = UNMEASURED
+        self._robot, self._loop = context.robot, context.loop
+        self._timeout: float = context.node.parameters["state_timeout"]
+        self._forward_kinematics = context.robot.dynamics().forward_kinematics
+        self._last_arrival = -np.inf
+        self._configure({})
+        for topic in (TOPIC, topic_names.FORCE_TORQUE):
+            context.thread.path.listen(WrenchStamped, topic, self._on_wrench, qos_profile_sensor_data)
+        context.node.create_steady_timer(self._timeout, self._look_for_silence)
+
+    def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
+        """Change mass and centre of mass of the tool."""
+        return partial(self._configure, changes) if changes.keys() & {TOOL_MASS.name, TOOL_CENTER.name} else None
+
+    def _configure(self, changes: Mapping[str, Any]) -> None:
+        mass, center = (changes.get(field.name, self.context.node.parameters[field.name]) for field in self.PARAMETERS)
+        self._tool = mass, np.array(center)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:
             self.wrench_tip = self._at_tip(message)
             self._last_arrival = time.monotonic()
         except InputError as error:
-            self._node.diagnostics.problem(f"rejected {TOPIC}", f"{TOPIC}: {error}")
+            self.context.node.diagnostics.problem(f"rejected {TOPIC}", f"{TOPIC}: {error}")
 
     def _at_tip(self, message: WrenchStamped) -> Array:
         """Return (force, torque) about the tip link's origin in base axes, shape (6,), at the last joint positions."""

@@ -31,7 +31,9 @@ from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
+from robodyn_ros.nodes.controller.law_swaps import LawSwaps
 from robodyn_ros.nodes.controller.loop_timing import LOOKS, LoopTimingWatch
+from robodyn_ros.nodes.controller.part import Answer
 
 ARM6 = Robot.from_urdf(robot_file("arm6"))
 UNDECLARED = 0
@@ -154,14 +156,17 @@ class Watched:
         plugin = SimpleNamespace(name="pd", controller=None)
         loop = SimpleNamespace(last=None, chosen=plugin, fallback=plugin, delay=0.0)
         self.robot = ARM6.with_timing(0.002)
-        self.watch = LoopTimingWatch(self.node, self.robot, loop, MagicMock(), self.began.append)
+        swaps = SimpleNamespace(begin_with=self.began.append)
+        self.watch = LoopTimingWatch(SimpleNamespace(node=self.node, robot=self.robot, loop=loop, plugins=MagicMock(),
+                                                     announcement=MagicMock(), parts={LawSwaps: swaps}))
         self._numbers = itertools.count(1)
 
     def second(self, period=0.002, age=0.0, missed=0, stamp=None, ticks=100):
         """A second of ticks, some of whose states were not answered."""
         for number in itertools.islice(self._numbers, ticks):
             number *= missed + 1
-            self.watch.note(stamp or number * to_nanoseconds(period), period, number, to_nanoseconds(age))
+            at, tick = stamp or number * to_nanoseconds(period), SimpleNamespace(state=SimpleNamespace(period=period))
+            self.watch.after_tick(Answer(at, tick, number, 0, at, at + to_nanoseconds(age)))
         self.watch.look()
 
     def reported(self, condition="measured timing"):
@@ -216,11 +221,11 @@ def test_parameters_come_before_announcements(given, announced, begins_with, rep
     watched = Watched(**given)
     values = dict(zip(("update_rate", "state_delay"), map(str, announced), strict=True))
     announcement = Announcement("/arm/hardware", "generic", values, in_time=True)
-    watched.watch.on_announcement(announcement)
+    watched.watch._on_announcement(announcement)
     assert [robot.timing for robot in watched.began] == ([begins_with] if begins_with else [])
     assert len(watched.reported("announced timing")) == reported
     late = announcement._replace(values={"update_rate": "50", "state_delay": "1"}, in_time=False)
-    watched.watch.on_announcement(late)
+    watched.watch._on_announcement(late)
     assert len(watched.began) == bool(begins_with)
     assert "/arm/hardware announces a period of 20 ms" in watched.reported("announced timing")[-1]
 
@@ -232,7 +237,7 @@ def test_parameters_come_before_announcements(given, announced, begins_with, rep
     ({"update_rate": "500", "state_delay": "9" * 5000}, "state_delay: expected")])
 def test_announcements_without_a_timing_or_with_a_bad_one_change_nothing(values, words):
     watched = Watched()
-    watched.watch.on_announcement(Announcement("/arm/hardware", "generic", values, in_time=True))
+    watched.watch._on_announcement(Announcement("/arm/hardware", "generic", values, in_time=True))
     assert not watched.began
     told = [call.args[1] for call in watched.node.diagnostics.problem.call_args_list]
     assert len(told) == bool(words) and all(words in text for text in told)

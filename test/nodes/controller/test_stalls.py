@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from robodyn_ros.control.runtime.loop_events import NewStart
 from robodyn_ros.nodes.controller import stalls
 from robodyn_ros.nodes.controller.stalls import FORGIVEN_AFTER, Delay, Rejections, Stalls
 
@@ -25,7 +26,7 @@ class Told:
     """Diagnostics of a node, as far as stalls tell of them."""
 
     def __init__(self):
-        self.problems, self.conditions, self.counts, self.checks = [], {}, Counter(), []
+        self.problems, self.conditions, self.counts, self.checks, self.events = [], {}, Counter(), [], []
 
     def problem(self, kind, text):
         self.problems.append((kind, text))
@@ -40,9 +41,13 @@ class Told:
         self.conditions.pop(key)
 
 
-def made(told, held_up=0.0, drop=None):
+def made(monkeypatch, told, held_up, drop=None):
     """Stalls of a law 'slow', with a probe that says how long the computer held up the node in any span."""
-    return Stalls(told, SimpleNamespace(held_up=lambda since, now: held_up), lambda: "slow", drop)
+    monkeypatch.setattr(stalls, "HoldUpProbe", lambda: SimpleNamespace(held_up=lambda since, now: held_up()))
+    node = SimpleNamespace(diagnostics=told, parameters={"max_overruns": 0})
+    thread = SimpleNamespace(request_here=lambda request: drop(request.reason.text))
+    loop = SimpleNamespace(chosen=SimpleNamespace(name="slow"))
+    return Stalls(SimpleNamespace(node=node, thread=thread, loop=loop, events=SimpleNamespace(tell=told.events.append)))
 
 
 def processor_time(monkeypatch, read):
@@ -60,8 +65,7 @@ class Ticks:
 
     def __init__(self, monkeypatch):
         self.told, self.dropped, self.delay, self.held_up = Told(), [], None, 0.0
-        probe = SimpleNamespace(held_up=lambda since, now: self.held_up)
-        self.stalls = Stalls(self.told, probe, lambda: "slow", self.dropped.append)
+        self.stalls = made(monkeypatch, self.told, lambda: self.held_up, self.dropped.append)
         tell = self.stalls._tell
         monkeypatch.setattr(self.stalls, "_tell", lambda delay, now: (setattr(self, "delay", delay), tell(delay, now)))
         self.now, self.stamp, self.sequence, self.computed = 5.0, 10**9, 1, 0.0
@@ -202,11 +206,11 @@ def test_a_repeated_state_and_a_new_publisher_are_no_delay(ticks):
 def test_statistics_are_those_since_the_last_call(ticks):
     for _ in range(50):
         ticks.tick(took=1e-3)
-    values = ticks.stalls.statistics()
+    values = ticks.stalls.values()
     assert values["execution time [us]: mean"] == pytest.approx(1000.0)
     assert values["periodicity [Hz]: mean"] == pytest.approx(500.0)
     assert values["periodicity [Hz]: greatest"] == pytest.approx(500.0)
-    assert ticks.stalls.statistics() == {}
+    assert ticks.stalls.values() == {}
 
 
 def test_a_law_that_is_too_slow_is_told_once_dropped_at_its_overruns_and_in_time_after_a_second_without(ticks):
@@ -230,7 +234,7 @@ class Rig:
 
     def __init__(self, monkeypatch, held_up=0.0):
         self.told, self.computed = Told(), 0.0
-        self.stalls = made(self.told, held_up)
+        self.stalls = made(monkeypatch, self.told, lambda: held_up)
         processor_time(monkeypatch, lambda: self.computed)
         self.tick(10.0, 0.001)
         self.stalls.answered(10.0, {"source_timestamp": 5_000 * MS}, Rejections())
@@ -246,7 +250,8 @@ class Rig:
         rejections = Rejections(rejected, "position of joint 'elbow': nan")
         self.stalls.arrive(10.4, info, rejections)
         self.stalls.answered(10.4, info, rejections)
-        return self.stalls.of_start("time went on by 0.4 s")
+        self.stalls.on_event(NewStart("time went on by 0.4 s", dropped_motion=False))
+        return self.told.events[-1].text.removeprefix("new start from the current state: ")
 
 
 def test_the_computer_is_blamed_where_the_probe_measured_it(monkeypatch):
