@@ -10,7 +10,8 @@
 A thread that waits whenever a joint state comes answers every one. If some stay unanswered, either the law took the
 time, or the thread was not running: the computer was busy, or the process was stopped. The law takes the processor time
 of the thread during its tick. A law that is blocked (it sleeps, or waits for a device) takes none: it is found by the
-ticks of a second, most of which are blocked, while a probe that sleeps beside this thread was not held up.
+ticks of a second, most of which are blocked, while the thread did not wait for a processor, and a probe that sleeps
+beside it was not held up.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.base.fields import Field
-from robodyn_ros.base.timing import to_seconds
+from robodyn_ros.base.timing import scheduling_of, to_seconds
 from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
 from robodyn_ros.control.runtime.loop_events import NewStart
 from robodyn_ros.control.runtime.modes import Reason
@@ -117,6 +118,7 @@ class Stalls(Part):
         self._begin = self._end = self._cpu_begin = self._cpu = 0.0
         self._period = 0.0  # of the joint states, if some stayed unanswered since the last diagnostics
         self._blocked: tuple[int, float, float] | None = None  # ticks of a law that was blocked, time blocked, period
+        self._waited = self._looked_at = 0.0  # for a processor until the last look, and begin of the last tick then [s]
         self._stamp = self._sequence = 0
         self._overrun_at = 0  # sequence number
         self._gap, self._gap_at = "", -RECENT  # why the last gap was, and when it ended
@@ -289,16 +291,24 @@ class Stalls(Part):
     def _look_for_overruns(self) -> None:
         """Look for a law that is blocked; end the report of a slow law when it was in time for a second."""
         period, self._period = self._period, 0.0
-        times = list(self._times) if period else []
-        if times and not self._probe.held_up(times[0][0], time.monotonic()):
+        times = [tick for tick in tuple(self._times) if tick[0] > self._looked_at]
+        self._looked_at = times[-1][0] if times else self._looked_at
+        waited = self._waited_since_the_last_look()
+        if period and times and not self._probe.held_up(times[0][0], time.monotonic()):
             begin, end, cpu = np.array(times).T
             blocked = end - begin - cpu
-            if (typical := float(np.median(blocked))) >= period:
+            if waited < SHARE * blocked.sum() and (typical := float(np.median(blocked))) >= period:
                 self._blocked = int((blocked >= period).sum()), typical, period
         if not self._overran and self._slow_law:
             self._diagnostics.clear_condition("slow", f"controller '{self.context.loop.chosen.name}' is in time")
             self._slow_law = ""
         self._overran = False
+
+    def _waited_since_the_last_look(self) -> float:
+        """Return how long the thread of the control path has waited for a processor since the last call [s]."""
+        task, before = self.context.thread.path.thread.native_id, self._waited
+        self._waited = scheduling_of(task).waited if task is not None else 0.0
+        return max(0.0, self._waited - before)
 
 
 def _held_up(seconds: float) -> str:

@@ -45,7 +45,8 @@ def made(monkeypatch, told, held_up, drop=None):
     """Stalls of a law 'slow', with a probe that says how long the computer held up the node in any span."""
     monkeypatch.setattr(stalls, "HoldUpProbe", lambda: SimpleNamespace(held_up=lambda since, now: held_up()))
     node = SimpleNamespace(diagnostics=told, parameters={"max_overruns": 0})
-    thread = SimpleNamespace(request_here=lambda request: drop(request.reason.text))
+    path = SimpleNamespace(thread=SimpleNamespace(native_id=1))
+    thread = SimpleNamespace(request_here=lambda request: drop(request.reason.text), path=path)
     loop = SimpleNamespace(chosen=SimpleNamespace(name="slow"))
     return Stalls(SimpleNamespace(node=node, thread=thread, loop=loop, events=SimpleNamespace(tell=told.events.append)))
 
@@ -66,6 +67,8 @@ class Ticks:
     def __init__(self, monkeypatch):
         self.told, self.dropped, self.delay, self.held_up = Told(), [], None, 0.0
         self.stalls = made(monkeypatch, self.told, lambda: self.held_up, self.dropped.append)
+        self.waited = 0.0
+        monkeypatch.setattr(stalls, "scheduling_of", lambda task: SimpleNamespace(waited=self.waited))
         tell = self.stalls._tell
         monkeypatch.setattr(self.stalls, "_tell", lambda delay, now: (setattr(self, "delay", delay), tell(delay, now)))
         self.now, self.stamp, self.sequence, self.computed = 5.0, 10**9, 1, 0.0
@@ -172,6 +175,24 @@ def test_a_law_that_is_blocked_in_its_ticks_is_told_and_dropped(ticks):
     look()
     ticks.tick(took=0.005, away=0.0049)
     assert ticks.dropped == [text]
+
+
+def test_a_law_that_waits_for_a_processor_is_not_blocked(ticks):
+    """On a busy computer a law that computes is without a processor for long, and a probe that sleeps is not."""
+    ticks.stalls.max_overruns = 60
+    look, = ticks.told.checks
+    for _ in range(3):
+        for _ in range(50):
+            ticks.tick(took=0.005, away=0.0049)
+            ticks.waited += 0.003
+        look()
+    assert not ticks.told.conditions and not ticks.dropped
+    for _ in range(50):
+        ticks.tick(took=0.005, away=0.0049)
+        ticks.waited += 0.001
+    look()
+    ticks.tick(took=0.005, away=0.0049)
+    assert "is blocked for" in ticks.told.conditions["slow"]
 
 
 def test_a_law_that_is_blocked_in_lockstep_leaves_nothing_unanswered(ticks):
