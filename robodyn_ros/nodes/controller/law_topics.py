@@ -101,7 +101,7 @@ class LawTopics(Part):
             found |= {f"input {name}": f"{reading.age:.3g} s old" for name, reading in
                       last.state.inputs._asdict().items() if np.isfinite(reading.age)}
         waits = loop.reason(Mode.HOLDING)
-        return {**found, **({"waits for": waits.text.partition("waits: ")[2]} if waits is not None else {})}
+        return found if waits is None else {**found, "waits": waits.text}
 
     def _close_unused(self) -> None:
         """End the subscriptions that no controller in use has declared."""
