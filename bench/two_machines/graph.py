@@ -45,6 +45,7 @@ ROBOT, LAW = "arm6", "computed_torque"
 DEADLINE = 120.0
 """Longest wait for nodes that start, and for commands after a cut [s]."""
 SERVER_PORT = 11811
+REFUSAL_SECONDS = 2.0  # within which a program ends that refuses its arguments [s]
 SERVER = f"{ADDRESSES['robot']}:{SERVER_PORT}"
 SECONDS_PER_SWING = 1.0
 """Time of each part of the motion that is measured [s]."""
@@ -71,14 +72,26 @@ No profile of this process may take the place of these.
 @contextmanager
 def discovery_server(network: Network) -> Iterator[None]:
     """Run Fast DDS's discovery server on the machine ``robot``."""
-    with network.here("robot"):  # 42: the number of the command "server"
-        process = subprocess.Popen(["fast-discovery-server", "42", "-i", "0", "-l", ADDRESSES["robot"], "-p",
-                                    str(SERVER_PORT)], stdout=subprocess.DEVNULL)
+    with network.here("robot"):
+        process = _server(["42"]) or _server([])  # Fast DDS 3 calls its command "server" 42; Fast DDS 2 has no commands
+    if process is None:
+        raise RobodynError("fast-discovery-server ends at once, with and without the command 42")
     try:
         yield
     finally:
         process.terminate()
         process.wait()
+
+
+def _server(command: list[str]) -> subprocess.Popen[bytes] | None:
+    """Start the discovery server; None: it refuses the arguments."""
+    process = subprocess.Popen(["fast-discovery-server", *command, "-i", "0", "-l", ADDRESSES["robot"], "-p",
+                                str(SERVER_PORT)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        process.wait(REFUSAL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return process
+    return None
 
 
 class TwoMachines:
