@@ -103,6 +103,7 @@ class Part:
 
     Attributes:
         PARAMETERS: Its parameters; the node declares them first.
+        context: As given.
     """
 
     PARAMETERS: ClassVar[tuple[Field, ...]] = ()
