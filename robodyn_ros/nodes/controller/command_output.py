@@ -62,7 +62,7 @@ class CommandOutput(Protocol):
         """
 
 
-class Commands(Part):
+class CommandPublisher(Part):
     """The commands of the node, by the parameters that name their kind.
 
     Args:

@@ -46,7 +46,7 @@ from robodyn_ros.nodes.common.messages import (
     read_stamp,
 )
 from robodyn_ros.nodes.controller.goal import Outcome, Result
-from robodyn_ros.nodes.controller.part import Answer, Context, Part
+from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part
 
 _FREED_AT_ONCE = 64
 
@@ -205,7 +205,7 @@ class JointTrajectories(Part):
 
     # On the control path's thread.
 
-    def after_tick(self, answer: Answer) -> None:
+    def after_tick(self, answer: AnsweredState) -> None:
         """Let the active goal judge a tick, if there is one."""
         if self.goal is not None and (outcome := self.goal.watch(answer.stamp, answer.tick)) is not None:
             self._end(outcome)

@@ -35,7 +35,7 @@ from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK, AgeMonitor
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.law_swaps import LawSwaps
-from robodyn_ros.nodes.controller.part import Answer, Context, Part
+from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part
 
 PARAMETERS = (
     Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: as the "
@@ -98,7 +98,7 @@ class LoopTimingWatch(Part):
         node.diagnostics.checks.append(self.look)
         context.announcement.handlers.append(self._on_announcement)
 
-    def after_tick(self, answer: Answer) -> None:
+    def after_tick(self, answer: AnsweredState) -> None:
         """Note the ages of state and command."""
         stamp, tick, number, published, received, answered = answer
         self._ages.note(stamp, published, received, answered)

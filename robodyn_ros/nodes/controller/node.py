@@ -39,7 +39,7 @@ from robodyn_ros.nodes.common.parameters import (
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
-from robodyn_ros.nodes.controller.command_output import Commands
+from robodyn_ros.nodes.controller.command_output import CommandPublisher
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.events import Events
 from robodyn_ros.nodes.controller.hardware_announcement import HardwareAnnouncement
@@ -51,7 +51,7 @@ from robodyn_ros.nodes.controller.law_watch import LawWatch
 from robodyn_ros.nodes.controller.loop_thread import LoopThread
 from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
 from robodyn_ros.nodes.controller.ownership import ControllerOwnership
-from robodyn_ros.nodes.controller.part import Answer, Context, Part, Parts
+from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part, Parts
 from robodyn_ros.nodes.controller.plugins import ControllerPlugins
 from robodyn_ros.nodes.controller.stalls import TOLD_GAP, Stalls
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
@@ -62,8 +62,9 @@ from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
 from robodyn_ros.robot import Robot
 
 PARTS: tuple[type[Part], ...] = (
-    LawSwaps, Commands, StateSource, ControllerOwnership, Stalls, LawWatch, LoopTimingWatch, Supervision, LawTopics,
-    WrenchSensor, JointTrajectories, TrajectoryActionServer, TipMotions, ControllerStatePublisher, DisplayTopics)
+    LawSwaps, CommandPublisher, StateSource, ControllerOwnership, Stalls, LawWatch, LoopTimingWatch, Supervision,
+    LawTopics, WrenchSensor, JointTrajectories, TrajectoryActionServer, TipMotions, ControllerStatePublisher,
+    DisplayTopics)
 
 PARAMETERS: tuple[Field, ...] = (*ROBOT_PARAMETERS, TIP_LINK, ACTUATORS, LAW_IGNORES, *REAL_TIME_PARAMETERS,
                                  *(field for part in PARTS for field in part.PARAMETERS))
@@ -95,7 +96,7 @@ class ControllerNode(RobodynNode):
         self._parts.make(PARTS, Context(self, robot, JointOrder(robot.joint_names), self._thread, plugins,
                                         Events(self.diagnostics), self._announcement, self._parts))
         self._source, self._stalls, self._commands = (
-            self._parts[StateSource], self._parts[Stalls], self._parts[Commands])
+            self._parts[StateSource], self._parts[Stalls], self._parts[CommandPublisher])
         self._ownership, self._law_topics, self._wrench_sensor = (
             self._parts[ControllerOwnership], self._parts[LawTopics], self._parts[WrenchSensor])
         for sentence in plugins.unclaimed():
@@ -142,7 +143,8 @@ class ControllerNode(RobodynNode):
                                              topics.inputs))
         self._stalls.end(time.monotonic())
         self._commands.publish(stamp, tick)
-        self._parts.after_tick(Answer(stamp, tick, number, info.get("source_timestamp") or 0, received, time.time_ns()))
+        self._parts.after_tick(AnsweredState(stamp, tick, number, info.get("source_timestamp") or 0, received,
+                                             time.time_ns()))
 
     def _suspend(self) -> bool:
         """Command nothing while the hardware refuses commands; return whether it still does."""

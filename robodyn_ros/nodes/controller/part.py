@@ -45,7 +45,7 @@ from robodyn_ros.robot import Robot
 PutInForce = Callable[[], None]
 
 
-class Answer(NamedTuple):
+class AnsweredState(NamedTuple):
     """A joint state and the command that answered it.
 
     Attributes:
@@ -111,7 +111,7 @@ class Part:
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def after_tick(self, answer: Answer) -> None:
+    def after_tick(self, answer: AnsweredState) -> None:
         """Take note of a tick; on the thread of the control path."""
 
     def on_event(self, event: Event) -> None:
@@ -144,7 +144,7 @@ class Parts:
 
     def __init__(self) -> None:
         self._by_class: dict[type[Part], Part] = {}
-        self._after_tick: tuple[Callable[[Answer], None], ...] = ()
+        self._after_tick: tuple[Callable[[AnsweredState], None], ...] = ()
 
     def make(self, classes: Iterable[type[Part]], context: Context) -> None:
         """Make all parts, and have them hear the loop's events."""
@@ -163,7 +163,7 @@ class Parts:
         """All parts."""
         return iter(self._by_class.values())
 
-    def after_tick(self, answer: Answer) -> None:
+    def after_tick(self, answer: AnsweredState) -> None:
         """Tell those parts of a tick that take note of it."""
         for tell in self._after_tick:
             tell(answer)

@@ -37,9 +37,9 @@ from robodyn_ros.kinematics.rotation_vector import rotation_vector_from_quaterni
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
 from robodyn_ros.nodes.common.topics import DisplayPublisher
-from robodyn_ros.nodes.controller.command_output import Commands
+from robodyn_ros.nodes.controller.command_output import CommandPublisher
 from robodyn_ros.nodes.controller.events import STOPPED, WAITING
-from robodyn_ros.nodes.controller.part import Answer, Context, Part, PutInForce
+from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part, PutInForce
 
 RATE = Field("state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states; 0: none",
              unit="Hz", minimum=0.0, maximum=10000.0)
@@ -77,7 +77,7 @@ class ControllerStatePublisher(Part):
     def _set_rate(self, rate: float) -> None:
         self._period = NANOSECONDS_PER_SECOND / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
 
-    def after_tick(self, answer: Answer) -> None:
+    def after_tick(self, answer: AnsweredState) -> None:
         """Publish a tick on the topics for which one is due."""
         stamp, tick = answer.stamp, answer.tick
         if self._due(stamp, tick.plugin):
@@ -109,7 +109,7 @@ class ControllerStatePublisher(Part):
             message.reason_kind, message.reason, message.reason_joints = tick.reason
         if plugin.memory_names and isinstance(plugin.controller, Law):
             message.memory_names, message.memory = plugin.memory_names, to_field(plugin.controller.memory_numbers)
-        if (voltage := self.context.parts[Commands].voltage(tick)) is not None:
+        if (voltage := self.context.parts[CommandPublisher].voltage(tick)) is not None:
             message.voltage = to_field(voltage)
         message.feedback = state_point(state.q, state.v)
         if isinstance(reference, JointReference):

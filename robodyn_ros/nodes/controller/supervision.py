@@ -25,7 +25,7 @@ from robodyn_ros.control.runtime.modes import STOPS
 from robodyn_ros.control.runtime.requests import NewSettings, Release, Request, Stop
 from robodyn_ros.control.runtime.supervisor import PARAMETERS, SupervisorSettings
 from robodyn_ros.nodes.controller.events import STOPPED, Event
-from robodyn_ros.nodes.controller.part import Answer, Context, Part, PutInForce
+from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part, PutInForce
 
 
 class Supervision(Part):
@@ -48,7 +48,7 @@ class Supervision(Part):
         node.create_service(Trigger, topic_names.own(topic_names.RELEASE), self._on_release)
         node.diagnostics.checks.append(self._look_at_workspace)
 
-    def after_tick(self, answer: Answer) -> None:
+    def after_tick(self, answer: AnsweredState) -> None:
         """Count what the supervisor did at a tick, and the mode."""
         tick = answer.tick
         if not tick.intervention and tick.reason is None:

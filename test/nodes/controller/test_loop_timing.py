@@ -33,7 +33,7 @@ from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.law_swaps import LawSwaps
 from robodyn_ros.nodes.controller.loop_timing import LOOKS, LoopTimingWatch
-from robodyn_ros.nodes.controller.part import Answer
+from robodyn_ros.nodes.controller.part import AnsweredState
 
 ARM6 = Robot.from_urdf(robot_file("arm6"))
 UNDECLARED = 0
@@ -166,7 +166,7 @@ class Watched:
         for number in itertools.islice(self._numbers, ticks):
             number *= missed + 1
             at, tick = stamp or number * to_nanoseconds(period), SimpleNamespace(state=SimpleNamespace(period=period))
-            self.watch.after_tick(Answer(at, tick, number, 0, at, at + to_nanoseconds(age)))
+            self.watch.after_tick(AnsweredState(at, tick, number, 0, at, at + to_nanoseconds(age)))
         self.watch.look()
 
     def reported(self, condition="measured timing"):
