@@ -101,7 +101,8 @@ class ControlLoop:
     `tick` answers a measurement; `request` is the only other way to change the loop. What happened is in the events of
     both.
 
-    - The first setpoint is the current state: at the first tick, at a new start, and at a swap while nothing moves.
+    - The first setpoint is the current state, at the first tick, at a new start, and at a swap while nothing moves. At
+      the first two the reference has the measured velocity, and comes to rest.
     - While the hardware follows no commands, each tick is a new start, so that the reference never runs ahead.
     - A swap leaves a trajectory alone if the new law follows the same class of references; otherwise the new law holds
       the current state.
@@ -169,7 +170,7 @@ class ControlLoop:
             self._law_state.note(measurement, self._stamp)
         new_start = measurement.new_start
         if last is None:
-            self._start(Cause.FIRST_STATE, measurement, ReferenceMove.TO_REST if new_start else None)
+            self._start(Cause.FIRST_STATE, measurement)
             period = 0.0
         else:
             if self._turning:
@@ -297,8 +298,8 @@ class ControlLoop:
 
     # Changes of the mode.
 
-    def _enter(self, cause: Cause, state: State | None, reason: Reason | None = None, plugin: Plugin | None = None,
-               reference: ReferenceMove | None = None) -> None:
+    def _enter(self, cause: Cause, state: State | None, reason: Reason | None = None, plugin: Plugin | None = None
+               ) -> None:
         """Make the moves of a cause; the only place where mode and law change.
 
         Args:
@@ -306,7 +307,6 @@ class ControlLoop:
             state: The present state; None before the first one.
             reason: Of the mode that begins.
             plugin: The law that is chosen from now on; None: as before.
-            reference: What becomes of the reference; None: as the cause has it.
         """
         moves, reasons = cause.value, self._reasons
         held_before = self._held()
@@ -330,7 +330,7 @@ class ControlLoop:
         else:
             self._transfer.end()
         if moves.reference is not ReferenceMove.AS_IS:
-            self._move_reference(reference or moves.reference, state)
+            self._move_reference(moves.reference, state)
         if state is None:
             return
         if moves.soft_start:
@@ -384,14 +384,14 @@ class ControlLoop:
         if plugin is not self.fallback:
             self._enter(Cause.FAILURE, state, plugin=self.fallback)
 
-    def _start(self, cause: Cause, measurement: Measurement, reference: ReferenceMove | None = None) -> None:
+    def _start(self, cause: Cause, measurement: Measurement) -> None:
         """Begin anew at this measurement; time counts from here."""
         if self.last is None or measurement.stamp < self._stamp:
             self._law_state.shift(measurement.stamp - self._stamp)
         self._origin = self._stamp = measurement.stamp
         self._clock.restart()
         self._predictor.restart()
-        self._enter(cause, State(0.0, 0.0, measurement.q, measurement.v), reference=reference)
+        self._enter(cause, State(0.0, 0.0, measurement.q, measurement.v))
 
     # Parts of a tick.
 

@@ -79,7 +79,7 @@ class Moves(NamedTuple):
 class Cause(Enum):
     """What changes the mode or the law, each with its moves."""
 
-    FIRST_STATE = Moves("the first joint state", ends=(Mode.WAITING_FOR_STATE,), reference=ReferenceMove.AT_REST,
+    FIRST_STATE = Moves("the first joint state", ends=(Mode.WAITING_FOR_STATE,), reference=ReferenceMove.TO_REST,
                         soft_start=True)
     NEW_START = Moves("a gap, a jump, or a new start that the hardware announces", reference=ReferenceMove.TO_REST,
                       soft_start=True)

@@ -69,7 +69,7 @@ class Recorder(Controller):
 
 
 class Rig:
-    """A loop with a clock."""
+    """A loop with a clock; the robot rests at the first tick."""
 
     def __init__(self, controller, safe=None, stamp=EPOCH):
         self.stamp = stamp
@@ -77,8 +77,10 @@ class Rig:
         self.loop = RecordedLoop(
             ROBOT, Plugin("first", controller), self.safe, 0.5)
 
-    def tick(self, q=Q, v=V, periods=1):
+    def tick(self, q=Q, v=None, periods=1):
         self.stamp += periods * PERIOD
+        if v is None:
+            v = np.zeros(N) if self.loop.last is None else V
         return self.loop.tick(Measurement(self.stamp, np.array(q), np.array(v)))
 
     def follow(self, times, positions, stamp=None, ticks_between=0):
@@ -112,6 +114,17 @@ def test_first_setpoint_is_the_current_state():
     (activation,) = recorder.activations
     assert (activation.time, activation.period) == (0.0, 0.0)
     np.testing.assert_array_equal(activation.q, Q)
+
+
+def test_a_first_state_that_moves_is_the_first_setpoint_and_comes_to_rest():
+    """A reference at rest would let the first efforts jump by a damping that stops the arm at once."""
+    recorder = Recorder()
+    rig = Rig(recorder)
+    first = rig.tick(v=V)
+    np.testing.assert_array_equal([first.reference.q, first.reference.v], [Q, V])
+    assert not rig.loop.moving() and not first.intervention, "no effort before is known"
+    speeds = np.array([rig.tick(q=first.reference.q).reference.v for _ in range(round(0.3e9 / PERIOD))])
+    assert (np.diff(np.abs(speeds), axis=0) <= 0.0).all() and not speeds[-1].any()
 
 
 def test_a_controller_that_chose_what_it_follows_when_it_was_made_gets_that():
@@ -396,7 +409,7 @@ def test_a_controller_cannot_alter_what_it_is_given(write):
     reaches = Reaches(write)
     rig = Rig(reaches)
     gains = reaches.parameters.p.copy()
-    tick = rig.tick()
+    tick = rig.tick(v=V)
     ((name, error),) = rig.loop.failures
     assert name == "first" and f"{__file__}, line " in str(error)
     np.testing.assert_array_equal(tick.state.q, Q)
@@ -428,7 +441,7 @@ class ReachesInLaw(Law):
 def test_a_law_cannot_alter_what_it_is_given(target, monkeypatch):
     monkeypatch.setattr(ReachesInLaw, "target", target)
     rig = Rig(ReachesInLaw(ROBOT))
-    tick = rig.tick()
+    tick = rig.tick(v=V)
     ((name, error),) = rig.loop.failures
     assert name == "first" and "read-only" in str(error) and f"{__file__}, line " in str(error)
     np.testing.assert_array_equal(tick.state.v, V)
@@ -773,7 +786,7 @@ def test_the_error_of_a_continuous_joint_is_half_a_turn_at_most():
     law = Recorder()
     rig = Rig(law)
     for position in np.arange(0.0, 5.0, 0.01):
-        rig.tick([position, 0.0], [5.0, 0.0])
+        rig.tick([position, 0.0], [5.0 * (position > 0.0), 0.0])
     errors = np.array([reference.q[0] - state.q[0] for state, reference in law.updates])
     np.testing.assert_allclose(errors, wrapped(-np.arange(0.0, 5.0, 0.01)), atol=1e-9)
     assert not rig.loop.starts
