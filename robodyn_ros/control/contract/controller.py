@@ -62,8 +62,6 @@ class Controller(ABC):
         senses: Fields of `MOTOR_SIDE` that `update` reads in addition to joints and wrench. The controller runs only
             while these are measured; until then the safe controller holds the robot.
         Inputs: Class of further inputs, see `control.law_inputs`; None: none.
-        keeps_limits: Whether its efforts, and no others, keep the robot within limits, as those of a safety filter do:
-            a swap to it adds nothing to them.
         for_elastic_joints: Whether it needs elastic joints, see `Robot.springs`.
         rates: Update rates of slow parts by name, see `control.update_rate`; checked against the rate of the
             controller. An instance may take them from its parameters.
@@ -78,7 +76,6 @@ class Controller(ABC):
     follows: type[Reference] | None = JointReference
     senses: ClassVar[tuple[str, ...]] = ()
     Inputs: ClassVar[Any] = None
-    keeps_limits: ClassVar[bool] = False
     for_elastic_joints: ClassVar[bool] = False
     Drawing: ClassVar[Any] = None
     tick_seconds: float = 0.0

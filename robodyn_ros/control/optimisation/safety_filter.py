@@ -49,6 +49,7 @@ from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.contract.law_drawings import DrawnShape, declare_drawing, drawn_fields
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.contract.state import State
+from robodyn_ros.control.contract.transfer import Transfer, no_transfer, transferred
 from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.optimisation.safety_limits import (
     applied_effort,
@@ -79,12 +80,13 @@ class FilterMemory(NamedTuple):
             the limit changes the efforts.
         slack: Violation of each limit in `limit_names`, shape (m,) [rad/s^2, m/s^2, 1/s^2].
         status: Status of the program, see `robodyn_ros.control.optimisation.qp`, shape (1,).
-        correction: Filtered efforts minus the law's, shape (n,) [N m or N].
+        correction: Filtered efforts minus those of law and transfer, shape (n,) [N m or N].
         disturbance: d, shape (n,) [N m or N].
         v: Velocities of the last tick, shape (n,) [rad/s or m/s].
         acceleration: Accelerations that the model without d predicts for the efforts of the last ticks, newest first,
             shape (1 + delay, n) [rad/s^2 or m/s^2].
         friction: `LawMotion.multipliers`.
+        transfer: From the efforts of the law before; the filter gets their sum with those of the law.
     """
 
     law: Any
@@ -96,6 +98,7 @@ class FilterMemory(NamedTuple):
     v: Array
     acceleration: Array
     friction: Array
+    transfer: Transfer
 
 
 def model_names(joints: tuple[str, ...], parameters: Any) -> tuple[str, ...]:
@@ -145,6 +148,7 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
                     ) -> tuple[Array, FilterMemory]:
     """Return the efforts nearest to a law's within the limits, shape (n,) [N m or N], and the filter's own memory."""
     limits = parameters.safety_efforts
+    effort, transfer = transferred(memory.transfer, effort, limits, state.period)
     motion = expected_motion(dynamics, parameters, state, memory)
     law = law_motion(parameters, motion, np.clip(effort, -limits, limits), memory.friction)
     rows = limit_rows(dynamics, parameters, motion, law.acceleration, motion.inverse, list(range(len(limits))))
@@ -155,21 +159,23 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
     safe, acceleration = applied_effort(parameters, motion, law, found.x)
     accelerations = with_newest(memory, acceleration - motion.inverse @ motion.disturbance)
     return safe, FilterMemory(None, found.multipliers, slack, np.stack([found.status]), safe - effort,
-                              motion.disturbance, state.v, accelerations, law.multipliers)
+                              motion.disturbance, state.v, accelerations, law.multipliers, transfer)
 
 
 def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> FilterMemory:
     """Return the memory before the first tick, including the law's."""
     m, n = len(limit_names(robot, parameters)), robot.n
     return FilterMemory(law, np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n), np.zeros(n), np.array(state.v),
-                     np.zeros((1 + parameters.safety_delay, n)), np.zeros(n * parameters.safety_slides))
+                     np.zeros((1 + parameters.safety_delay, n)), np.zeros(n * parameters.safety_slides),
+                        no_transfer(n))
 
 
 def filter_memory_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
     """Return the names of all numbers of `FilterMemory`, except the law's."""
     joints, limits = robot.joint_names, limit_names(robot, parameters)
     names = [*limits, *(f"{joint}.effort" for joint in joints), *(f"{limit}.slack" for limit in limits), "status",
-             *(f"{joint}.correction" for joint in joints), *model_names(joints, parameters)]
+             *(f"{joint}.correction" for joint in joints), *model_names(joints, parameters),
+             *(f"{joint}.transfer" for joint in joints), "transfer_elapsed", "transfer_duration"]
     return tuple(f"safety.{name}" for name in names)
 
 
@@ -201,7 +207,6 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
         __doc__ = (f"`{law_class.__name__}` within the limits of the robot, "
                    "see `robodyn_ros.control.optimisation.safety_filter`.")
         Parameters = dataclass(frozen=True, eq=False)(FilteredParameters)
-        keeps_limits = True
 
         Drawing = with_limits(law_class.Drawing)
 

@@ -6,25 +6,16 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Bumpless transfer: a new law, or a law with new gains, begins with the efforts commanded before.
-
-At the first tick of the new law the difference to its efforts is stored, and added to them while it decays to 0:
-
-    tau(t) = sat(tau_new(t)) + s(t / T) d,    d = tau(0-) - sat(tau_new(0)),    s(x) = (1 - x)^2 (1 + 2 x)
-
-sat cuts efforts to the limits of the joints. The efforts do not jump, and as s'(0) = s'(1) = 0, their slope has no jump
-beside that of the laws.
-
-The closed loop of the new law gets a disturbance of its input that is at most |d|, at most twice the limits, and 0
-after T. If the new law by itself is stable, the swap cannot make it unstable. An offset that stayed would move a joint
-by d / K_p; one that decays moves it by less.
-"""
+"""Lets a law that comes in force begin with the efforts commanded before, see `control.contract.transfer`."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from robodyn_ros.base.fields import Field
+from robodyn_ros.control.contract.controller import Controller, Law
+from robodyn_ros.control.contract.transfer import no_transfer, transfer_from, transferred
+from robodyn_ros.control.optimisation.safety_filter import FilterMemory
 from robodyn_ros.description.model import Array
 
 SWAP_TIME = Field(
@@ -35,6 +26,8 @@ SWAP_TIME = Field(
 
 class BumplessTransfer:
     """Adds to a law's efforts an offset that decays; it belongs to the thread of the control loop.
+
+    A law with a safety filter adds the offset itself, before its filter, so that the sum keeps the limits.
 
     Args:
         effort_limit: Effort limits of the joints, shape (n,) [N m or N].
@@ -47,37 +40,40 @@ class BumplessTransfer:
     def __init__(self, effort_limit: Array) -> None:
         self.duration = SWAP_TIME.default
         self.under_way = False
-        self._upper, self._lower = effort_limit, -effort_limit
-        self._offset: Array | None = None
-        self._elapsed = self._duration = 0.0
+        self._limit, self._transfer = effort_limit, no_transfer(len(effort_limit))
+        self._filtered: Law[Any, Any, Any] | None = None
 
-    def begin(self) -> None:
-        """Begin a transfer at the next tick, because another law or other gains come in force."""
-        self._offset, self._elapsed, self._duration = None, 0.0, self.duration
-        self.under_way = self._duration > 0.0
+    def begin(self, controller: Controller, before: Array) -> None:
+        """Begin a transfer at the next tick, because another law or other gains come in force.
+
+        Args:
+            controller: The law, activated.
+            before: Efforts commanded at the last tick, shape (n,) [N m or N].
+        """
+        self._transfer = transfer_from(before, self.duration)
+        self.under_way = self.duration > 0.0
+        self._filtered = None
+        if isinstance(controller, Law) and isinstance(controller.memory, FilterMemory):
+            self._filtered = controller
+            self._give_to_filter()
 
     def end(self) -> None:
         """End the transfer at once: the law in force alone answers the next state."""
-        self.under_way = False
+        if self.under_way:
+            self.under_way, self._transfer = False, no_transfer(len(self._limit))
+            self._give_to_filter()
 
-    def effort(self, asked: Array, before: Array, period: float) -> Array:
-        """Return the efforts of a tick in the transfer.
+    def effort(self, asked: Array, period: float) -> Array:
+        """Return the efforts of a tick in the transfer, shape (n,) [N m or N]; they may exceed the limits.
 
         Args:
             asked: Those of the law, shape (n,) [N m or N].
-            before: Those commanded at the tick before, shape (n,) [N m or N].
             period: Time since the tick before [s].
-
-        Returns:
-            Shape (n,) [N m or N]; they may exceed the limits.
         """
-        within = np.minimum(np.maximum(asked, self._lower), self._upper)  # costs less than np.clip
-        if self._offset is None:
-            self._offset = before - within
-        else:
-            self._elapsed += period
-        if self._elapsed > self._duration - 0.5 * period:
-            self.under_way = False
-            return asked
-        share = self._elapsed / self._duration
-        return within + (1.0 - share) ** 2 * (1.0 + 2.0 * share) * self._offset
+        effort, self._transfer = transferred(self._transfer, asked, self._limit, period)
+        self.under_way = bool(self._transfer.duration[0] > 0.0)
+        return effort if self._filtered is None else asked
+
+    def _give_to_filter(self) -> None:
+        if self._filtered is not None:
+            self._filtered.memory = self._filtered.memory._replace(transfer=self._transfer)

@@ -325,25 +325,20 @@ class ControlLoop:
         if held is held_before is not Mode.RUNNING and Mode.HOLDING in (moves.begins, *moves.ends):
             return  # inputs and swaps change nothing while the robot is stopped
         self._calming.restart(keep_level=Mode.DAMPING in reasons)
-        if moves.bumpless and held is Mode.RUNNING:
-            self._begin_transfer()
-        else:
-            self._transfer.end()
+        self._transfer.end()
         if moves.reference is not ReferenceMove.AS_IS:
             self._move_reference(moves.reference, state)
         if state is None:
             return
         if moves.soft_start:
             self._supervisor.restart()
-        if moves.activates:
-            self._activate(state)
+        if moves.activates and self._activate(state) and moves.bumpless:
+            self._begin_transfer()
 
     def _begin_transfer(self) -> None:
-        """Let the running law begin with the last efforts, if a law gave them and its own may change."""
-        if self._running.controller.keeps_limits or (self.last is not None and self.last.intervention == NO_LAW_WORKS):
-            self._transfer.end()
-        else:
-            self._transfer.begin()
+        """Let the running law begin with the last efforts, if it is the chosen one and a law gave them."""
+        if self.last is not None and self.last.intervention != NO_LAW_WORKS and self._held() is Mode.RUNNING:
+            self._transfer.begin(self._running.controller, self.last.effort)
 
     def _held(self) -> Mode:
         """The mode in which the safe law runs; running if none does that."""
@@ -369,14 +364,16 @@ class ControlLoop:
         elif move is ReferenceMove.AT_REST or not goes_on:
             self._reference.hold(state.q)
 
-    def _activate(self, state: State) -> None:
+    def _activate(self, state: State) -> bool:
+        """Activate the running law; return whether it did not fail."""
         plugin = self._running
         if plugin is self.chosen:
             state = self._law_state.completed(state, self._stamp)
             if self._law_state.missing(state):
-                return  # it waits from the next tick on, and is activated after that
+                return True  # it waits from the next tick on, and is activated after that
         if failure := self._calls.activate(plugin, state):
             self._fail(plugin, state, failure)
+        return failure is None
 
     def _fail(self, plugin: Plugin, state: State, failure: PluginError) -> None:
         """Report a law that failed, and choose the safe one if it was another one."""
@@ -446,8 +443,8 @@ class ControlLoop:
             return self._ticked(Tick(state, None, np.zeros(self._n), False, plugin, time, NO_LAW_WORKS,
                                      self._clock.rate, self.mode))
         (effort, values), saturated, intervention = result, False, ""
-        if self._transfer.under_way and self.last is not None:
-            effort = self._transfer.effort(effort, self.last.effort, state.period)
+        if self._transfer.under_way:
+            effort = self._transfer.effort(effort, state.period)
             values, intervention = effort.tolist(), SWAPPING if self._transfer.under_way else ""
         limited = self._supervisor.limited(effort, values, state, plugin is not self.fallback)
         if limited is not None:
@@ -532,7 +529,7 @@ class ControlLoop:
         for plugin in self.plugins():
             if plugin.name == request.name and isinstance(request.parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = request.parameters
-                if plugin is self._running and self._held() is Mode.RUNNING:
+                if plugin is self._running:
                     self._begin_transfer()
 
     def _set(self, request: NewSettings) -> None:

@@ -19,16 +19,21 @@ from robodyn_ros import Robot
 from robodyn_ros.base.errors import PluginError
 from robodyn_ros.control.contract.controller import Controller
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
+from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.optimisation.safety_filter import filtered
+from robodyn_ros.control.optimisation.safety_parameters import position_margin
 from robodyn_ros.control.plugins.plugin import Plugin
+from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
 from robodyn_ros.control.runtime.control_loop import SWAPPING
 from robodyn_ros.control.runtime.measurement import Measurement
-from robodyn_ros.control.runtime.modes import Reason
-from robodyn_ros.control.runtime.requests import Configure, Drop, NewSettings, Release, Stop, Swap
+from robodyn_ros.control.runtime.modes import Mode, Reason
+from robodyn_ros.control.runtime.requests import Configure, Drop, HoldStill, NewSettings, Release, Stop, Swap
 from robodyn_ros.control.runtime.state_prediction import StatePredictor
 from robodyn_ros.description.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 LIMIT = ROBOT.effort_limit
@@ -59,9 +64,9 @@ class Moved:
         self.loop.request(NewSettings(swap_time=TICKS * PERIOD))
         self.ticks(2)
 
-    def tick(self, q=Q, periods=1):
+    def tick(self, q=Q, periods=1, v=V):
         self.count += periods
-        return self.loop.tick(Measurement(round(1e9 * PERIOD * self.count), q, V))
+        return self.loop.tick(Measurement(round(1e9 * PERIOD * self.count), q, v))
 
     def ticks(self, count):
         return np.array([self.tick().effort for _ in range(count)])
@@ -115,9 +120,22 @@ def test_a_release_goes_from_the_efforts_of_the_safe_law():
     check_transfer(rig, [-9.0, 9.0], [10.0, -20.0])
 
 
+def test_a_release_of_a_damped_robot_goes_from_the_damping():
+    """After calming, the efforts before are not those of a law."""
+    rig = Moved(Constant(10.0, -20.0))
+    rig.loop.request(Stop())
+    turns = iter(range(100))
+    while rig.loop.mode is not Mode.DAMPING:
+        damped = rig.tick(v=np.array([5.0, -5.0]) * (-1) ** next(turns))
+    assert (damped.effort != [-9.0, 9.0]).all()
+    rig.loop.request(Release())
+    check_transfer(rig, damped.effort, [10.0, -20.0])
+
+
 def test_other_gains_go_from_the_efforts_of_those_before():
     law = PD(ROBOT)
     rig = Moved(law)
+    rig.loop.request(HoldStill())
     before = rig.tick().effort
     changed = replace(law.parameters, d=2.0 * law.parameters.d)
     rig.loop.request(Configure("first", changed))
@@ -148,16 +166,51 @@ def test_no_time_is_a_hard_swap():
     np.testing.assert_array_equal(rig.tick().effort, [-30.0, 5.0])
 
 
-def test_efforts_of_a_safety_filter_reach_the_drives_unaltered():
-    """An offset behind the filter would take the robot beyond limits that the filter keeps."""
-    law = filtered(ComputedTorque)(ROBOT)
-    rig, alone = Moved(Constant(10.0, -20.0)), filtered(ComputedTorque)(ROBOT)
+def test_a_hard_swap_alters_no_effort_of_a_safety_filter():
+    law, alone = filtered(ComputedTorque)(ROBOT), filtered(ComputedTorque)(ROBOT)
+    rig = Moved(Constant(10.0, -20.0))
+    rig.loop.request(NewSettings(swap_time=0.0))
     rig.swap(law)
     tick = rig.tick()
     alone.activate(tick.state)
     np.testing.assert_array_equal(tick.effort, alone.update(tick.state, tick.reference))
-    rig.swap(Constant(-30.0, 5.0))
-    np.testing.assert_allclose(rig.tick().effort, tick.effort)
+
+
+@pytest.mark.parametrize("pair", ["pd computed_torque+safety", "computed_torque+safety pd_gravity+safety",
+                                  pytest.param("pd mpc", marks=pytest.mark.long)])
+def test_efforts_go_on_before_the_filter_and_behind_it(pair):
+    """Far from the limits; a filter gets the law's efforts with the offset, and lets them pass."""
+    names = pair.split()
+    rig = Rig(ROBOT)
+    rig.laws |= {name: make_controller(name, ROBOT) for name in names}
+    count = round(AT[1] * rig.duration / PERIOD)
+    run, hard = (rig.run(names, count * PERIOD, swap_time) for swap_time in (SWAP_TIME.default, 0.0))
+    changes, jumps = (np.abs(np.diff(each.effort[count - 1:], axis=0)) / LIMIT for each in (run, hard))
+    assert not run.incidents
+    assert changes[0].max() <= AIM and changes.max() <= 2.0 * AIM < jumps[0].max()
+
+
+@pytest.mark.parametrize("request_again", [False, True])
+def test_limits_hold_while_the_efforts_go_on(request_again):
+    """The efforts before press a joint towards its limit: an offset behind the filter would take it to its stop."""
+    robot = Robot.named("scara")
+    press, law = Constant(0.0, 0.5 * robot.effort_limit[1], 0.0, 0.0), make_controller("pd_gravity+safety", robot)
+    loop = RecordedLoop(robot, Plugin("press", press), Plugin("safe", Damping(robot)), 0.5)
+    loop.request(NewSettings(swap_time=1.0))
+    plant, rest, states = Plant(robot, PERIOD), np.zeros(robot.n), []
+    plant.set_state(robot.position_upper - [1.0, 0.5, 0.2, 1.0])
+    for count in range(400):
+        if count == 20:
+            loop.request(Swap(Plugin("law", law)))
+        if count == 40 and request_again:  # other gains go on from there
+            loop.request(Configure("law", law.parameters))
+        tick = loop.tick(Measurement(round(1e9 * PERIOD * count), plant.q, plant.v))
+        states.append([plant.q, plant.v])
+        plant.advance(Drive(tick.effort, rest, rest))
+    (q, v), margin = np.swapaxes(states, 0, 1), position_margin(robot)[1]
+    assert not loop.failures
+    assert margin <= robot.position_upper[1] - q[:, 1].max() <= 2.0 * margin
+    assert (np.abs(v) <= law.parameters.safety_velocities).all()
 
 
 def test_the_prediction_over_a_delay_gets_the_efforts_that_were_commanded(monkeypatch):

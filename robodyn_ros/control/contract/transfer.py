@@ -1,0 +1,79 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Bumpless transfer: a new law, or a law with new gains, begins with the efforts commanded before.
+
+At the first tick of the new law the difference to its efforts is stored, and added to them while it decays to 0:
+
+    tau(t) = sat(tau_new(t)) + s(t / T) d,    d = tau(0-) - sat(tau_new(0)),    s(x) = (1 - x)^2 (1 + 2 x)
+
+sat cuts efforts to the limits of the joints. The efforts do not jump, and as s'(0) = s'(1) = 0, their slope has no jump
+beside that of the laws.
+
+The closed loop of the new law gets a disturbance of its input that is at most |d|, at most twice the limits, and 0
+after T. If the new law by itself is stable, the swap cannot make it unstable. An offset that stayed would move a joint
+by d / K_p; one that decays moves it by less.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+
+
+class Transfer(NamedTuple):
+    """A transfer of efforts, or none; of numbers or traced scalars.
+
+    Attributes:
+        offset: d, shape (n,) [N m or N]; before the first tick tau(0-).
+        elapsed: t, shape (1,) [s]; negative before the first tick.
+        duration: T, shape (1,) [s]; 0: there is no transfer.
+    """
+
+    offset: Array
+    elapsed: Array
+    duration: Array
+
+
+def no_transfer(n: int) -> Transfer:
+    """Return the transfer of a law that goes on, for n joints."""
+    return Transfer(np.zeros(n), np.zeros(1), np.zeros(1))
+
+
+def transfer_from(before: Array, duration: float) -> Transfer:
+    """Return a transfer that begins at the next tick.
+
+    Args:
+        before: Efforts commanded at the tick before, shape (n,) [N m or N].
+        duration: Of the transfer [s]; 0: none.
+    """
+    return Transfer(before, np.array([-1.0]), np.array([duration])) if duration else no_transfer(len(before))
+
+
+def transferred(transfer: Transfer, effort: Array, limit: Array, period: Any) -> tuple[Array, Transfer]:
+    """Return the efforts of a tick, and the transfer after it; without a transfer, the law's efforts as they are.
+
+    Args:
+        transfer: The transfer.
+        effort: Of the law, shape (n,) [N m or N].
+        limit: Effort limits of the joints, shape (n,) [N m or N].
+        period: Time since the tick before [s].
+
+    Returns:
+        Efforts, shape (n,) [N m or N], which may exceed the limits; and the transfer, which is none after the end.
+    """
+    before, elapsed, duration = transfer
+    begins, within = elapsed < 0.0, np.minimum(np.maximum(effort, -limit), limit)  # costs less than np.clip
+    offset, elapsed = np.where(begins, before - within, before), np.where(begins, 0.0, elapsed + period)
+    is_over = elapsed >= duration - 0.5 * period
+    share = elapsed / np.where(is_over, 1.0, duration)
+    wish = np.where(is_over, effort, within + (1.0 - share) ** 2 * (1.0 + 2.0 * share) * offset)
+    return wish, Transfer(*(np.where(is_over, 0.0, each) for each in (offset, elapsed, duration)))
