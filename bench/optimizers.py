@@ -21,7 +21,7 @@ from time import perf_counter
 
 import numpy as np
 
-from robodyn_ros.commands.cluster_options import usable_processors
+from robodyn_ros.base.timing import usable_processors
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.gain_space import GainSpace, searched_fields

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Seconds and nanoseconds, timing of a control loop, default control period and time step, extended timeouts.
+"""Seconds and nanoseconds, timing of a control loop, default period and time step, processors, extended timeouts.
 
 A stamp, and a control period that is compared with stamps, is a whole number of nanoseconds and is called ``stamp`` or
 ``period_ns``. All other times are floats in seconds.
@@ -14,6 +14,8 @@ A stamp, and a control period that is compared with stamps, is a whole number of
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -77,6 +79,29 @@ def to_seconds(nanoseconds: float) -> float:
 def to_nanoseconds(seconds: float) -> int:
     """Convert seconds to the nearest whole number of nanoseconds."""
     return round(seconds * NANOSECONDS_PER_SECOND)
+
+
+def whole_steps(duration: float, step: float, expected: str) -> tuple[int, int]:
+    """Return a duration [ns], and the number of steps in it.
+
+    Args:
+        duration: The duration [s].
+        step: Length of a step [s].
+        expected: Begin of the message, such as ``"period: expected a multiple of the plant's step"``.
+
+    Raises:
+        InputError: The duration is not a whole number of steps, at least one.
+    """
+    total = to_nanoseconds(duration) if 0.0 < duration < math.inf else 0
+    steps, rest = divmod(total, max(1, to_nanoseconds(step)))
+    if rest or not steps:
+        raise InputError(f"{expected} of {step} s, received {duration} s")
+    return total, steps
+
+
+def usable_processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 MAX_EXTENSION = 4.0

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +17,8 @@ from typing import Any
 
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
+from robodyn_ros.base.timing import usable_processors
 from robodyn_ros.commands.options import add_options
-
-
-def usable_processors() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def add_machine_options(parser: ArgumentParser) -> None:

@@ -23,6 +23,7 @@ from robodyn_ros import __version__
 from robodyn_ros.base import code_cache
 from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.base.optional_packages import PURPOSES, is_installed
+from robodyn_ros.base.timing import usable_processors
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.required import ros_required
 
@@ -46,7 +47,7 @@ def run_doctor(options: Namespace) -> int:
 
 
 def _computer() -> Iterator[tuple[str, str]]:
-    load, processors = os.getloadavg(), len(os.sched_getaffinity(0))
+    load, processors = os.getloadavg(), usable_processors()
     yield "robodyn_ros", f"{__version__}, Python {platform.python_version()}"
     yield "computer", (f"{platform.system()} {platform.release()}, {platform.machine()}, {processors} processors, "
                        f"load {load[0]:.1f}, {load[1]:.1f}, {load[2]:.1f}")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.base.errors import CompileError, InputError, PluginError, SimulationError
-from robodyn_ros.base.timing import DEFAULT_PERIOD, to_nanoseconds
+from robodyn_ros.base.timing import DEFAULT_PERIOD, whole_steps
 from robodyn_ros.compile import Procedure
 from robodyn_ros.compile.records import flatten, form_of, unflatten
 from robodyn_ros.control.contract.compiled_law import PackedParameters, initial_memory
@@ -117,7 +117,8 @@ class ClosedLoop:
                              "PlantModel.from_description makes one of a robot's model")
         if not self.plant.method.has_fixed_steps:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
-        self._period_ns, self._steps = _control_period(period, self.plant.step)
+        self._period_ns, self._steps = whole_steps(
+            period, self.plant.step, "rollout: expected a control period of a whole number of steps")
         if self.plant.driver is not None:
             self.plant.driver.profile.check_rate(1.0 / period, "rollout: control rate")
         self._packed = PackedParameters(controller.parameters)
@@ -590,15 +591,6 @@ def _started(scenario: Scenario, values: Mapping[str, Array]) -> Scenario:
     if not any(name in values for name in START):
         return scenario
     return replace(scenario, q=values.get("start.q", scenario.q), v=values.get("start.v", scenario.v))
-
-
-def _control_period(period: float, step: float) -> tuple[int, int]:
-    """The control period [ns], and its number of steps."""
-    steps, rest = divmod(to_nanoseconds(period) if 0.0 < period < np.inf else 0, max(1, to_nanoseconds(step)))
-    if rest or not steps:
-        raise InputError(f"rollout: expected a control period of a whole number of steps of {step} s, received "
-                         f"{period} s")
-    return to_nanoseconds(period), steps
 
 
 def _result(results: Mapping[str, Any]) -> LoopResult:

@@ -8,10 +8,21 @@
 
 """Seconds and nanoseconds."""
 
+import math
+import os
+import re
+
 import pytest
 
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.base.timing import join_stamp, split_stamp, to_nanoseconds, to_seconds
+from robodyn_ros.base.timing import (
+    join_stamp,
+    split_stamp,
+    to_nanoseconds,
+    to_seconds,
+    usable_processors,
+    whole_steps,
+)
 
 
 def test_stamps_of_today_keep_every_nanosecond_that_a_float_can_hold():
@@ -35,3 +46,26 @@ def test_stamps_are_joined_and_split(seconds, nanoseconds):
 def test_stamps_that_are_no_time_are_refused(seconds, nanoseconds):
     with pytest.raises(InputError, match=f"received sec {seconds}, nanosec {nanoseconds}"):
         join_stamp(seconds, nanoseconds)
+
+
+@pytest.mark.parametrize(("duration", "step", "steps"), [
+    (0.002, 0.001, 2), (0.3, 0.1, 3), (1e-3, 1e-3, 1), (1.0, 1e-9, 1_000_000_000), (1e-4 / 3.0 * 3.0, 1e-4, 1)])
+def test_a_duration_is_a_whole_number_of_steps(duration, step, steps):
+    assert whole_steps(duration, step, "period: expected a multiple") == (round(duration * 1e9), steps)
+
+
+@pytest.mark.parametrize(("duration", "step"), [
+    (0.0015, 0.001), (0.0005, 0.001), (0.0, 0.001), (-0.001, 0.001), (math.nan, 0.001), (math.inf, 0.001)])
+def test_a_duration_with_a_part_of_a_step_is_refused(duration, step):
+    with pytest.raises(InputError, match=re.escape(f"period: expected a multiple of {step} s, received {duration} s")):
+        whole_steps(duration, step, "period: expected a multiple")
+
+
+def test_threads_are_counted_on_the_processors_that_this_process_may_use():
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert usable_processors() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert usable_processors() == len(allowed)

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from robodyn_ros.base.common_fields import PERIOD
 from robodyn_ros.base.errors import InputError, RobodynError, shown, unknown
 from robodyn_ros.base.fields import MAX_MAGNITUDE
 from robodyn_ros.base.optional_packages import missing_message
-from robodyn_ros.base.timing import to_nanoseconds
+from robodyn_ros.base.timing import usable_processors, whole_steps
 from robodyn_ros.compile.records import array_shapes, flatten, form_of
 from robodyn_ros.control.networks.actions import ActionKind, ActionLayout
 from robodyn_ros.control.networks.observations import ObservationLayout
@@ -187,8 +186,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         self._terminates = terminates
         self._most = max(1, int(np.rint(as_number(episode, Range(0.0, MAX_MAGNITUDE, unit="s", above=True),
                                                   "episode") / self.step_period)))
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._threads = cores if threads is None else _whole(threads, "threads", 1024)
+        self._threads = usable_processors() if threads is None else _whole(threads, "threads", 1024)
         self._compile()
         self._set_spaces(autoreset_mode)
         self._last_action = np.zeros((self.num_envs, self.action.size))
@@ -217,15 +215,10 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
     def _timing(self, period: float, action_period: float | None) -> tuple[int, int]:
         """Control periods of an action, and steps of a control period."""
         PERIOD.checked(period, "period")
-        steps, rest = divmod(to_nanoseconds(period), to_nanoseconds(self.plant.step))
-        if rest or not steps:
-            raise InputError(f"period: expected a multiple of the plant's step of {self.plant.step} s, received "
-                             f"{period}")
+        _, steps = whole_steps(period, self.plant.step, "period: expected a multiple of the plant's step")
         given = period if action_period is None else as_number(action_period, Range(0.0, 1000.0, unit="s", above=True),
                                                                "action_period")
-        ticks, rest = divmod(to_nanoseconds(given), to_nanoseconds(period))
-        if rest or not ticks:
-            raise InputError(f"action_period: expected a multiple of the period of {period} s, received {given}")
+        _, ticks = whole_steps(given, period, "action_period: expected a multiple of the period")
         self.step_period = given
         return ticks, steps
 
