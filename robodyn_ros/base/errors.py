@@ -13,11 +13,14 @@ Every message says what is wrong and where, the expected and the received value,
 
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from shlex import quote
 
 MAX_MESSAGE_LENGTH = 4000
 """Characters of a message; a longer one loses its middle."""
+
+MAX_LINE_LENGTH = 1000
+"""Characters of a line in a log or an answer; a longer one loses its middle."""
 
 _END_LENGTH = 1000
 _MAX_NAMES = 12
@@ -96,10 +99,26 @@ class DescriptionRemark(DescriptionWarning):
 
 def printable(text: str, longest: int = MAX_MESSAGE_LENGTH) -> str:
     """Return a text that is safe to print: cut in its middle, with control characters except newlines escaped."""
-    if len(text) > longest:
-        end = min(_END_LENGTH, longest // 4)
-        text = f"{text[:longest - end]} … ({len(text) - longest} characters left out) … {text[-end:]}"
-    return "\n".join(map(escaped, text.split("\n")))
+    return "\n".join(map(escaped, shortened(text, longest).split("\n")))
+
+
+def one_line(text: str, longest: int = MAX_LINE_LENGTH) -> str:
+    """Return a text on one line: cut in its middle, with control characters and line breaks escaped."""
+    return escaped(shortened(text, longest))
+
+
+def shortened(text: str, longest: int, end: int | None = None) -> str:
+    """Return a text without its middle if it is too long.
+
+    Args:
+        text: The text.
+        longest: Number of characters that are kept.
+        end: How many of them are the last ones; None: a quarter, and at most 1000.
+    """
+    if len(text) <= longest:
+        return text
+    end = min(_END_LENGTH, longest // 4) if end is None else end
+    return f"{text[:longest - end]} … ({len(text) - longest} characters left out) … {text[-end:]}"
 
 
 def escaped(line: str) -> str:
@@ -121,6 +140,11 @@ def with_escaped_arguments(message: str, arguments: Iterable[str]) -> str:
             if "\n" in text.strip("\n"):
                 message = message.replace(printable(text), escaped(text))
     return message
+
+
+def error_text(error: BaseException) -> str:
+    """Return why something failed, on one line: the text of the system, of the error, or its type's name."""
+    return getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
 
 
 def shown(value: object) -> str:
@@ -163,9 +187,12 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 
 def list_names(names: Iterable[str]) -> str:
     """Return names in quotes for a message; of many, the first ones and how many more there are."""
-    known = list(names)
-    more = f" and {len(known) - _MAX_NAMES} more" if len(known) > _MAX_NAMES else ""
-    return (", ".join(f"'{name}'" for name in known[:_MAX_NAMES]) or "none") + more
+    return first_of([f"'{name}'" for name in names], _MAX_NAMES) or "none"
+
+
+def first_of(names: Sequence[str], most: int = 5, others: str = "more") -> str:
+    """Return the first names, separated by commas, and how many others there are, such as ``"a, b and 3 more"``."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} {others}" if len(names) > most else "")
 
 
 class _Shown(reprlib.Repr):

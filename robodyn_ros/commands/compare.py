@@ -22,7 +22,7 @@ import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import DRIVERS
-from robodyn_ros.base.errors import InputError, PluginError, RobodynError
+from robodyn_ros.base.errors import InputError, PluginError, RobodynError, error_text
 from robodyn_ros.base.optional_packages import is_installed, missing_message
 from robodyn_ros.base.side_by_side import side_by_side
 from robodyn_ros.base.timing import DEFAULT_PERIOD
@@ -232,7 +232,7 @@ def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> lis
         try:
             results.append(simulate(name))
         except RobodynError as error:
-            results.append(Failure(name, " ".join(str(error).split())))
+            results.append(Failure(name, error_text(error)))
     return results
 
 

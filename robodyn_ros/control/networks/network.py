@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.base.errors import CompileError, InputError, RobodynError, escaped, shown
+from robodyn_ros.base.errors import CompileError, InputError, RobodynError, error_text, escaped, shown
 from robodyn_ros.base.optional_packages import require
 from robodyn_ros.compile.traced_array import is_traced
 from robodyn_ros.control.networks.onnx_file import NetworkGraph, NetworkNode
@@ -147,7 +147,7 @@ def _evaluated(graph: NetworkGraph, node: NetworkNode, known: Mapping[str, Any])
     except (ValueError, IndexError, TypeError, AttributeError, ArithmeticError) as error:
         result = shown(node.outputs[0] if node.outputs else "")
         raise InputError(f"{graph.path}: operator {node.operator} for {result}: "
-                         f"{' '.join(str(error).split())}") from error
+                         f"{error_text(error)}") from error
     if len(results) < len([name for name in node.outputs if name]):
         raise UnsupportedOperator(f"operator {node.operator} with {len(node.outputs)} results")
     return {name: value for name, value in zip(node.outputs, results, strict=False) if name}
@@ -167,7 +167,7 @@ def _in_onnx_runtime(graph: NetworkGraph, uncompiled: str) -> Callable[[Mapping[
     try:
         session = onnxruntime.InferenceSession(graph.content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors have no common class
-        raise InputError(f"{graph.path}: ONNX Runtime cannot run it: {_first_line(error)}") from error
+        raise InputError(f"{graph.path}: ONNX Runtime cannot run it: {error_text(error)}") from error
     kinds = {each.name: _NUMPY_TYPES[each.type] for each in session.get_inputs()}
 
     def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,13 +177,9 @@ def _in_onnx_runtime(graph: NetworkGraph, uncompiled: str) -> Callable[[Mapping[
             return {name: np.asarray(value, dtype=np.float64)
                     for name, value in zip(graph.outputs, results, strict=True)}
         except Exception as error:
-            raise InputError(f"{graph.path}: ONNX Runtime cannot evaluate it: {_first_line(error)}") from error
+            raise InputError(f"{graph.path}: ONNX Runtime cannot evaluate it: {error_text(error)}") from error
 
     return run
-
-
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
 
 
 _NUMPY_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.base.bounded_files import read_file
-from robodyn_ros.base.errors import InputError, escaped, shown
+from robodyn_ros.base.errors import InputError, error_text, escaped, shown
 from robodyn_ros.base.optional_packages import require
 
 MAX_ONNX_BYTES = 64 * 2**20
@@ -96,7 +96,7 @@ def read_onnx(path: Path) -> NetworkGraph:
     try:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # of protobuf; onnx does not name their classes
-        raise InputError(f"{path}: expected an ONNX file, received: {' '.join(str(error).split())}") from error
+        raise InputError(f"{path}: expected an ONNX file, received: {error_text(error)}") from error
     if not model.graph.node or not model.opset_import:
         raise InputError(f"{path}: expected an ONNX file with operators, received none; is it the right file?")
     _check_nodes(path, model)
@@ -150,7 +150,7 @@ def _array(path: Path, tensor: Any) -> np.ndarray:
     try:
         array = np.array(numpy_helper.to_array(tensor))
     except (TypeError, ValueError, KeyError) as error:
-        raise InputError(f"{path}: weights {shown(tensor.name)} cannot be read: {' '.join(str(error).split())}"
+        raise InputError(f"{path}: weights {shown(tensor.name)} cannot be read: {error_text(error)}"
                          ) from error
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f"{path}: weights {shown(tensor.name)}: expected finite numbers, received "

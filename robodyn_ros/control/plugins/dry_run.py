@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.control.contract.controller import Controller, Law, State
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.state import own_inputs
@@ -134,7 +134,8 @@ def as_efforts(effort: ArrayLike, n: int) -> Array:
     """
     array = effort if isinstance(effort, np.ndarray) and effort.dtype == np.float64 else _as_float64(effort)
     if array.shape != (n,):
-        raise InputError(f"update: expected efforts of shape ({n},), received {_short(effort)} of shape {array.shape}")
+        raise InputError(f"update: expected efforts of shape ({n},), received {type(effort).__name__} "
+                         f"{shown(effort)} of shape {array.shape}")
     return array
 
 
@@ -144,10 +145,8 @@ def _as_float64(effort: Any) -> Array:
     except ValueError:  # nested sequences of different lengths
         array = np.array(None)
     if array.dtype.kind not in "fiu":
-        raise InputError(f"update: expected efforts as an array of real numbers, received {_short(effort)}")
+        raise InputError(f"update: expected efforts as an array of real numbers, received "
+                         f"{type(effort).__name__} {shown(effort)}")
     return array.astype(np.float64)
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return f"{type(value).__name__} {text[:80]}{'...' if len(text) > 80 else ''}"

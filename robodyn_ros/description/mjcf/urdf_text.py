@@ -24,7 +24,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from robodyn_ros.base.checks import Range
-from robodyn_ros.base.errors import DescriptionError
+from robodyn_ros.base.errors import DescriptionError, first_of
 from robodyn_ros.description.mjcf import UNLIMITED
 from robodyn_ros.description.mjcf.model_file import MujocoModel, import_mujoco, read_mujoco_model
 
@@ -166,7 +166,7 @@ class _Writer:
                                    "to 0 in <option>")
         lifted = [model.body(body).name for body in np.flatnonzero(model.body_gravcomp)]
         if lifted:
-            self.remarks.append(f"{self._found.path}: gravcomp of {_listed(lifted)} does not act here: a law "
+            self.remarks.append(f"{self._found.path}: gravcomp of {first_of(lifted)} does not act here: a law "
                                 "compensates gravity, or the driver does (gravity_compensation)")
 
     def _read_couplings(self) -> dict[int, _Mimic]:
@@ -254,12 +254,12 @@ class _Writer:
                 self._note(f"the actuators of joint '{model.joint(joint).name}' have efforts from {low:g} to {high:g}, "
                            "and a URDF has one limit for both directions", f"{max(-low, high):g} is used")
         if left_out:
-            self._note(f"actuators that drive no single joint: {_listed(left_out)}", "left out: joints are driven")
+            self._note(f"actuators that drive no single joint: {first_of(left_out)}", "left out: joints are driven")
         if no_drives:
-            self._note(f"actuators whose force has no range of its own: {_listed(no_drives)}",
+            self._note(f"actuators whose force has no range of its own: {first_of(no_drives)}",
                        "not converted; actuatorfrcrange of a joint sets its effort limit")
         if model.nactuator and undriven:
-            self._note(f"no actuator drives {_listed([model.joint(joint).name for joint in sorted(undriven)])}",
+            self._note(f"no actuator drives {first_of([model.joint(joint).name for joint in sorted(undriven)])}",
                        "here all joints are driven; their efforts have no limit")
         greatest = {joint: float(np.abs(ends).max()) for joint, ends in efforts.items()}
         return ({joint: gear for joint, gear in gears.items() if gear != 1.0},
@@ -509,7 +509,3 @@ def _unused(name: str, used: Any) -> str:
     while found in used:
         number, found = number + 1, f"{name}_{number + 1}"
     return found
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -27,9 +27,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robodyn_ros.base import topic_names
-from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.base.errors import RobodynError, one_line
 from robodyn_ros.nodes.common.messages import MessageError, deserialize
-from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
 _CONDITIONS_AT_ONCE = 4  # lines about one condition in quick succession: it begins, changes, ends
 

@@ -34,11 +34,11 @@ from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from robodyn_ros.base.errors import InputError, RobodynError, shown, suggest
+from robodyn_ros.base.errors import InputError, RobodynError, one_line, shortened, shown, suggest
 from robodyn_ros.base.fields import Field
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenValue
-from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
 
 _LONGEST = 120
@@ -181,7 +181,8 @@ class DeclaredParameters:
 
     def set_apart(self) -> list[str]:
         """Return ``name = value (source)`` of each parameter whose value given at start is not its default."""
-        return [f"{name} = {_short(self[name])} ({self.given[name].source})" for name, parameter in self._table.items()
+        return [f"{name} = {shortened(' '.join(str(self[name]).split()), _LONGEST)} ({self.given[name].source})"
+                for name, parameter in self._table.items()
                 if name in self.given and self[name] != parameter.default]
 
     def __getitem__(self, name: str) -> Any:
@@ -231,12 +232,6 @@ def _check_ros_parameter(name: str, value: Any, given: GivenValue) -> None:
     if _plain(value) != given.value:
         raise InputError(f"parameter '{name}': expected a {type(_plain(value)).__name__}, received "
                          f"{shown(given.value)} ({given.source})")
-
-
-def _short(value: Any) -> str:
-    """Return a value as text on one line; the middle of a long one, such as a robot description, is cut."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST // 2]} ... {text[-_LONGEST // 2:]}"
 
 
 def _plain(value: Any) -> Any:

@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from robodyn_ros.base.errors import error_text
 from robodyn_ros.base.fields import Field
 
 PARAMETERS = (
@@ -47,8 +48,9 @@ def apply_to_thread(values: Mapping[str, Any], warn: Callable[[str], None]) -> N
         try:
             os.sched_setaffinity(0, processors)
         except (OSError, ValueError) as error:
-            warn(f"cpu_affinity: the system refuses processors {', '.join(map(str, processors))} ({_reason(error)}): "
-                 f"this process may use {', '.join(map(str, sorted(os.sched_getaffinity(0))))}; allow more with: "
+            warn(f"cpu_affinity: the system refuses processors {', '.join(map(str, processors))} "
+                 f"({error_text(error)}): this process may use "
+                 f"{', '.join(map(str, sorted(os.sched_getaffinity(0))))}; allow more with: "
                  f"taskset --all-tasks --cpu-list --pid {','.join(map(str, processors))} {os.getpid()}")
     if values["lock_memory"] and (reason := _lock_memory()):
         warn(f"lock_memory: the system refuses it ({reason}); allow it with: {ALLOW.format(limit='memlock unlimited')}")
@@ -56,7 +58,7 @@ def apply_to_thread(values: Mapping[str, Any], warn: Callable[[str], None]) -> N
         try:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
         except OSError as error:
-            warn(f"thread_priority: the system refuses {priority} ({_reason(error)}); allow it with: "
+            warn(f"thread_priority: the system refuses {priority} ({error_text(error)}); allow it with: "
                  f"{ALLOW.format(limit='rtprio 99')}")
 
 
@@ -64,10 +66,6 @@ def _lock_memory() -> str:
     """Lock all memory of the process; return why the system refuses it, or empty."""
     library = ctypes.CDLL(None, use_errno=True)
     return os.strerror(ctypes.get_errno()) if library.mlockall(_ALL_MEMORY) else ""
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 def prioritize_process(priority: int) -> str:
@@ -83,5 +81,5 @@ def prioritize_process(priority: int) -> str:
         for thread in os.listdir("/proc/self/task"):
             os.sched_setscheduler(int(thread), os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
     except OSError as error:
-        return f"{_reason(error)}; allow it with: {ALLOW.format(limit='rtprio 99')}"
+        return f"{error_text(error)}; allow it with: {ALLOW.format(limit='rtprio 99')}"
     return ""

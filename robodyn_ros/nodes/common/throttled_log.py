@@ -24,27 +24,17 @@ from dataclasses import dataclass
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.logging import LoggingSeverity, get_logger
 
-from robodyn_ros.base.errors import escaped
+from robodyn_ros.base.errors import MAX_LINE_LENGTH, one_line, shortened
 
 LOG_EVERY = 2.0
 """Time after which a further line of the same kind is logged [s]."""
-LONGEST = 1000
-"""Limit of a line [characters]; four times as many for a traceback. The middle of a longer text is cut."""
 
 
-def one_line(text: str, longest: int = LONGEST) -> str:
-    """Return a text on one line, cut to a length, with escapes for characters that do not print."""
-    if len(text) > longest:
-        head, tail = longest * 3 // 4, longest // 4
-        text = f"{text[:head]} ... {len(text) - head - tail} characters left out ... {text[-tail:]}"
-    return escaped(text)
-
-
-def short_lines(text: str, longest: int = 4 * LONGEST) -> str:
-    """Return a text of several lines, such as a traceback, cut and escaped as by :func:`one_line`."""
+def short_lines(text: str, longest: int = 4 * MAX_LINE_LENGTH) -> str:
+    """Return a text of several lines, such as a traceback, cut and escaped as by `one_line`."""
     lines = text.rstrip("\n").split("\n")
     kept = "\n".join(one_line(line) for line in (lines if len(lines) <= 40 else [*lines[:10], "...", *lines[-29:]]))
-    return kept if len(kept) <= longest else f"{kept[:longest // 4]}\n...\n{kept[-longest * 3 // 4:]}"
+    return shortened(kept, longest, end=longest * 3 // 4)
 
 
 @dataclass

@@ -26,7 +26,7 @@ from visualization_msgs.msg import MarkerArray
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.base import topic_names
-from robodyn_ros.base.errors import RobodynError, SimulationError
+from robodyn_ros.base.errors import RobodynError, SimulationError, one_line
 from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.description.model import Array
@@ -38,7 +38,6 @@ from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.poses import to_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.surface_markers import to_markers
-from robodyn_ros.nodes.common.throttled_log import one_line
 from robodyn_ros.nodes.common.topics import COMMAND_QOS, LATCHED_QOS
 from robodyn_ros.nodes.hardware.arm_driver import DriverAnnouncement
 from robodyn_ros.nodes.hardware.outputs import StateOutputs, WrenchOutput

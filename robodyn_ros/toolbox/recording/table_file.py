@@ -22,7 +22,7 @@ import numpy as np
 
 from robodyn_ros.base.bounded_files import expand_user, read_file
 from robodyn_ros.base.bounded_process import BoundsError, call_bounded
-from robodyn_ros.base.errors import InputError, RecordingError, list_names, shown, suggest
+from robodyn_ros.base.errors import InputError, RecordingError, error_text, list_names, shown, suggest
 from robodyn_ros.base.optional_packages import require
 from robodyn_ros.description.model import Array
 
@@ -109,7 +109,7 @@ class Table:
             raise RecordingError(text if str(path) in text else f"{path}: {text}") from None
         except Exception as error:  # damaged binary files make their parsers raise anything
             raise RecordingError(f"{path}: expected a readable {path.suffix} file, received: "
-                                 f"{' '.join(str(error).split()) or type(error).__name__}") from None
+                                 f"{error_text(error)}") from None
 
     def find(self, pattern: str) -> list[str]:
         """Return the names of the columns that match a name or a pattern with ``*``, in the order of the file.

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from robodyn_ros.base.errors import first_of
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.blocks import all_scores
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS
@@ -97,9 +98,9 @@ def table(results: Results, metric: str = "rms_error", scale: float = 1e3) -> st
         numbers = (row.mean, *row.quantiles, row.worst)
         failed = sum(row.failures.values()) / row.count
         why = [f"{reason} ({count})" for reason, count in row.failures.items()]
-        more = f" and {len(why) - _MAX_REASONS} other reasons" if len(why) > _MAX_REASONS else ""
         lines.append(f"{name:<{width}}" + "".join(f"  {_figure(scale * number):>9}" for number in numbers)
-                     + f"  {100.0 * failed:>6.1f} %" + (f"  {', '.join(why[:_MAX_REASONS])}{more}" if why else ""))
+                     + f"  {100.0 * failed:>6.1f} %" + (f"  {first_of(why, _MAX_REASONS, 'other reasons')}"
+                                                          if why else ""))
     return "\n".join(lines)
 
 

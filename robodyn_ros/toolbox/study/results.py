@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from robodyn_ros.base.bounded_files import MAX_JSON_BYTES, is_file, json_value
 from robodyn_ros.base.bounded_process import BoundsError, call_bounded
 from robodyn_ros.base.checks import NOT_NEGATIVE, as_number
-from robodyn_ros.base.errors import InputError, RecordingError, shown
+from robodyn_ros.base.errors import InputError, RecordingError, error_text, shown
 from robodyn_ros.base.fields import section
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.metrics import METRICS
@@ -143,7 +143,7 @@ class Results:
             pq.write_table(self.table, new, compression="zstd")
             new.replace(path)
         except OSError as error:
-            raise RecordingError(f"cannot write '{path}': {_why(error)}") from None
+            raise RecordingError(f"cannot write '{path}': {error_text(error)}") from None
         finally:
             with suppress(OSError):
                 new.unlink(missing_ok=True)
@@ -170,8 +170,8 @@ class Results:
                                  f"{_most_bytes(path) >> 20} MiB or {READ_SECONDS} s; expected a file that robodyn "
                                  "study wrote") from None
         except (OSError, pa.ArrowException, InputError, ValueError, RecursionError, MemoryError) as error:
-            raise RecordingError(f"cannot read results from '{path}': {_why(error)}; expected a file that robodyn "
-                                 "study wrote") from None
+            raise RecordingError(f"cannot read results from '{path}': {error_text(error)}; expected a file that "
+                                 "robodyn study wrote") from None
         return cls(about, table)
 
 
@@ -201,7 +201,7 @@ class ResultStream:
                 self._writer.write_batch(batch)
             new.replace(path)
         except OSError as error:
-            raise RecordingError(f"cannot write '{path}': {_why(error)}") from None
+            raise RecordingError(f"cannot write '{path}': {error_text(error)}") from None
 
     def append(self, columns: Mapping[str, Any]) -> None:
         """Append a block of rows.
@@ -219,8 +219,8 @@ class ResultStream:
         try:
             self._writer.write_batch(batch)
         except OSError as error:
-            raise RecordingError(f"cannot write '{self._path}': {_why(error)}; the samples so far are kept there, and "
-                                 "--resume goes on") from None
+            raise RecordingError(f"cannot write '{self._path}': {error_text(error)}; the samples so far are kept "
+                                 "there, and --resume goes on") from None
         self._batches.append(batch)
 
     @property
@@ -324,7 +324,3 @@ def _array(values: Any, kind: pa.DataType, count: int) -> pa.Array:
         texts: Sequence[str] = [values] * count if isinstance(values, str) else list(values)
         return pa.array([text or None for text in texts], pa.string()).dictionary_encode()
     return pa.array(np.asarray(values), kind)
-
-
-def _why(error: BaseException) -> str:
-    return getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from robodyn_ros import __version__
-from robodyn_ros.base.errors import InputError, PluginError, RecordingError
+from robodyn_ros.base.errors import InputError, PluginError, RecordingError, error_text
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.toolbox.study.blocks import map_blocks
@@ -174,7 +174,7 @@ def _run_pair(study: Study, pair: Pair, stream: ResultStream, on_rows: Callable[
             on_rows(stream.row_count)
     except PluginError as error:  # other laws continue
         missing = np.setdiff1d(np.arange(study.count), stream.results().rows(*pair).numbers(SAMPLE))
-        stream.append({**fixed, SAMPLE: missing.astype(int), REASON: " ".join(str(error).split())})
+        stream.append({**fixed, SAMPLE: missing.astype(int), REASON: error_text(error)})
         on_rows(stream.row_count)
 
 

@@ -15,8 +15,9 @@ import pytest
 from rclpy.impl import rcutils_logger
 
 import robodyn_ros
+from robodyn_ros.base.errors import MAX_LINE_LENGTH, one_line
 from robodyn_ros.nodes.common import throttled_log as module
-from robodyn_ros.nodes.common.throttled_log import LOG_EVERY, LONGEST, ThrottledLog, one_line, short_lines
+from robodyn_ros.nodes.common.throttled_log import LOG_EVERY, ThrottledLog, short_lines
 
 
 @pytest.fixture
@@ -90,9 +91,9 @@ def test_no_line_is_looked_for_in_the_source_code(monkeypatch, capfd):
 def test_long_texts_lose_their_middle():
     text = one_line("head" + "x" * 10**6 + "tail")
     assert text.startswith("headx") and text.endswith("xtail") and "999008 characters left out" in text
-    assert len(text) < LONGEST + 60
+    assert len(text) < MAX_LINE_LENGTH + 60
     lines = short_lines("\n".join(f"line {number} " + "x" * 5000 for number in range(10_000)))
-    assert len(lines) < 4 * LONGEST + 10 and lines.startswith("line 0") and "line 9999" in lines
+    assert len(lines) < 4 * MAX_LINE_LENGTH + 60 and lines.startswith("line 0") and "line 9999" in lines
 
 
 def test_nodes_log_through_it_only():
