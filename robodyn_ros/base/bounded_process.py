@@ -18,13 +18,14 @@ import atexit
 import math
 import multiprocessing
 import os
+import pickle
 import resource
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -111,10 +112,14 @@ def _begin_anew() -> None:
 os.register_at_fork(after_in_child=_begin_anew)
 
 
-def _limit(kind: int, value: int) -> None:
-    """Limit a resource of this process, within the limit set by a shell or a batch system."""
-    most = resource.getrlimit(kind)[1]
+@contextmanager
+def _limited(kind: int, value: int) -> Iterator[None]:
+    """Limit a resource of this process for a while, within the limit set by a shell or a batch system."""
+    before, most = resource.getrlimit(kind)
     resource.setrlimit(kind, (value if most == resource.RLIM_INFINITY else min(value, most), most))
+    yield
+    most = resource.getrlimit(kind)[1]  # somebody may have lowered it
+    resource.setrlimit(kind, (before if most == resource.RLIM_INFINITY or 0 <= before <= most else most, most))
 
 
 def _serve(connection: Connection) -> None:
@@ -124,12 +129,13 @@ def _serve(connection: Connection) -> None:
         while True:
             function, arguments, memory, seconds = connection.recv()
             present = int(Path("/proc/self/statm").read_text().split()[0]) * page
-            _limit(resource.RLIMIT_AS, present + memory)
-            _limit(resource.RLIMIT_CPU, math.ceil(time.process_time()) + seconds)  # ends the process
-            try:
-                connection.send(function(*arguments))
-            except Exception as error:
-                connection.send(error)
+            with (_limited(resource.RLIMIT_AS, present + memory),  # not while the next function is imported
+                  _limited(resource.RLIMIT_CPU, math.ceil(time.process_time()) + seconds)):  # ends the process
+                try:
+                    answer = pickle.dumps(function(*arguments))
+                except Exception as error:
+                    answer = pickle.dumps(error)
+            connection.send_bytes(answer)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 
 """Calls in a process with bounded memory and time: exceeding them ends only that process."""
 
+import importlib
 import os
 import resource
 import time
@@ -58,6 +59,17 @@ def test_a_forked_process_has_its_own():
         os._exit(0)
     os.waitpid(child, 0)
     assert int(os.read(reader, 100)) != first == call_bounded(os.getpid, **BOUNDS)
+
+
+@pytest.mark.parametrize("busy", ["memory = bytes(400 * 2**20)", "import time\nwhile time.process_time() < 2.5: pass"])
+def test_the_bounds_of_a_call_do_not_hold_for_the_import_of_the_next_function(monkeypatch, tmp_path, busy):
+    """A library such as pyarrow takes more memory than a small file may."""
+    (tmp_path / "heavy_module.py").write_text(f"{busy}\n\n\ndef answer():\n    return 42\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.syspath_prepend(tmp_path)
+    with closing(BoundedProcess()) as process:
+        assert process.call(divmod, 7, 3, memory=2**20, seconds=1) == (2, 1)
+        assert process.call(importlib.import_module("heavy_module").answer, memory=2**20, seconds=1) == 42
 
 
 @pytest.mark.parametrize("kind", [resource.RLIMIT_AS, resource.RLIMIT_CPU])
