@@ -35,7 +35,6 @@ from robodyn_ros.base.common_fields import PORT
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.launch_arguments import SIMULATION as ARGUMENTS
 from robodyn_ros.commands.launch_arguments import refuse_unknown
-from robodyn_ros.commands.rviz_configuration import rviz_configuration
 from robodyn_ros.commands.simulation_setup import NODES, Setup, has_simulated_time, set_up
 from robodyn_ros.commands.supervision import STOPPED, Restarts
 from robodyn_ros.description.urdf import load_urdf
@@ -139,6 +138,8 @@ def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
     folder = tempfile.mkdtemp(prefix="robodyn_rviz_")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = Path(folder) / "robodyn.rviz"
+    from robodyn_ros.commands.rviz_configuration import rviz_configuration  # needs the extra meshes
+
     file.write_text(rviz_configuration(Robot.from_urdf(setup.robot_file), setup.robot_file.parent, namespace, prefix),
                     encoding="utf-8")
     return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", str(file)],

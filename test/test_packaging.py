@@ -34,7 +34,7 @@ KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "
         "pyyaml": "python3-yaml",
         **{name: f"python3-{name}-pip" for name in ("rosbags", "ruff", "trimesh", "yourdfpy")}}
 """Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
-RUN_EXTRAS = ("cluster", "learn", "mujoco", "plot", "record", "study", "view", "xacro")
+RUN_EXTRAS = ("cluster", "learn", "meshes", "mujoco", "plot", "record", "study", "view", "xacro")
 UNPINNED_EXTRA = "train"
 """It brings PyTorch, hundreds of megabytes, so that `make setup` leaves it out."""
 WITHOUT_KEY = {"cmaes", "daqp", "distributed", "gymnasium", "llvmlite", "lz4", "msgspec", "mujoco", "onnx",

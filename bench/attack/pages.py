@@ -43,7 +43,8 @@ from bench.attack.report import Report
 from bench.attack.xml_faults import mutated_xml
 from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.description.mesh_files import FORMATS, MeshReader
+from robodyn_ros.description.mesh_files import MeshReader
+from robodyn_ros.description.mesh_formats import FORMATS
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 

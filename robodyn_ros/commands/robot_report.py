@@ -23,6 +23,7 @@ from lxml import etree
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.base.errors import DescriptionError
+from robodyn_ros.base.optional_packages import is_installed, missing_message
 from robodyn_ros.description.default_tip import is_tool_frame
 from robodyn_ros.description.document import Document, estimates, read_document
 from robodyn_ros.description.doubts import find_doubts
@@ -63,7 +64,9 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
              *tree(document), *estimated(document), "", *joint_table(model, gravity), *coupled_motors(model), "",
              *dh_table(model)]
     boxes = link_boxes(model, document, mesh_folder(file))
-    return lines, find_doubts(document, messages, model, boxes, gravity, reach(model))
+    unchecked = has_meshes(model) and not is_installed("yourdfpy")
+    return lines, [*find_doubts(document, messages, model, boxes, gravity, reach(model)),
+                   *[f"the sizes of the links are not checked: {missing_message('yourdfpy')}"] * unchecked]
 
 
 def other_tips(model: RobotModel) -> Iterator[str]:
@@ -187,7 +190,7 @@ def link_boxes(model: RobotModel, document: Document, folder: Path) -> dict[str,
     """
     corners: dict[str, list[Array]] = defaultdict(list)
     missing: set[str] = set()
-    if "<mesh" not in model.description:
+    if not has_meshes(model) or not is_installed("yourdfpy"):
         return primitive_boxes(document)
     from robodyn_ros.toolbox.view.link_meshes import described_meshes  # its libraries need a second to import
 
@@ -195,6 +198,11 @@ def link_boxes(model: RobotModel, document: Document, folder: Path) -> dict[str,
         corners[shape.link].append(np.asarray(shape.mesh.bounds))
     return {link: np.array([np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)])
             for link, found in corners.items() if link not in missing}
+
+
+def has_meshes(model: RobotModel) -> bool:
+    """Whether a robot has shapes from mesh files."""
+    return "<mesh" in model.description
 
 
 def primitive_boxes(document: Document) -> dict[str, Array]:

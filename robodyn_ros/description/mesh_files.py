@@ -12,27 +12,18 @@ from __future__ import annotations
 
 import os
 import time
-import zipfile
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
-
-import numpy as np
-import trimesh
 
 from robodyn_ros.base.bounded_files import is_file
 from robodyn_ros.base.bounded_process import BoundedProcess, BoundsError
+from robodyn_ros.base.optional_packages import require
 from robodyn_ros.description.robot_sources import nearby_packages
 
-ZIPPED = (".3mf", ".zae")
-FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", *ZIPPED)
-"""Supported suffixes of mesh files."""
-MAX_FILE_BYTES = 128 * 2**20
-"""Greatest size of a mesh file, also unzipped [bytes]."""
 MAX_MEMORY = 1024 * 2**20
 """Memory that reading a mesh may take [bytes]."""
-MAX_TRIANGLES = 2_000_000
-"""Greatest number of triangles of a mesh."""
 MESH_SECONDS = 5
 """Processor time for one mesh [s]."""
 ROBOT_SECONDS = 30.0
@@ -87,15 +78,19 @@ class MeshReader:
         """End the process."""
         self._process.close()
 
-    def read(self, path: Path) -> trimesh.Trimesh:
-        """Return all triangles of a mesh file, in its own axes and units.
+    def read(self, path: Path) -> Any:
+        """Return all triangles of a mesh file as a mesh of trimesh, in its own axes and units.
 
         Args:
             path: STL, OBJ, COLLADA, glTF, PLY, OFF or 3MF.
 
         Raises:
             ValueError: The file is no mesh, is too large, or has a number that is not finite.
+            RobodynError: trimesh is not installed.
         """
+        require("trimesh")
+        from robodyn_ros.description.mesh_formats import load_mesh
+
         self._end = self._end or time.monotonic() + ROBOT_SECONDS
         try:
             return self._process.call(load_mesh, path, memory=MAX_MEMORY, seconds=MESH_SECONDS, deadline=self._end)
@@ -103,31 +98,6 @@ class MeshReader:
             late = time.monotonic() > self._end
             limit = f"{ROBOT_SECONDS:g} s for all meshes" if late else f"{MAX_MEMORY >> 20} MiB or {MESH_SECONDS} s"
             raise ValueError(f"mesh '{path}': reading it takes more than {limit}") from None
-
-
-def load_mesh(path: Path) -> trimesh.Trimesh:
-    """Return all triangles of a mesh file in this process; arguments and errors as for :meth:`MeshReader.read`."""
-    if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"mesh '{path}': expected a file of type {', '.join(FORMATS)}")
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f"expected at most {MAX_FILE_BYTES >> 20} MiB, received more")
-        if path.suffix.lower() in ZIPPED:
-            with zipfile.ZipFile(path) as archive:  # it reads no more of an entry than the declared size
-                if sum(entry.file_size for entry in archive.infolist()) > MAX_FILE_BYTES:
-                    raise ValueError(f"expected at most {MAX_FILE_BYTES >> 20} MiB unzipped, received more")
-        mesh = trimesh.load(path, force="mesh", process=False)  # processing would drop triangles with NaN
-    except MemoryError:
-        raise
-    except Exception as error:  # the reader of each format raises its own exceptions
-        raise ValueError(f"mesh '{path}' cannot be read as {path.suffix or 'a mesh'}: {error}") from None
-    if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
-        raise ValueError(f"mesh '{path}' has no triangles: is it a mesh?")
-    if len(mesh.faces) > MAX_TRIANGLES:
-        raise ValueError(f"mesh '{path}': expected at most {MAX_TRIANGLES:,} triangles, received {len(mesh.faces):,}")
-    if not np.isfinite(mesh.vertices).all():
-        raise ValueError(f"mesh '{path}': expected finite coordinates, received NaN or infinity")
-    return mesh.process()
 
 
 @lru_cache(maxsize=4)

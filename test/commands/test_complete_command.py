@@ -11,11 +11,12 @@
 import re
 
 import pytest
-import trimesh
 from ros_process import RosProcess
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
+
+trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed: make setup")
 
 ARM = """<robot name="bare">
 <link name="base"><collision><geometry><mesh filename="foot.stl"/></geometry></collision></link>

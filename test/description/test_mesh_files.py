@@ -17,12 +17,13 @@ from contextlib import closing
 
 import pytest
 
-pytest.importorskip("viser", reason="viser is not installed: make setup")
+pytest.importorskip("trimesh", reason="trimesh is not installed: make setup")
 
 import numpy as np  # noqa: E402
 import trimesh  # noqa: E402
 
-from robodyn_ros.description.mesh_files import MeshReader, find_mesh, load_mesh  # noqa: E402
+from robodyn_ros.description.mesh_files import MeshReader, find_mesh  # noqa: E402
+from robodyn_ros.description.mesh_formats import load_mesh  # noqa: E402
 
 
 @pytest.fixture

@@ -12,12 +12,15 @@ import itertools
 
 import numpy as np
 import pytest
-import trimesh
 
-from robodyn_ros import Robot
-from robodyn_ros.description.document import read_document_text
-from robodyn_ros.description.resources import robot_file, shipped_robots
-from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes
+pytest.importorskip("yourdfpy", reason="yourdfpy is not installed: make setup")
+
+import trimesh  # noqa: E402
+
+from robodyn_ros import Robot  # noqa: E402
+from robodyn_ros.description.document import read_document_text  # noqa: E402
+from robodyn_ros.description.resources import robot_file, shipped_robots  # noqa: E402
+from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes  # noqa: E402
 
 
 @pytest.mark.parametrize("name", shipped_robots())

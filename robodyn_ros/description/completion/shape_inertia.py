@@ -13,10 +13,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import trimesh
 from lxml import etree
 from scipy.spatial import QhullError
 
@@ -144,8 +143,8 @@ def _mesh(shape: etree._Element, report: Report, folder: Path, reader: MeshReade
 
 
 @np.errstate(all="ignore")
-def mesh_body(mesh: trimesh.Trimesh) -> tuple[Inertia, str] | None:
-    """Return the inertia of a mesh at density 1: of its volume if it is closed and solid, else of its convex hull.
+def mesh_body(mesh: Any) -> tuple[Inertia, str] | None:
+    """Return the inertia at density 1 of a mesh of trimesh: of its volume if it is closed and solid, else of its hull.
 
     The triangles of a closed mesh, or of some of its bodies, may face inwards. Triangles that contradict each other
     within a body are turned over. None for a flat mesh, which has no volume.
@@ -164,10 +163,12 @@ def mesh_body(mesh: trimesh.Trimesh) -> tuple[Inertia, str] | None:
     return Inertia(float(properties.volume), np.array(properties.center_mass), 0.5 * (tensor + tensor.T)), kind
 
 
-def facing_outwards(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
-    """Return a closed mesh with all triangles facing outwards, except those of cavities; an open one is unchanged."""
+def facing_outwards(mesh: Any) -> Any:
+    """Return a closed mesh of trimesh with all triangles outwards, except those of cavities; an open one as it is."""
     if not mesh.is_watertight:
         return mesh
+    import trimesh  # robots without meshes need no such library
+
     parts = mesh.split(only_watertight=False)
     for part in parts:
         if not part.is_winding_consistent:
@@ -178,11 +179,10 @@ def facing_outwards(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
     for part in parts:
         if part.volume < 0.0 and not any(_is_around(other, part.vertices[0]) for other in parts if other is not part):
             part.invert()
-    joined: trimesh.Trimesh = trimesh.util.concatenate(parts)  # type: ignore[assignment]  # meshes give one mesh
-    return joined
+    return trimesh.util.concatenate(parts)
 
 
-def _is_around(body: trimesh.Trimesh, point: Array) -> bool:
+def _is_around(body: Any, point: Array) -> bool:
     """Whether a point lies inside a closed body: then its triangles cover the whole sphere around the point.
 
     The solid angle of a triangle follows A. van Oosterom and J. Strackee, "The solid angle of a plane triangle",

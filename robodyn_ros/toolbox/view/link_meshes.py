@@ -22,17 +22,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import trimesh
-import yourdfpy
 from lxml import etree
 
 from robodyn_ros.base.checks import Range, as_array, as_floats, as_joint_array, as_number
-from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.optional_packages import missing_message
 from robodyn_ros.description.document import read_document_text
 from robodyn_ros.description.mesh_files import MeshReader, find_mesh
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.reach import reach
+
+try:
+    import trimesh
+    import yourdfpy
+except ImportError as error:
+    raise RobodynError(missing_message("yourdfpy", error)) from None
 
 DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
 JOINT_COLOR = (0.85, 0.55, 0.25, 1.0)

@@ -12,7 +12,6 @@ import contextlib
 
 import numpy as np
 import pytest
-import trimesh
 from lxml import etree
 from numpy.testing import assert_allclose
 
@@ -20,6 +19,8 @@ from robodyn_ros import DescriptionError
 from robodyn_ros.description.completion.shape_inertia import mesh_body, primitive, shape_inertia
 from robodyn_ros.description.mesh_files import MeshReader
 from robodyn_ros.description.report import Report
+
+trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed: make setup")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("viser", reason="viser is not installed: make setup")
+pytest.importorskip("yourdfpy", reason="yourdfpy is not installed: make setup")
 
 import trimesh  # noqa: E402
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-pytest.importorskip("viser", reason="viser is not installed: make setup")
+pytest.importorskip("yourdfpy", reason="yourdfpy is not installed: make setup")
 
 import trimesh  # noqa: E402
 
