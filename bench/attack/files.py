@@ -50,8 +50,8 @@ builtin_interfaces/Time stamp
 string frame_id
 """
 SECOND = 1_000_000_000
-LONGEST = 3.0
-"""Processor time for a hostile file [s]."""
+LONGEST = 5.0
+"""Processor time for a hostile file [s]; 8 MB of JSON take 2 s on a slow and busy machine, others less."""
 
 LARGEST_GROWTH = 400
 """Memory for a hostile file [MB]."""
