@@ -68,6 +68,7 @@ class Performance:
         note: Why the controller ran as Python code, with the time per tick; why it oscillates; empty: neither.
         kinds: Kind of each joint, such as prismatic, length n.
         travel: Ratio of actual to desired travel of each joint, shape (n,); NaN: it should or may rest.
+        terms: RMS over ticks and joints of each term of the efforts, divided by the limits; empty: not asked for.
     """
 
     controller: str
@@ -79,6 +80,7 @@ class Performance:
     note: str = ""
     kinds: tuple[str, ...] = ()
     travel: Array = field(default_factory=lambda: np.zeros(0))
+    terms: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def saturated(self) -> float:
@@ -166,7 +168,7 @@ def perform(
     robot: Robot, controller: str, motion: JointTrajectory, plant: PlantModel | None = None,
     period: float = DEFAULT_PERIOD, rest: float = 0.3, position_noise: float = 0.0,
     velocity_noise: float = 0.0, seed: int = 0, engine: SimulatedRobot | None = None,
-    signals: Mapping[str, Any] | None = None, parameters: Parameters | None = None,
+    signals: Mapping[str, Any] | None = None, parameters: Parameters | None = None, terms: bool = False,
 ) -> Performance:
     """Simulate a controller.
 
@@ -185,6 +187,7 @@ def perform(
         engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
         signals: Scripted inputs of the controller by name.
         parameters: Parameters of the controller; None: the defaults for the control period.
+        terms: Whether to evaluate the terms of the efforts.
 
     Raises:
         InputError: The controller follows neither joints nor poses, or an argument is out of range.
@@ -203,7 +206,7 @@ def perform(
     poses = tip_references(robot, motion, times)
     if law.follows is TipReference:
         scenario = replace(scenario, references=poses)
-    done = loop.run(scenario)
+    done = loop.run(scenario, terms=terms)
     tip = robot.dynamics().batch.forward_kinematics(done.q)[:, :3, 3]
     desired = np.stack([motion.sample(time).q for time in times.tolist()])
     notes = [done.note] if done.note else []
@@ -217,7 +220,8 @@ def perform(
     travel = np.ptp(done.q, axis=0) / np.where(wanted > 0.0, wanted, np.nan)
     return Performance(controller, times, np.linalg.norm(poses.position - tip, axis=1), desired - done.q,
                        done.effort / robot.model.effort_limit, work, "\n".join(notes),
-                       tuple(joint.kind for joint in robot.model.leaders), travel)
+                       tuple(joint.kind for joint in robot.model.leaders), travel,
+                       {name: _rms(efforts / robot.model.effort_limit) for name, efforts in done.terms.items()})
 
 
 def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> list[Performance | Failure]:
@@ -291,6 +295,15 @@ def joint_table(results: Sequence[Performance | Failure], names: Sequence[str]) 
         blocks.append([f"{cell:>{column}}" for cell in (one.controller, *cells)])
     return "\n".join(side_by_side([f"{name:<{width}}  {unit:<4}" for name, unit in zip(
         ("RMS error", *names), ("unit", *units), strict=True)], blocks))
+
+
+def term_table(results: Sequence[Performance | Failure]) -> str:
+    """Return a table with one line per controller: RMS of each term of its efforts [% of the limits]."""
+    done = [one for one in results if isinstance(one, Performance)]
+    names = list(dict.fromkeys(name for one in done for name in one.terms))
+    blocks = [[f"{name:>9}", *(f"{1e2 * one.terms[name]:{max(9, len(name))}.3f}" if name in one.terms else ""
+                               for one in done)] for name in names]
+    return "\n".join(side_by_side(["effort [% of limit], RMS", *(one.controller for one in done)], blocks))
 
 
 def _rms(values: Array) -> float:
@@ -379,7 +392,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     results = compare(names, lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed, engine=engine, signals=signals.get(name),
-        parameters=parameters.get(name)))
+        parameters=parameters.get(name), terms=options.terms))
     performances = [one for one in results if isinstance(one, Performance)]
     failures = [one for one in results if isinstance(one, Failure)]
     if not performances:
@@ -392,6 +405,8 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     print(f"{title}\n{table(results)}")
     if still := stuck_joints(performances, robot.joint_names):
         print(f"stood still, as by dry friction: {still}")
+    if options.terms:
+        print(f"\n{term_table(results)}")
     if options.per_joint:
         print(f"\n{joint_table(results, robot.joint_names)}")
     if not is_installed("matplotlib"):

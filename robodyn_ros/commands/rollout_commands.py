@@ -100,6 +100,8 @@ def add_commands(commands: Subparsers) -> None:
     )
     compare.add_argument("--signal", nargs="+", default=[], metavar="NAME=VALUE", help="scripted input of the laws "
                          "that declare it: numbers with commas between them, or a CSV file of times and values")
+    compare.add_argument("--terms", action="store_true", help="print the terms of the efforts, such as feedback and "
+                         "gravity, too")
     compare.add_argument("--per-joint", action="store_true", help="print the error of each joint, too")
     compare.set_defaults(run=run_compare)
 

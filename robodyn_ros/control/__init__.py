@@ -28,6 +28,7 @@ from robodyn_ros.control.contract.parameters import (
     scalar,
 )
 from robodyn_ros.control.contract.state import JointReference, State
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.contract.update_rate import HOLD, INTERPOLATE, Sampled, UpdateRate
 from robodyn_ros.control.plugins.registry import controller_names, law_names, load_controller, make_controller
 from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
@@ -54,6 +55,7 @@ __all__ = [
     "Reading",
     "Sampled",
     "State",
+    "Terms",
     "Unit",
     "UpdateRate",
     "clip",

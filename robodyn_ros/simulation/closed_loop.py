@@ -29,6 +29,7 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.contract.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.contract.controller import UNMEASURED, Controller, JointReference, Law, State
 from robodyn_ros.control.contract.law_inputs import state_form
+from robodyn_ros.control.contract.terms import DRIVER, LIMITS
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
@@ -144,6 +145,11 @@ def apply_and_score(plant: PlantModel, follows: Any, tick_input: TickInput, q: N
     return after, TickMotion(q, v, effort, error)
 
 
+def added_term(plant: PlantModel) -> str:
+    """Name of the term that limits, or a driver with its limits, add to the efforts of a law."""
+    return LIMITS if plant.driver is None else DRIVER
+
+
 def counted_errors(controller: Controller) -> Array | float:
     """1 for each element of the tracking error; 0 for axes of the tip link that the controller does not control."""
     rows = getattr(controller.parameters, "rows", None)
@@ -204,7 +210,7 @@ def first_loop_state(plant: PlantModel, follows: Any, memory: Any, longest_delay
 
 def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, plant: PlantModel, steps: int, *,
                           recorded: bool, noisy: bool, varied: Sequence[str] = (), longest_delay: int = 0,
-                          divides: bool = False) -> Procedure:
+                          divides: bool = False, terms: Sequence[str] = ()) -> Procedure:
     """Compile a closed loop.
 
     Its inputs are ``state``, a `PlantState`; ``parameters`` of the law, shape (p,), and ``loop_state.memory`` if it has
@@ -222,6 +228,8 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         varied: Names of `QUANTITIES` that are inputs of the program, not constants.
         longest_delay: Length of the delay lines of measurements and commands [control periods].
         divides: Whether to divide steps that are too long for the speed, see `fast_motion`.
+        terms: Names of the law's terms, see `terms_on_arrays`. If there are any, ``terms`` of each tick is recorded:
+            the efforts of each, and then what limits and driver add to their sum, shape (k + 1, n).
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
@@ -243,10 +251,12 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
     variables |= {"tick_input": tick_input, "loop_state": loop_state,
                   "motion": TickMotion(np.zeros(n), np.zeros(n), np.zeros(n), loop_state.sums.first_error),
                   "parameters": packed.values, "wrench_tip": (6,)}
+    if terms:
+        variables["terms"] = (len(terms) + 1, n)
 
     def tick(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, before: LoopState,
              parameters: NDArray[Any], wrench_tip: NDArray[Any], *values: Any
-             ) -> tuple[LoopState, TickMotion, NDArray[Any]]:
+             ) -> tuple[Any, ...]:
         before_step, values = values[:len(moved)], values[len(moved):]
         by_name = dict(zip((*sensing, *driving, *of_law, *seen), values, strict=True))
         sides = (read_motor_side(varied_plant(plant, {name: by_name[name] for name in seen}), *before_step)
@@ -258,11 +268,14 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         measured, after = sense(tick_input, position, velocity, UNMEASURED if world is None else wrench_tip, sensors,
                                 before, sides)
         with np.errstate(invalid="ignore"):  # the wrench can be NaN
-            requested, memory = answer.function(parameters, measured, tick_input.reference, after.memory,
-                                                model=varied_model(law.robot.model, own) if own else None)
-        requested = commanded_effort(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, requested)
+            parts: dict[str, NDArray[Any]] | None = {} if terms else None
+            asked, memory = answer.function(parameters, measured, tick_input.reference, after.memory, terms=parts,
+                                            model=varied_model(law.robot.model, own) if own else None)
+        requested = commanded_effort(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, asked)
         after, motion = apply_and_score(driver, follows, tick_input, q, v, motors, requested,
                                         after._replace(memory=memory), steps * plant.step, counted)
+        if parts is not None:
+            return after, motion, motion.effort, np.stack([*parts.values(), motion.effort - asked])
         return after, motion, motion.effort
 
     statements: list[Statement] = [
@@ -270,7 +283,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
         Compute(tick, ("tick_input", "state.q", "state.v", "state.motor_side", "loop_state", "parameters", "wrench_tip",
                        *moved, *sensing, *driving, *of_law, *seen),
-                ("loop_state", "motion", "command.effort")),
+                ("loop_state", "motion", "command.effort", *(("terms",) if terms else ()))),
         *period.statements,
     ]
     typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}
@@ -278,7 +291,8 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
                    ("loop_state.fastest", "peak", "state.v"), "loop_state.fastest")
     procedure = compile_procedure(
         variables,
-        [Repeat("ticks", statements, typical, {"tick_input": "inputs"}, {"motions": "motion"} if recorded else {}),
+        [Repeat("ticks", statements, typical, {"tick_input": "inputs"},
+                ({"motions": "motion"} if recorded else {}) | ({"terms": "terms"} if terms else {})),
          last],
         ("state", "parameters", *(() if answer.memory is None else ("loop_state.memory",)), *inputs),
         ("state.q", "state.v", "loop_state.sums", "loop_state.fastest"),

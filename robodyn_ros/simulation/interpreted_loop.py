@@ -24,9 +24,10 @@ from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.compile import Compute, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.compile.program import Statement
-from robodyn_ros.control.contract.controller import Controller
+from robodyn_ros.control.contract.controller import Controller, Law
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.contract.state import UNMEASURED, State, example_reference
+from robodyn_ros.control.contract.terms import WHOLE
 from robodyn_ros.control.plugins.dry_run import activate, answer, as_efforts
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.description.model import Array
@@ -34,6 +35,7 @@ from robodyn_ros.simulation.closed_loop import (
     LoopState,
     TickInput,
     TickMotion,
+    added_term,
     apply_and_score,
     commanded_effort,
     counted_errors,
@@ -69,6 +71,7 @@ class LoopResult(NamedTuple):
     sums: Sums  # sums for the score
     fastest: Any  # greatest `angular_speed_sum` [rad/s]
     motions: TickMotion | None = None  # record of each tick; None: not recorded
+    terms: Any = None  # terms of the efforts at each tick, by name or as `closed_loop` records them; None: not recorded
 
 
 class InterpretedLoop:
@@ -129,8 +132,8 @@ class InterpretedLoop:
         self._bounds[divides] = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
         return self._bounds[divides]
 
-    def run(self, scenario: Scenario, parameters: Parameters, values: Mapping[str, Array], divides: bool = False
-            ) -> LoopResult:
+    def run(self, scenario: Scenario, parameters: Parameters, values: Mapping[str, Array], divides: bool = False,
+            terms: bool = False) -> LoopResult:
         """Simulate one robot.
 
         Args:
@@ -138,6 +141,7 @@ class InterpretedLoop:
             parameters: Parameters of the controller, complete for the robot.
             values: Values of the varied quantities.
             divides: Whether to divide steps that are too long for the speed, see `fast_motion`.
+            terms: Whether the terms of the efforts are recorded.
 
         Returns:
             Final state and sums, and the motion; NaN from the tick at which motion or efforts became infinite.
@@ -151,8 +155,11 @@ class InterpretedLoop:
             bound[name] = values[name]
         self._controller.parameters = parameters
         motions: list[TickMotion] = []
+        parts: list[dict[str, Array]] | None = [] if terms else None
+        if terms and isinstance(self._controller, Law):
+            self._controller.prepare_terms(parameters)
         try:
-            self._run_ticks(bound, scenario, motions, values)
+            self._run_ticks(bound, scenario, motions, values, parts)
         finally:
             self._controller.parameters = before
             self._call(None, self._controller.deactivate)
@@ -166,11 +173,24 @@ class InterpretedLoop:
         sums = Sums(*(np.full_like(array, np.nan) if missing else array.copy() for array in bound["loop_state.sums"]))
         speeds = [float(bound["loop_state.fastest"]), float(bound["peak"]), float(angular_speed_sum(self._plant, v))]
         recorded = TickMotion(*(np.stack(rows) for rows in zip(*motions, strict=True)))
-        return LoopResult(q, v, sums, np.max(speeds), recorded)
+        return LoopResult(q, v, sums, np.max(speeds), recorded, None if parts is None else self._recorded_terms(
+            parts, len(scenario.clocks)))
 
-    def _run_ticks(self, bound: Bound, scenario: Scenario, motions: list[TickMotion], values: Mapping[str, Array]
-                   ) -> None:
-        """Run ticks until the end, or until motion or efforts become infinite; ``motions`` receives each tick."""
+    def _recorded_terms(self, parts: list[dict[str, Array]], ticks: int) -> dict[str, Array]:
+        """Terms by name, each of shape (K, n); a term that a tick does not name is 0 there, and NaN after the end."""
+        recorded = {name: np.zeros((ticks, self._plant.n)) for tick in parts for name in tick}
+        for name, efforts in recorded.items():
+            efforts[len(parts):] = np.nan
+            for place, tick in enumerate(parts):
+                efforts[place] = tick.get(name, 0.0)
+        return recorded
+
+    def _run_ticks(self, bound: Bound, scenario: Scenario, motions: list[TickMotion], values: Mapping[str, Array],
+                   parts: list[dict[str, Array]] | None) -> None:
+        """Run ticks until the end, or until motion or efforts become infinite.
+
+        ``motions`` receives each tick, and ``parts``, if given, the terms of its efforts.
+        """
         plant, engine, follows = self._plant, self._engine, self._controller.follows
         bound["state"], bound["solution.contact_force"] = varied_state(plant, scenario.q, scenario.v, values), np.zeros(
             (plant.surroundings.pairs, 3))
@@ -214,6 +234,9 @@ class InterpretedLoop:
             if engine is not None:
                 self._advance(engine, motion.effort)
             motions.append(motion)
+            if parts is not None:
+                named = self._controller.terms()
+                parts.append((named or {WHOLE: requested}) | {added_term(plant): motion.effort - requested})
             if not math.isfinite(motion.effort.sum() + q.sum() + v.sum()):
                 return
 

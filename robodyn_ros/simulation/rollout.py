@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.base.errors import CompileError, InputError, PluginError, SimulationError
 from robodyn_ros.base.timing import DEFAULT_PERIOD, whole_steps
-from robodyn_ros.compile import Procedure
+from robodyn_ros.compile import Procedure, trace
 from robodyn_ros.compile.records import flatten, form_of, unflatten
-from robodyn_ros.control.contract.compiled_law import PackedParameters, initial_memory
+from robodyn_ros.control.contract.compiled_law import PackedParameters, initial_memory, terms_on_arrays
 from robodyn_ros.control.contract.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
@@ -32,7 +32,7 @@ from robodyn_ros.control.references.reference import Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.closed_loop import TickInput, closed_loop_procedure
+from robodyn_ros.simulation.closed_loop import TickInput, added_term, closed_loop_procedure
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import max_speed, resolved_speed
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
@@ -127,6 +127,7 @@ class ClosedLoop:
         self.varied = check_varied(varied, self.plant)
         self._inputs = tuple(name for name in self.varied if name not in START)
         self._procedures: dict[tuple[Any, ...], Procedure] = {}
+        self._term_names: list[str] = []  # of the law, once they are asked for
         self._interpreted: InterpretedLoop | None = None
         self._uncompiled_reason = ""
         if engine is not None:
@@ -162,7 +163,7 @@ class ClosedLoop:
                                **options)
 
     def run(self, scenario: Scenario, parameters: Parameters | None = None, compiled: bool = True, *,
-            sample: Mapping[str, ArrayLike] | None = None) -> Rollout:
+            sample: Mapping[str, ArrayLike] | None = None, terms: bool = False) -> Rollout:
         """Simulate one robot.
 
         Args:
@@ -171,6 +172,7 @@ class ClosedLoop:
             sample: Values of varied quantities by name; default: those of the plant, or of the scenario.
             compiled: False: run law and plant in plain Python with the textbook's dynamics, for comparison with the
                 compiled program.
+            terms: Whether to record the terms of the efforts, `Rollout.terms`; this compiles a program of its own.
 
         Raises:
             InputError: The robot would start inside a surface, or where the law refuses to begin, or a value of the
@@ -192,14 +194,14 @@ class ClosedLoop:
         given = (self._arguments(scenario) | self._varied_inputs(scenario, values)
                  | {"state": state, "parameters": packed} | self._given(memory))
         program: dict[str, Any] = {"recorded": True, "noisy": self._noisy(scenario),
-                                   "longest_delay": self._longest_delay(values)}
+                                   "longest_delay": self._longest_delay(values), "terms": terms}
 
         def loop(divides: bool) -> LoopResult:
             procedure = self._procedure(**program, divides=divides) if compiled else self.procedure(
                 **program, divides=divides)
             if isinstance(procedure, InterpretedLoop):
                 complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
-                return procedure.run(scenario, complete, self._varied_inputs(scenario, values), divides)
+                return procedure.run(scenario, complete, self._varied_inputs(scenario, values), divides, terms)
             return _result(procedure(**given) if compiled else procedure.interpret(**given))
 
         result = loop(divides=False)
@@ -221,7 +223,8 @@ class ClosedLoop:
         units = tuple(joint.unit for joint in self.robot.model.leaders)
         score = Score.from_sums(result.sums, len(clocks), result.q, result.v)
         return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link, controller=name,
-                       time=clocks, reference=scenario.references, score=score, note=self.note, **motions._asdict())
+                       time=clocks, reference=scenario.references, score=score, note=self.note,
+                       terms=self._by_term(result.terms), **motions._asdict())
 
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
                q: ArrayLike | None = None, threads: int | None = None, *,
@@ -350,7 +353,8 @@ class ClosedLoop:
                 rows.append(np.full_like(self._packed.values, np.nan))
         return np.array(rows)
 
-    def procedure(self, *, recorded: bool, noisy: bool, longest_delay: int = 0, divides: bool = False) -> Procedure:
+    def procedure(self, *, recorded: bool, noisy: bool, longest_delay: int = 0, divides: bool = False,
+                  terms: bool = False) -> Procedure:
         """The compiled program, see `closed_loop_procedure`; each call returns the same object.
 
         Args:
@@ -358,19 +362,30 @@ class ClosedLoop:
             noisy: Whether the law's measurements have noise.
             longest_delay: Length of the delay line for measurements [control periods].
             divides: Whether to divide steps that are too long for the speed, see `fast_motion`.
+            terms: Whether to record the terms of the efforts.
 
         Raises:
             CompileError: The controller cannot be compiled.
             InputError: A varied quantity has no effect on this loop.
         """
-        key = recorded, noisy, longest_delay, divides
+        key = recorded, noisy, longest_delay, divides, terms
         if key not in self._procedures:
             if not isinstance(self.controller, Law):
                 raise CompileError(self.controller.uncompiled_reason)
+            if terms and not self._term_names:
+                formula, self._term_names = terms_on_arrays(self.controller, self._packed)
+                trace(*formula)
             self._procedures[key] = closed_loop_procedure(
                 self.controller, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy,
-                varied=self._inputs, longest_delay=longest_delay, divides=divides)
+                varied=self._inputs, longest_delay=longest_delay, divides=divides,
+                terms=self._term_names if terms else ())
         return self._procedures[key]
+
+    def _by_term(self, recorded: Any) -> dict[str, Array]:
+        """The recorded terms by name, each of shape (K, n)."""
+        if isinstance(recorded, np.ndarray):  # of a compiled program
+            return dict(zip((*self._term_names, added_term(self.plant)), np.moveaxis(recorded, 1, 0), strict=True))
+        return dict(recorded or {})
 
     def _procedure(self, **program: Any) -> Procedure | InterpretedLoop:
         """The compiled program, or else the interpreted loop."""
@@ -495,8 +510,8 @@ def _check_efforts(name: str, robot: Robot, motions: Any, clocks: Array) -> None
 
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, plant: PlantModel | None = None,
-            q: ArrayLike | None = None, v: ArrayLike | None = None, signals: Mapping[str, Any] | None = None
-            ) -> Rollout:
+            q: ArrayLike | None = None, v: ArrayLike | None = None, signals: Mapping[str, Any] | None = None,
+            terms: bool = False) -> Rollout:
     """Simulate a robot under a controller.
 
     `ClosedLoop` compiles once for any number of rollouts; `rollout_scores` simulates robots that differ.
@@ -517,6 +532,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
         signals: The controller's declared inputs by name: a value, a function of time, or a `Signal`.
+        terms: Whether to record the terms of the efforts, `Rollout.terms`.
 
     Raises:
         InputError: The arguments do not fit together.
@@ -525,7 +541,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
     """
     loop = _closed_loop(robot, controller, parameters, plant)
     result = loop.run(loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v, signals=signals),
-                      parameters)
+                      parameters, terms=terms)
     if loop.note:
         _logger.warning(loop.note)
     return result
@@ -595,7 +611,7 @@ def _started(scenario: Scenario, values: Mapping[str, Array]) -> Scenario:
 
 def _result(results: Mapping[str, Any]) -> LoopResult:
     return LoopResult(results["state.q"], results["state.v"], results["loop_state.sums"], results["loop_state.fastest"],
-                      results.get("motions"))
+                      results.get("motions"), results.get("terms"))
 
 
 _Record = TypeVar("_Record")

@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -146,6 +146,9 @@ class Rollout:
         error: Tracking error, shape (K, e), see `Score`.
         score: Errors and efforts over all ticks, and the state after the last control period.
         note: Why the controller ran in Python, and how long a tick took; empty if it was compiled.
+        terms: Terms of the efforts by name, each of shape (K, n) [N m or N]: those of the law, see `Terms`, and
+            ``limits``, by which the effort limits changed them, or with a driver ``driver``. They add up to ``effort``.
+            Empty: they were not asked for.
     """
 
     joint_names: tuple[str, ...]
@@ -160,6 +163,7 @@ class Rollout:
     error: Array
     score: Score
     note: str = ""
+    terms: Mapping[str, Array] = field(default_factory=dict)
 
     def tracking(self) -> TrackingRecord:
         """A record for tables and plots: of the joints, or of the tip's position if the controller follows poses.

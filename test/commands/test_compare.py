@@ -245,10 +245,14 @@ def test_the_command_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     assert main(["compare", "pd", "computed_torque", "--robot", "planar_2r", "--output", str(picture)]) == 0
     out = capsys.readouterr().out
     assert "planar_2r" in out and "computed_torque" in out and str(picture) in out and picture.is_file()
+    assert "gravity" not in out
     assert main(["compare", "damping", "--robot", "planar_2r", "--output", str(picture)]) == 2
     assert "received 'damping'" in capsys.readouterr().err
     assert main(["compare", "pd", "--robot", "planar_2r", "--output", str(picture.with_suffix(""))]) == 0
     assert f"written: {picture}" in capsys.readouterr().out
+    assert main(["compare", "pd", "pd_gravity", "--robot", "planar_2r", "--terms", "--output", str(picture)]) == 0
+    names, pd, pd_gravity = capsys.readouterr().out.split("effort [% of limit], RMS")[1].splitlines()[:3]
+    assert names.split() == ["feedback", "limits", "gravity"] and len(pd.split()) == 3 and len(pd_gravity.split()) == 4
     assert main(["compare", "pd", "--robot", "planar_2r", "--output", str(picture.with_suffix(".doc"))]) == 2
     assert "compare: output: Format 'doc' is not supported" in capsys.readouterr().err
     assert main(["compare", "no_such_law", "--robot", "planar_2r"]) == 2

@@ -24,7 +24,7 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.base.errors import PluginError, SimulationError
 from robodyn_ros.compile import equal
-from robodyn_ros.control import Controller, JointReference, Law, State, TipReference
+from robodyn_ros.control import Controller, JointReference, Law, State, Terms, TipReference
 from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.plugins.plugin import Plugin
@@ -500,3 +500,48 @@ def test_continuous_joints_are_angles():
     several = Points.from_arrays([0.5, 1.0], [[4.0, 0.0], [8.0, 0.0]])
     plan = JointTrajectory(JointReference(rest + [2.0, 0.0], rest, rest), 0.0, several)
     np.testing.assert_allclose(rollout(robot, "computed_torque", plan).reference.q[-1, 0], 8.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("law", ["computed_torque", "pid", "computed_torque+safety"])
+def test_terms_add_up_to_the_efforts_and_leave_the_motion_as_it_is(law):
+    """Compiled, in plain Python and in the interpreted loop; limits are a term."""
+    robot = robot_called("planar_2r")
+    weak = Robot(replace(robot.model, joints=tuple(
+        replace(joint, limits=replace(joint.limits, effort=8.0)) for joint in robot.model.joints)))
+    loop = ClosedLoop(make_controller(law, robot), PlantModel.from_description(weak.model))
+    scenario = loop.scenario([motion(robot)])
+    plain, named = loop.run(scenario), loop.run(scenario, terms=True)
+    np.testing.assert_array_equal(named.effort, plain.effort)
+    assert plain.terms == {} and list(named.terms)[0] == "feedback" and list(named.terms)[-1] == "limits"
+    assert ("filter" in named.terms) is law.endswith("+safety")
+    np.testing.assert_allclose(sum(named.terms.values()), named.effort, rtol=0.0, atol=1e-10)
+    beyond = np.abs(named.effort - named.terms["limits"]) > 8.0
+    assert beyond.any() and (np.abs(named.effort[beyond]) == 8.0).all()
+    np.testing.assert_array_equal(named.terms["limits"][~beyond], 0.0)
+    written = loop.run(scenario, compiled=False, terms=True)
+    assert written.terms.keys() == named.terms.keys()
+    for name, term in named.terms.items():
+        np.testing.assert_allclose(written.terms[name], term, rtol=1e-6, atol=1e-6)
+
+
+def test_a_law_in_python_has_terms_too_and_a_controller_its_efforts():
+    class Branches(Law):
+        """Cannot be compiled; names a term at some ticks."""
+
+        @staticmethod
+        def law(dynamics, parameters, state, reference):
+            feedback = Terms(feedback=20.0 * (reference.q - state.q))
+            return feedback + Terms(damping=-state.v) if state.time > 0.05 else feedback
+
+    class Own(Controller):
+        """No law."""
+
+        def update(self, state, reference):
+            return 20.0 * (reference.q - state.q)
+
+    robot = robot_called("planar_2r")
+    done = rollout(robot, Branches(robot), duration=0.1, terms=True)
+    assert done.note and list(done.terms) == ["feedback", "limits", "damping"]
+    assert not done.terms["damping"][:20].any() and done.terms["damping"][30:].any()
+    np.testing.assert_allclose(sum(done.terms.values()), done.effort, rtol=0.0, atol=1e-12)
+    assert list(rollout(robot, Own(robot), duration=0.1, terms=True).terms) == ["law", "limits"]

@@ -29,6 +29,7 @@ from robodyn_ros.compile.traced_numpy import TracedCopies
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.contract.state import Reference, State, example_reference
+from robodyn_ros.control.contract.terms import Terms, as_terms
 from robodyn_ros.control.plugins.outer_state import OuterState
 from robodyn_ros.control.plugins.plugin_errors import text_of
 from robodyn_ros.control.plugins.pure_law import Formula, check_pure, place_of_function
@@ -95,7 +96,7 @@ class TraceableLaw(NamedTuple):
     Attributes:
         function: Takes the numbers of the parameters, shape (p,), a `State`, the reference and the memory; returns
             efforts, shape (n,), and memory. With ``model=``, the law uses the dynamics of that robot model, and the
-            model's inertias may be traced.
+            model's inertias may be traced. A dictionary given as ``terms=`` receives the terms of the efforts.
         reference: A reference with arbitrary numbers; None: the law follows no reference.
         memory: The initial memory at positions and velocities 0.
     """
@@ -141,12 +142,13 @@ def _traced_law(law: PureLaw, packed: PackedParameters) -> Callable[..., tuple[A
     name, formulas = type(law).__name__, law.robot.formula_module
 
     def traced_law(copies: TracedCopies, dynamics: type[InlineDynamics], values: Array, state: State, reference: Any,
-                   memory: Any, model: RobotModel | None = None) -> tuple[Any, Any]:
+                   memory: Any, model: RobotModel | None = None, terms: dict[str, Array] | None = None
+                   ) -> tuple[Any, Any]:
         try:
             own = dynamics(law.robot.model if model is None else model, formulas)
             with limited_weights(state.q, values):
                 return call_law(law, own, packed.unpack(_read_only(values)), _read_only(state), _read_only(reference),
-                              _read_only(memory), copies.copy_of(law.law))
+                              _read_only(memory), copies.copy_of(law.law), terms)
         except Exception as error:
             raise CompileError(_reason(name, error)) from error
 
@@ -235,8 +237,28 @@ def law_on_arrays(law: PureLaw, packed: PackedParameters) -> Formula:
     return _array_function(law, packed, traceable(law, packed))
 
 
-def _array_function(law: PureLaw, packed: PackedParameters, answer: TraceableLaw) -> Formula:
-    """The function of `law_on_arrays` and the shapes of its arguments."""
+def terms_on_arrays(law: PureLaw, packed: PackedParameters) -> tuple[Formula, list[str]]:
+    """Like `law_on_arrays`, but the function returns the terms of the efforts, shape (k, n).
+
+    Returns:
+        The function with the shapes of its arguments, and the k names of the terms, which tracing it finds.
+
+    Raises:
+        CompileError: As `traceable`.
+    """
+    names: list[str] = []
+    return _array_function(law, packed, traceable(law, packed), names), names
+
+
+def compile_terms(law: PureLaw, packed: PackedParameters) -> tuple[list[str], Callable[..., Array]]:
+    """Compile the terms of a law's efforts; names and function as of `terms_on_arrays`."""
+    (function, shapes), names = terms_on_arrays(law, packed)
+    return names, compile_function(function, shapes, name=f"terms of {type(law).__name__}", reproducible=True).call
+
+
+def _array_function(law: PureLaw, packed: PackedParameters, answer: TraceableLaw, names: list[str] | None = None
+                    ) -> Formula:
+    """The function of `law_on_arrays`, or with ``names`` that of `terms_on_arrays`, and the shapes of its arguments."""
     n = law.robot.n
     form = state_form(type(law), n)
     reference: Any = type(answer.reference)
@@ -248,9 +270,14 @@ def _array_function(law: PureLaw, packed: PackedParameters, answer: TraceableLaw
     def on_arrays(clock: Any, q: Array, v: Array, wrench_tip: Array, *rest: Array) -> Array:
         (time, period), (*given, values, numbers) = clock, rest
         sensed, desired = iter(given[:len(form.shapes)]), given[len(form.shapes):]
-        effort, memory = answer.function(values, form.with_arrays(State(time, period, q, v, wrench_tip), sensed),
-                                         reference(*desired) if desired else None,
-                                         memory_from_numbers(answer.memory, numbers))
+        arguments = (values, form.with_arrays(State(time, period, q, v, wrench_tip), sensed),
+                     reference(*desired) if desired else None, memory_from_numbers(answer.memory, numbers))
+        if names is not None:
+            terms: dict[str, Array] = {}
+            answer.function(*arguments, terms=terms)
+            names[:] = terms
+            return np.stack(list(terms.values()))
+        effort, memory = answer.function(*arguments)
         return np.concatenate([effort, memory_numbers(memory)])
 
     on_arrays.__name__ = f"{type(law).__name__}.law"
@@ -288,7 +315,7 @@ def memory_from_numbers(like: Any, numbers: Array) -> Any:
 
 
 def call_law(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, reference: Any, memory: Any,
-           function: Callable[..., Any] | None = None) -> tuple[Array, Any]:
+           function: Callable[..., Any] | None = None, terms: dict[str, Array] | None = None) -> tuple[Array, Any]:
     """Call a law's function, with the memory only if it takes one.
 
     Args:
@@ -299,6 +326,7 @@ def call_law(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, 
         reference: The reference.
         memory: Of the tick before; None: no memory.
         function: A copy of the law's function; None: itself.
+        terms: Receives the terms of the efforts, each of shape (n,); None: they are not computed.
 
     Returns:
         Efforts, shape (n,), and memory, each of numbers or traced scalars.
@@ -312,7 +340,10 @@ def call_law(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, 
     with np.errstate():  # as `answer` in dry_run.py
         result = function(*given)
     try:
-        return efforts_and_memory(type(law).__name__, result, law.robot.n, memory)
+        effort, after = efforts_and_memory(type(law).__name__, result, law.robot.n, memory)
+        if terms is not None:
+            terms |= as_terms(result if after is None else result[0]).parts()
+        return effort, after
     except InputError as error:
         raise InputError(f"{error}{place_of_function(law.law)}") from None
 
@@ -322,7 +353,7 @@ def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Arr
 
     Args:
         name: Name of the law's class, for messages.
-        result: Efforts, array-like of shape (n,), or a pair of efforts and memory; numbers or traced scalars.
+        result: Efforts, array-like of shape (n,) or `Terms`, or a pair of these and memory; numbers or traced scalars.
         n: Number of joints.
         memory: Of the tick before; None for a law without memory.
 
@@ -339,7 +370,7 @@ def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Arr
               f"efforts of shape ({n},) and memory of shape {form}, as that of initial_memory is")
     try:
         effort, after = (result, None) if form is None else result
-        array = np.asarray(effort)
+        array = np.asarray(effort.effort if isinstance(effort, Terms) else effort)
         if form is not None:
             after = unflatten(form, map(np.asarray, flatten(form, after, f"{name}.law: memory")))
         fits = array.shape == (n,) and form_of(after, shapes=False) == form
@@ -357,10 +388,10 @@ def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Arr
 
 def _reason(name: str, error: Exception) -> str:
     """Return why a law cannot be compiled, with the line of the law that raised."""
-    if isinstance(error, InputError):
-        return str(error)
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" ({lines[0].filename}, line {lines[0].lineno}: {lines[0].line})" if lines else ""
+    if isinstance(error, InputError):  # of a check of the result, which names its line, or of one inside the law
+        return f"{error}{place}"
     said = not_traceable(error) or text_of(error)
     if any("/scipy/" in frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         said += ("; functions of SciPy cannot be traced: use those of NumPy (np.linalg.solve, inv, cholesky, norm, "

@@ -31,6 +31,7 @@ from robodyn_ros.control.contract.compiled_law import (
     PackedParameters,
     call_law,
     compile_law,
+    compile_terms,
     initial_memory,
     memory_from_numbers,
     memory_numbers,
@@ -122,6 +123,10 @@ class Controller(ABC):
         Called after the last update, possibly from another thread; `activate` may follow, in a further rollout.
         """
 
+    def terms(self) -> dict[str, Array] | None:
+        """The terms of the efforts of the last update, by name; None: they are not known, see `Law.terms`."""
+        return None
+
     def draw(self, state: State) -> Any:
         """Return what displays show, an instance of `Drawing`.
 
@@ -193,6 +198,9 @@ class Law(Controller, Generic[P, R, M]):
         self._first_memory: Any = None
         self._active = False
         self._clock = np.zeros(2)
+        self._given: tuple[State, Any, Array] | None = None  # state, reference and memory of the last update
+        self._terms: dict[str, Array] = {}  # of the last update in Python
+        self._term_kernels: dict[Any, tuple[list[str], Callable[..., Array]]] = {}  # by PackedParameters.fixed
         self._kernels: dict[Any, Callable[..., Array] | str] = {}  # by PackedParameters.fixed; a str: the reason
         self._kernel: Callable[..., Array] | None = None
         self._kernel_parameters: AnyParameters | None = None  # the parameters of _kernel and _packed
@@ -233,8 +241,8 @@ class Law(Controller, Generic[P, R, M]):
             **named: None.
 
         Returns:
-            The joint efforts, array-like of shape (n,) [N m or N]; a law with memory returns a pair of efforts and next
-            memory.
+            The joint efforts, array-like of shape (n,) or `Terms` [N m or N]; a law with memory returns a pair of
+            efforts and next memory.
         """
 
     def initial_memory(self, state: State) -> Any:
@@ -272,6 +280,7 @@ class Law(Controller, Generic[P, R, M]):
             self._kernel_parameters = self.parameters
             if self.printing and self._kernel is not None:  # compiled code prints nothing
                 self.call_as_written(state, reference)
+        self._given = state, reference, self.memory_numbers
         if self._kernel is None:
             return self._update_uncompiled(state, reference)
         clock = self._clock
@@ -300,6 +309,33 @@ class Law(Controller, Generic[P, R, M]):
             except CompileError as error:
                 self._kernels[packed.fixed] = str(error)
         return packed
+
+    def prepare_terms(self, parameters: AnyParameters) -> None:
+        """Compile the terms of the efforts for these parameters, once; may be called from any thread.
+
+        Args:
+            parameters: Complete for the robot.
+        """
+        packed = self.prepare(parameters)
+        if packed.fixed not in self._term_kernels and not isinstance(self._kernels[packed.fixed], str):
+            self._term_kernels[packed.fixed] = compile_terms(self, packed)
+
+    def terms(self) -> dict[str, Array] | None:
+        """The `Terms` of the efforts that `update` returned last, by name, each of shape (n,) [N m or N].
+
+        Efforts without names are the term ``law``. None: there was no update, or `prepare_terms` is yet to be called.
+        """
+        if self._given is None:
+            return None
+        if self._kernel is None:
+            return self._terms
+        if self._packed.fixed not in self._term_kernels:
+            return None
+        names, kernel = self._term_kernels[self._packed.fixed]
+        state, reference, memory = self._given
+        clock = np.array([state.time, state.period])
+        return dict(zip(names, kernel(clock, *self._sensed(state), *(reference or ()), self._packed.values, memory),
+                        strict=True))
 
     def answering(self, parameters: AnyParameters, state: State) -> Callable[[State, Any], Array]:
         """Return the law as a function of state and reference, starting from its initial memory; from any thread.
@@ -330,14 +366,15 @@ class Law(Controller, Generic[P, R, M]):
 
         return answer
 
-    def call_as_written(self, state: State, reference: Any) -> tuple[Array, Any]:
-        """Run the law's Python code; return efforts and next memory."""
+    def call_as_written(self, state: State, reference: Any, terms: dict[str, Array] | None = None) -> tuple[Array, Any]:
+        """Run the law's Python code; return efforts and next memory, and add the terms of the efforts to ``terms``."""
         memory = memory_from_numbers(self._first_memory, read_only(self.memory_numbers))
         inputs = own_inputs(self._completed(state), reference)
-        return call_law(self, self.dynamics, self.parameters, *inputs, memory)
+        return call_law(self, self.dynamics, self.parameters, *inputs, memory, terms=terms)
 
     def _update_uncompiled(self, state: State, reference: Any) -> Array:
-        effort, memory = self.call_as_written(state, reference)
+        self._terms = {}
+        effort, memory = self.call_as_written(state, reference, self._terms)
         self.memory_numbers = np.array(memory_numbers(memory), dtype=np.float64)
         return np.array(effort, dtype=np.float64)
 

@@ -18,6 +18,7 @@ import numpy as np
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, Parameters, derived, per_joint, scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
@@ -114,12 +115,13 @@ class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
     def law(
         dynamics: Dynamics, parameters: AdaptiveParameters, state: State, reference: JointReference,
         memory: Estimate
-    ) -> tuple[Array, Estimate]:
+    ) -> tuple[Terms, Estimate]:
         """As in `Law`."""
         v_r = reference.v + parameters.rate * (reference.q - state.q)
         a_r = reference.a + parameters.rate * (reference.v - state.v)
         s = v_r - state.v
-        inertial = slotine_li_regressor(dynamics, state.q + parameters.lead * state.v, state.v, v_r, a_r)
+        ahead = state.q + parameters.lead * state.v
+        inertial = slotine_li_regressor(dynamics, ahead, state.v, v_r, a_r)
         split = inertial.shape[1]
         rotors = parameters.rotors * a_r if parameters.rotors.ndim == 1 else parameters.rotors @ a_r
         known = rotors + parameters.d * s
@@ -127,7 +129,16 @@ class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
         slope = np.concatenate([inertial.T @ s, v_r * s])
         estimate = memory.pi + state.period * parameters.adaptation * parameters.scale**2 * slope
         reach = parameters.bound * parameters.scale
-        return effort, Estimate(np.clip(estimate, parameters.nominal - reach, parameters.nominal + reach))
+
+        def parts() -> dict[str, Array]:
+            rest = np.zeros(len(state.q))
+            still, accelerated = (dynamics.regressor(ahead, rest, a) @ memory.pi[:split] for a in (rest, a_r))
+            return {"feedback": parameters.d * s, "inertia": accelerated - still + rotors,
+                    "coriolis": inertial @ memory.pi[:split] - accelerated, "gravity": still,
+                    "friction": v_r * memory.pi[split:]}
+
+        estimate = np.clip(estimate, parameters.nominal - reach, parameters.nominal + reach)
+        return Terms.split(effort, parts), Estimate(estimate)
 
     def initial_memory(self, state: State) -> Estimate:
         """The description's parameters."""

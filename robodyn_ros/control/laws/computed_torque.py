@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, Parameters, per_joint
+from robodyn_ros.control.contract.terms import Terms, model_terms
 from robodyn_ros.control.default_gains import model_lead, slowed, slowed_gains, viscous_friction
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
@@ -54,8 +56,23 @@ class ComputedTorque(Law[ComputedTorqueParameters, JointReference, None]):
     def law(
         dynamics: Dynamics, parameters: ComputedTorqueParameters, state: State,
         reference: JointReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses no memory."""
-        a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
-        ahead = state.q + parameters.lead * state.v
-        return dynamics.inverse_dynamics(ahead, state.v, a) + parameters.friction * (state.v + parameters.lead * a)
+        return computed_torque(dynamics, parameters, state, reference, lambda: {"inertia": reference.a})
+
+
+def computed_torque(dynamics: Dynamics, parameters: ComputedTorqueParameters, state: State, reference: JointReference,
+                    accelerations: Callable[[], dict[str, Array]]) -> Terms:
+    """Return the efforts of `ComputedTorque`.
+
+    Args:
+        dynamics: Of the robot.
+        parameters: Gains.
+        state: The measured state.
+        reference: The reference.
+        accelerations: Returns parts of the reference's acceleration by the name of their term.
+    """
+    a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
+    ahead = state.q + parameters.lead * state.v
+    model = model_terms(dynamics, ahead, state.v, a, lambda: {"feedback": a - reference.a} | accelerations())
+    return model + Terms(friction=parameters.friction * (state.v + parameters.lead * a))

@@ -17,8 +17,9 @@ import numpy as np
 
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import EFFORT, Unit, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.default_gains import model_lead, slowed, slowed_gains
-from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
+from robodyn_ros.control.laws.computed_torque import ComputedTorqueParameters, computed_torque
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
@@ -80,12 +81,13 @@ class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, Integra
     def law(
         dynamics: Dynamics, parameters: ComputedTorquePIDParameters, state: State,
         reference: JointReference, memory: IntegralMemory
-    ) -> tuple[Array, IntegralMemory]:
+    ) -> tuple[Terms, IntegralMemory]:
         """As in `Law`."""
         past = memory.acceleration
-        effort = ComputedTorque.law(dynamics, parameters, state, reference._replace(a=reference.a + past))
+        effort = computed_torque(dynamics, parameters, state, reference._replace(a=reference.a + past),
+                                 lambda: {"inertia": reference.a, "integral": past})
         change = parameters.i * (reference.q - state.q) * state.period
-        stuck = (abs(effort) > parameters.effort_limit) & (past * change >= 0.0)
+        stuck = (abs(effort.effort) > parameters.effort_limit) & (past * change >= 0.0)
         integral = np.clip(past + np.where(stuck, 0.0, change), -parameters.i_clamp, parameters.i_clamp)
         return effort, IntegralMemory(integral)
 

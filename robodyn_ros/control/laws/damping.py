@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, Parameters, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
@@ -42,6 +43,6 @@ class Damping(Law[DampingParameters, None, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: DampingParameters, state: State, reference: None
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses neither dynamics nor reference nor memory."""
-        return -parameters.d * state.v
+        return Terms(damping=-parameters.d * state.v)

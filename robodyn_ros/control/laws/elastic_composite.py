@@ -16,6 +16,7 @@ import numpy as np
 
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, derived, per_joint
+from robodyn_ros.control.contract.terms import Terms, model_terms
 from robodyn_ros.control.default_gains import MARGIN, Postures, slowed, viscous_friction
 from robodyn_ros.control.gains.elastic_arm import MotorFeedback
 from robodyn_ros.control.gains.elastic_joints import (
@@ -93,9 +94,10 @@ class ElasticComposite(Law[ElasticCompositeParameters, JointReference, None]):
 
     @staticmethod
     def law(dynamics: Dynamics, parameters: ElasticCompositeParameters, state: State, reference: JointReference
-            ) -> Array:
+            ) -> Terms:
         """As in `Law`; uses no memory."""
         a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
-        slow = (dynamics.inverse_dynamics(state.q, state.v, a) + parameters.added_inertia * a
-                + parameters.friction * state.v)
-        return slow + parameters.fast_damping * (state.v - state.motor_v)
+        model = model_terms(dynamics, state.q, state.v, a, lambda: {
+            "inertia": reference.a, "feedback": a - reference.a})
+        slow = model + Terms(inertia=parameters.added_inertia * a) + Terms(friction=parameters.friction * state.v)
+        return slow + Terms(damping=parameters.fast_damping * (state.v - state.motor_v))

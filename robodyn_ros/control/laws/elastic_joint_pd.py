@@ -18,6 +18,7 @@ import numpy as np
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.default_gains import Postures, sampled_postures, stiffness
 from robodyn_ros.control.gains.elastic_arm import MotorFeedback
 from robodyn_ros.control.gains.elastic_joints import (
@@ -140,7 +141,7 @@ class ElasticJointPD(Law[ElasticJointParameters, JointReference, None]):
     for_elastic_joints = True
 
     @staticmethod
-    def law(dynamics: Dynamics, parameters: ElasticJointParameters, state: State, reference: JointReference) -> Array:
+    def law(dynamics: Dynamics, parameters: ElasticJointParameters, state: State, reference: JointReference) -> Terms:
         """As in `Law`; uses no memory."""
         return motor_effort(dynamics, parameters, state, reference)
 
@@ -185,16 +186,18 @@ class TorqueFeedback(Law[TorqueFeedbackParameters, JointReference, None]):
     for_elastic_joints = True
 
     @staticmethod
-    def law(dynamics: Dynamics, parameters: TorqueFeedbackParameters, state: State, reference: JointReference) -> Array:
+    def law(dynamics: Dynamics, parameters: TorqueFeedbackParameters, state: State, reference: JointReference) -> Terms:
         """As in `Law`; uses no memory."""
         shaping = parameters.lighter
-        return (shaping * motor_effort(dynamics, parameters, state, reference)
-                + (1.0 - shaping) * state.joint_torque)
+        pd, measured = motor_effort(dynamics, parameters, state, reference), (1.0 - shaping) * state.joint_torque
+        return Terms.split(shaping * pd.effort + measured, lambda: {
+            **{name: shaping * part for name, part in pd.parts().items()}, "joint_torque": measured})
 
 
 def motor_effort(dynamics: Dynamics, parameters: ElasticJointParameters, state: State, reference: JointReference
-                 ) -> Array:
-    """Return the effort of `ElasticJointPD`, shape (n,) [N m or N]."""
+                 ) -> Terms:
+    """Return the effort of `ElasticJointPD`."""
     gravity = dynamics.gravity(reference.q)
     wanted = reference.q + gravity / parameters.joint_stiffness
-    return parameters.p * (wanted - state.motor_q) + parameters.d * (reference.v - state.motor_v) + gravity
+    return Terms(feedback=parameters.p * (wanted - state.motor_q) + parameters.d * (reference.v - state.motor_v),
+                 gravity=gravity)

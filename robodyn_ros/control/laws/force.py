@@ -18,6 +18,7 @@ import numpy as np
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.default_gains import slowed
 from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters, operational_space_effort
 from robodyn_ros.control.laws.task_space import (
@@ -104,7 +105,7 @@ class Force(Law[ForceParameters, ForceReference, ForceMemory]):
     def law(
         dynamics: Dynamics, parameters: ForceParameters, state: State, reference: ForceReference,
         memory: ForceMemory
-    ) -> tuple[Array, ForceMemory]:
+    ) -> tuple[Terms, ForceMemory]:
         """As in `Law`."""
         rows = parameters.rows
         posture, integral = memory.posture, memory.integral
@@ -116,7 +117,7 @@ class Force(Law[ForceParameters, ForceReference, ForceMemory]):
         wanted = (1.0 - pushes) * moving + pushes * braking
         wrench = reference.wrench[rows]
         effort = operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, posture, reference)
-        effort = effort + errors.jacobian.T @ (pushes * (wrench + integral))
+        effort = effort + Terms(force=errors.jacobian.T @ (pushes * (wrench + integral)))
         measured = -state.wrench_tip[rows]
         left = np.where(np.isnan(measured), 0.0, wrench - measured)  # NaN if not measured
         limit = parameters.force_i_clamp

@@ -16,6 +16,7 @@ import numpy as np
 
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import EFFORT, per_joint, scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.description.model import Array
@@ -66,13 +67,14 @@ class Fuzzy(Law[FuzzyParameters, JointReference, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: FuzzyParameters, state: State, reference: JointReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v
         small, medium, large = memberships(parameters.p * abs(e) / parameters.effort_limit)
         p = small * parameters.p_small + medium * parameters.p_medium + large * parameters.p_large
         d = small * parameters.d_small + medium * parameters.d_medium + large * parameters.d_large
-        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q + parameters.lead * state.v)
+        return Terms(feedback=p * parameters.p * e + d * parameters.d * e_dot,
+                     gravity=dynamics.gravity(state.q + parameters.lead * state.v))
 
 
 def memberships(z: Array) -> tuple[Array, Array, Array]:

@@ -17,6 +17,7 @@ import numpy as np
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, Parameters, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
@@ -53,6 +54,7 @@ class GravityCompensation(Law[GravityCompensationParameters, None, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: GravityCompensationParameters, state: State, reference: None
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses neither reference nor memory."""
-        return dynamics.gravity(state.q + parameters.lead * state.v) - parameters.d * state.v
+        gravity = dynamics.gravity(state.q + parameters.lead * state.v)
+        return Terms(gravity=gravity, damping=-parameters.d * state.v)

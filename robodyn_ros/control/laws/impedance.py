@@ -18,6 +18,7 @@ import numpy as np
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, derived, per_joint, scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.default_gains import task_gains
 from robodyn_ros.control.laws.gravity_compensation import light_damping
 from robodyn_ros.control.laws.singularity import (
@@ -112,7 +113,7 @@ class Impedance(Law[ImpedanceParameters, TipReference, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: ImpedanceParameters, state: State, reference: TipReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; needs no memory."""
         rows, q = parameters.rows, state.q
         errors = task_errors(dynamics, rows, state, reference)
@@ -126,4 +127,5 @@ class Impedance(Law[ImpedanceParameters, TipReference, None]):
         v_d = jacobian.T @ solve_damped(square, thresholds, singular, reference.twist[rows])
         spring = jacobian.T @ (stiffness * errors.pose)
         spring = spring + effort_beside(parameters, state, reference)
-        return spring + damping * (v_d - state.v) + dynamics.gravity(q + parameters.lead * state.v)
+        return Terms(spring=spring, damping=damping * (v_d - state.v),
+                     gravity=dynamics.gravity(q + parameters.lead * state.v))

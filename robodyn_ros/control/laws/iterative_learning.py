@@ -17,6 +17,7 @@ import numpy as np
 
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.laws.pd_gravity import PDGravity, PDGravityParameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
@@ -81,7 +82,7 @@ class IterativeLearning(Law[IterativeLearningParameters, JointReference, Learnin
     def law(
         dynamics: Dynamics, parameters: IterativeLearningParameters, state: State,
         reference: JointReference, memory: LearningMemory
-    ) -> tuple[Array, LearningMemory]:
+    ) -> tuple[Terms, LearningMemory]:
         """As in `Law`."""
         knots, past = parameters.knots, memory
         moves = reference.v @ reference.v + reference.a @ reference.a > 0.0
@@ -100,7 +101,7 @@ class IterativeLearning(Law[IterativeLearningParameters, JointReference, Learnin
         learned = kept * past.learned + learns * np.multiply.outer(near, lesson)
         weight = kept * past.weight + learns * near
 
-        effort = PDGravity.law(dynamics, parameters, state, reference) + near @ table
+        effort = PDGravity.law(dynamics, parameters, state, reference) + Terms(learned=near @ table)
         return effort, LearningMemory(clock, repeats, table, learned, weight)
 
     def initial_memory(self, state: State) -> LearningMemory:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, Parameters, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
@@ -62,10 +63,11 @@ class JointImpedance(Law[JointImpedanceParameters, JointReference, None]):
     def law(
         dynamics: Dynamics, parameters: JointImpedanceParameters, state: State,
         reference: JointReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses no memory."""
         q, v = state.q, state.v
         ahead = q + parameters.lead * v
-        motion = dynamics.mass_matrix(ahead) @ reference.a + dynamics.coriolis_matrix(ahead, v) @ reference.v
-        spring = parameters.stiffness * (reference.q - q) + parameters.damping * (reference.v - v)
-        return motion + dynamics.gravity(ahead) + spring
+        return Terms(inertia=dynamics.mass_matrix(ahead) @ reference.a,
+                     coriolis=dynamics.coriolis_matrix(ahead, v) @ reference.v,
+                     gravity=dynamics.gravity(ahead),
+                     feedback=parameters.stiffness * (reference.q - q) + parameters.damping * (reference.v - v))

@@ -30,6 +30,7 @@ from robodyn_ros.control.contract.parameters import (
     per_joint,
     scalar,
 )
+from robodyn_ros.control.contract.terms import Terms, model_terms
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.robot import Robot
@@ -140,8 +141,8 @@ class LQR(Law[LQRParameters, JointReference, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: LQRParameters, state: State, reference: JointReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses no memory."""
         error = np.concatenate([reference.q - state.q, reference.v - state.v])
-        feedforward = dynamics.inverse_dynamics(*reference) + parameters.friction * reference.v
-        return feedforward + parameters.gain @ error
+        feedforward = model_terms(dynamics, *reference, lambda: {"inertia": reference.a})
+        return feedforward + Terms(friction=parameters.friction * reference.v) + Terms(feedback=parameters.gain @ error)

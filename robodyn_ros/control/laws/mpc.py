@@ -39,6 +39,7 @@ from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.law_drawings import DrawnShape, declare_drawing
 from robodyn_ros.control.contract.parameters import DAMPING, EFFORT, POSITION, VELOCITY, derived, per_joint, scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.laws.lqr import default_effort_weight, period_with_delay
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.optimisation import qp
@@ -48,6 +49,7 @@ from robodyn_ros.control.optimisation.safety_filter import (
     filter_memory,
     filter_memory_names,
     filtered_effort,
+    filtered_terms,
     within_positions,
 )
 from robodyn_ros.control.optimisation.safety_limits import ExpectedMotion, expected_motion
@@ -312,7 +314,7 @@ class MPC(Law[MPCParameters, JointReference, FilterMemory]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: MPCParameters, state: State, reference: JointReference, memory: FilterMemory,
-    ) -> tuple[Array, FilterMemory]:
+    ) -> tuple[Terms, FilterMemory]:
         """As in `Law`."""
         motion, last = expected_motion(dynamics, parameters, state, memory), memory.law
         reference, ahead = within_positions(parameters, reference), parameters.safety_delay * parameters.safety_period
@@ -326,10 +328,16 @@ class MPC(Law[MPCParameters, JointReference, FilterMemory]):
         braking = np.clip(-parameters.safety_rate * motion.state.v, -parameters.safety_braking,
                           parameters.safety_braking)
         planned = found.status <= qp.INFEASIBLE
-        effort = motion.mass_matrix @ np.where(planned, a[0], braking) + motion.bias
-        safe, kept = filtered_effort(dynamics, parameters, state, effort, memory)
+
+        def bias() -> dict[str, Array]:
+            gravity, friction = dynamics.gravity(motion.state.q), parameters.safety_friction * motion.state.v
+            return {"coriolis": motion.bias - gravity - friction, "gravity": gravity, "friction": friction}
+
+        wanted = (Terms(plan=motion.mass_matrix @ np.where(planned, a[0], braking))
+                  + Terms.split(motion.bias, bias))
+        safe, kept = filtered_effort(dynamics, parameters, state, wanted.effort, memory)
         own = PlanMemory(np.where(planned, a, 0.0), np.where(planned, found.multipliers, 0.0), np.stack([found.status]))
-        return safe, kept._replace(law=own)
+        return filtered_terms(parameters, state, wanted, safe, memory, kept), kept._replace(law=own)
 
     def initial_memory(self, state: State) -> FilterMemory:
         """The plan to stay at rest."""

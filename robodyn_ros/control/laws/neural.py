@@ -17,6 +17,7 @@ import numpy as np
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import EFFORT, derived, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters
 from robodyn_ros.control.laws.pid import default_limit
@@ -86,7 +87,7 @@ class Neural(Law[NeuralParameters, JointReference, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: NeuralParameters, state: State, reference: JointReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v
         size = np.sqrt(e * e + _TINY)  # |e|, but never 0, because it is a divisor
@@ -94,7 +95,8 @@ class Neural(Law[NeuralParameters, JointReference, None]):
         inertia = dynamics.mass_matrix(state.q).diagonal() / parameters.largest_inertia
         p, d = gain_shares(np.array(WEIGHTS), parameters.p * size / limit, parameters.d * e_dot * e / (size * limit),
                            inertia)
-        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q + parameters.lead * state.v)
+        return Terms(feedback=p * parameters.p * e + d * parameters.d * e_dot,
+                     gravity=dynamics.gravity(state.q + parameters.lead * state.v))
 
 
 _TINY = 1e-24

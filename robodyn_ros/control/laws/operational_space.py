@@ -16,6 +16,7 @@ import numpy as np
 
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import derived
+from robodyn_ros.control.contract.terms import Terms, bias_terms
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -56,7 +57,7 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
     def law(
         dynamics: Dynamics, parameters: OperationalSpaceParameters, state: State, reference: TipReference,
         memory: Posture,
-    ) -> tuple[Array, Posture]:
+    ) -> tuple[Terms, Posture]:
         """As in `Law`."""
         errors = task_errors(dynamics, parameters.rows, state, reference)
         wanted = tip_acceleration(parameters, errors, reference)
@@ -71,7 +72,7 @@ class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
 def operational_space_effort(
     dynamics: Dynamics, parameters: OperationalSpaceParameters, state: State, jacobian: Array, wanted: Array,
     posture: Array, reference: TipReference | ForceReference,
-) -> Array:
+) -> Terms:
     """Return efforts that accelerate the tip link as given, and keep a posture in the remaining freedom.
 
     J^T (Lambda r''* + eta) + (1 - J^T J^+T) tau_0 with tau_0 = M a_0 + b and the terms of `dynamics.task_space` equals
@@ -87,7 +88,7 @@ def operational_space_effort(
         reference: Reference of the joints outside the chain.
 
     Returns:
-        Shape (n,) [N m or N].
+        The efforts, with the terms task, posture, coriolis, gravity and friction.
     """
     q, v = state.q, state.v
     mass_matrix = dynamics.mass_matrix(q)
@@ -97,11 +98,23 @@ def operational_space_effort(
     damping = singularity_damping(mobility, parameters.thresholds)
     a = parameters.posture_acceleration(state, posture, damping, reference)
     drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
-    wrench = solve_damped(mobility, parameters.thresholds, damping, wanted - drift - jacobian @ a)
-    effort, by_wrench = jacobian.T @ wrench, response @ wrench
-    for k in parameters.beside:  # they would be accelerated with the chain
-        effort[k] = mass_matrix[k, chain] @ by_wrench
-    effort = effort + mass_matrix @ a + dynamics.bias(q + parameters.lead * v, v)
+    missing, of_tip = wanted - drift, jacobian @ a
+
+    def by_tip(acceleration: Array) -> tuple[Array, Array]:
+        wrench = solve_damped(mobility, parameters.thresholds, damping, acceleration)
+        effort, by_wrench = jacobian.T @ wrench, response @ wrench
+        for k in parameters.beside:  # they would be accelerated with the chain
+            effort[k] = mass_matrix[k, chain] @ by_wrench
+        return effort, by_wrench
+
+    effort, by_wrench = by_tip(missing - of_tip)
+    of_posture = mass_matrix @ a
+
+    def parts() -> dict[str, Array]:
+        posture = of_posture - by_tip(of_tip)[0]
+        return {"task": effort + of_posture - posture, "posture": posture}
+
+    terms = Terms.split(effort + of_posture, parts) + bias_terms(dynamics, q + parameters.lead * v, v)
     for place, k in enumerate(chain):
         a[k] = a[k] + by_wrench[place]
-    return effort + parameters.friction * (v + parameters.lead * a)
+    return terms + Terms(friction=parameters.friction * (v + parameters.lead * a))

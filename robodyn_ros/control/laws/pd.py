@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, Parameters, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
@@ -47,6 +48,6 @@ class PD(Law[PDParameters, JointReference, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: PDParameters, state: State, reference: JointReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses no dynamics."""
-        return parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v)
+        return Terms(feedback=parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v))

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from robodyn_ros.control.contract.controller import JointReference, Law, State
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.default_gains import joint_gains, model_lead
 from robodyn_ros.control.laws.pd import PD, PDParameters
-from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
@@ -41,7 +41,7 @@ class PDGravity(Law[PDGravityParameters, JointReference, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: PDGravityParameters, state: State, reference: JointReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; uses no memory."""
         ahead = state.q + parameters.lead * state.v
-        return PD.law(dynamics, parameters, state, reference) + dynamics.gravity(ahead)
+        return PD.law(dynamics, parameters, state, reference) + Terms(gravity=dynamics.gravity(ahead))

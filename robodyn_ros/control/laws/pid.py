@@ -18,6 +18,7 @@ import numpy as np
 from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import EFFORT, Unit, per_joint
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.default_gains import joint_gains
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.description.model import Array
@@ -92,14 +93,14 @@ class PID(Law[PIDParameters, JointReference, PIDMemory]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: PIDParameters, state: State, reference: JointReference, memory: PIDMemory
-    ) -> tuple[Array, PIDMemory]:
+    ) -> tuple[Terms, PIDMemory]:
         """As in `Law`; uses no dynamics."""
-        pd, integral = PD.law(dynamics, parameters, state, reference), memory.effort
+        pd, integral = PD.law(dynamics, parameters, state, reference).effort, memory.effort
         change = parameters.i * (reference.q - state.q) * state.period
         upwards = np.maximum(parameters.effort_limit - (pd + integral), 0.0)
         downwards = np.maximum(parameters.effort_limit + (pd + integral), 0.0)
         integral = np.clip(integral + np.clip(change, -downwards, upwards), -parameters.i_clamp, parameters.i_clamp)
-        return pd + integral, PIDMemory(integral)
+        return Terms(feedback=pd, integral=integral), PIDMemory(integral)
 
     def initial_memory(self, state: State) -> PIDMemory:
         """No integral yet."""

@@ -18,6 +18,7 @@ import numpy as np
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import Parameters, derived, scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.contract.update_rate import Sampled, UpdateRate
 from robodyn_ros.control.networks.observations import Observed
 from robodyn_ros.control.networks.policy_file import TrainedPolicy, load_policy
@@ -80,7 +81,7 @@ class Policy(Law[PolicyParameters, JointReference, Sampled]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: PolicyParameters, state: State, reference: Any, memory: Sampled
-    ) -> tuple[Array, Sampled]:
+    ) -> tuple[Terms, Sampled]:
         """As in `Law`."""
         policy, last = parameters.trained, memory
 
@@ -92,7 +93,7 @@ class Policy(Law[PolicyParameters, JointReference, Sampled]):
             return policy.action.limited(output), Decision(history, states)
 
         memory = policy.rate.update(last, state, decide)
-        return policy.action.command(policy.rate.in_force(memory), dynamics, state, reference), memory
+        return Terms(policy=policy.action.command(policy.rate.in_force(memory), dynamics, state, reference)), memory
 
     def initial_memory(self, state: State) -> Sampled:
         """No decision yet."""

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from robodyn_ros.control.contract.controller import Law, State
+from robodyn_ros.control.contract.terms import Terms, model_terms
 from robodyn_ros.control.laws.singularity import singularity_damping, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -37,7 +38,7 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
     def law(
         dynamics: Dynamics, parameters: AccelerationParameters, state: State, reference: TipReference,
         memory: Posture
-    ) -> tuple[Array, Posture]:
+    ) -> tuple[Terms, Posture]:
         """As in `Law`."""
         rows, q, v = parameters.rows, state.q, state.v
         errors = task_errors(dynamics, rows, state, reference)
@@ -48,8 +49,13 @@ class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
         drift = dynamics.jacobian_derivative(q, v)[rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - jacobian @ posture
         a = posture + jacobian.T @ solve_damped(square, parameters.thresholds, damping, missing)
-        effort = dynamics.inverse_dynamics(q + parameters.lead * v, v, a)
-        return effort + parameters.friction * (v + parameters.lead * a), memory
+
+        def parts() -> dict[str, Array]:
+            by_tip = jacobian.T @ solve_damped(square, parameters.thresholds, damping, jacobian @ posture)
+            return {"task": a - posture + by_tip, "posture": posture - by_tip}
+
+        effort = model_terms(dynamics, q + parameters.lead * v, v, a, parts)
+        return effort + Terms(friction=parameters.friction * (v + parameters.lead * a)), memory
 
     def initial_memory(self, state: State) -> Posture:
         """Keep the present posture."""

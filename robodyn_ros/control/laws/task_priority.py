@@ -34,6 +34,7 @@ import numpy as np
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import derived, scalar
+from robodyn_ros.control.contract.terms import Terms, bias_terms
 from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task_errors, tip_acceleration
@@ -209,7 +210,7 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
     def law(
         dynamics: Dynamics, parameters: TaskPriorityParameters, state: State, reference: TipReference,
         memory: PriorityMemory,
-    ) -> tuple[Array, PriorityMemory]:
+    ) -> tuple[Terms, PriorityMemory]:
         """As in `Law`."""
         q, v, chain = state.q, state.v, list(parameters.safety_tip_joints)
         limit = parameters.effort_share * parameters.safety_efforts
@@ -223,8 +224,9 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - errors.jacobian @ a
         motion = expected_motion(dynamics, parameters, state, memory)
-        bias = dynamics.bias(q + parameters.lead * v, v)
-        effort = mass_matrix @ within_limits(parameters, motion, a) + bias + parameters.friction * v
+        without_tip = (Terms(posture=mass_matrix @ within_limits(parameters, motion, a))
+                       + bias_terms(dynamics, q + parameters.lead * v, v) + Terms(friction=parameters.friction * v))
+        effort = without_tip.effort
         posture = law_motion(parameters, motion, effort, memory.friction)
         free = posture.acceleration
         by_tasks = np.eye(len(q))  # efforts of all joints by x that do not move the joints outside the chain
@@ -253,7 +255,8 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         slack = np.concatenate([limits.lower - lower + upper - limits.upper, missing - by_effort @ x])
         changed = np.clip(effort + by_tasks @ x, -limit, limit)
         expected = free + motion.inverse @ (changed - effort - motion.disturbance)
-        return changed, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack,
+        terms = Terms.split(changed, lambda: without_tip.parts() | {"task": changed - effort})
+        return terms, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack,
                                        motion.disturbance, v, with_newest(memory, expected), posture.multipliers)
 
     def initial_memory(self, state: State) -> PriorityMemory:

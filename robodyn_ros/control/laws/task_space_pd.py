@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, per_joint, scalar
+from robodyn_ros.control.contract.terms import Terms
 from robodyn_ros.control.default_gains import model_lead, task_gains, tip_stiffness
 from robodyn_ros.control.laws.task_space import SpringParameters, by_part, effort_beside, task_errors
 from robodyn_ros.control.references.tip_reference import TipReference
@@ -69,12 +70,12 @@ class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
     @staticmethod
     def law(
         dynamics: Dynamics, parameters: TaskSpacePDParameters, state: State, reference: TipReference
-    ) -> Array:
+    ) -> Terms:
         """As in `Law`; needs no memory."""
         rows = parameters.rows
         errors = task_errors(dynamics, rows, state, reference)
         stiffness = by_part(rows, parameters.translation, parameters.rotation)
         effort = errors.jacobian.T @ (stiffness * errors.pose) - parameters.d * state.v
-        effort = effort + effort_beside(parameters, state, reference)
+        feedback = Terms(feedback=effort + effort_beside(parameters, state, reference))
         ahead = state.q + parameters.lead * state.v
-        return effort + dynamics.gravity(ahead) if parameters.gravity else effort
+        return feedback + Terms(gravity=dynamics.gravity(ahead)) if parameters.gravity else feedback

@@ -49,6 +49,7 @@ from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.contract.law_drawings import DrawnShape, declare_drawing, drawn_fields
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.contract.state import State
+from robodyn_ros.control.contract.terms import TRANSFER, Terms, as_terms
 from robodyn_ros.control.contract.transfer import Transfer, no_transfer, transferred
 from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.optimisation.safety_limits import (
@@ -162,6 +163,16 @@ def filtered_effort(dynamics: Any, parameters: Any, state: State, effort: Array,
                               motion.disturbance, state.v, accelerations, law.multipliers, transfer)
 
 
+def filtered_terms(parameters: Any, state: State, terms: Terms, safe: Array, memory: FilterMemory, after: FilterMemory
+                   ) -> Terms:
+    """Return the result of `filtered_effort` with the terms of the law, ``transfer`` and ``filter``."""
+    def parts() -> dict[str, Array]:
+        passed, _ = transferred(memory.transfer, terms.effort, parameters.safety_efforts, state.period)
+        return (terms + Terms(filter=after.correction)).parts() | {TRANSFER: passed - terms.effort}
+
+    return Terms.split(safe, parts)
+
+
 def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> FilterMemory:
     """Return the memory before the first tick, including the law's."""
     m, n = len(limit_names(robot, parameters)), robot.n
@@ -238,9 +249,9 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
                 after = None if memory.law is None else after
             else:
                 effort, after = own(dynamics, parameters, state, reference), None
-            effort = np.asarray(effort)
-            safe, found = filtered_effort(dynamics, parameters, state, effort, memory)
-            return safe, found._replace(law=after)
+            terms = as_terms(effort)
+            safe, found = filtered_effort(dynamics, parameters, state, terms.effort, memory)
+            return filtered_terms(parameters, state, terms, safe, memory, found), found._replace(law=after)
 
     FilteredParameters.__module__, Filtered.__module__ = law_class.Parameters.__module__, law_class.__module__
     FilteredParameters.__qualname__ = f"{law_class.Parameters.__qualname__}{SUFFIX}"

@@ -22,6 +22,7 @@ from robodyn_ros.control.contract.controller import Controller, Law, State
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.state import own_inputs
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, describe, plugin_error
+from robodyn_ros.control.plugins.pure_law import place_of_function
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.description.model import Array
 
@@ -64,7 +65,10 @@ def _with_line(error: BaseException, controller: Controller, state: State, refer
     if isinstance(controller, Law):
         try:
             with np.errstate(divide="raise", invalid="raise", over="raise"):
-                controller.call_as_written(state, reference)
+                terms: dict[str, Array] = {}
+                controller.call_as_written(state, reference, terms)
+            wrong = [name for name, term in terms.items() if not np.isfinite(term).all()]
+            return InputError(f"{error}; not finite: {', '.join(wrong)}{place_of_function(controller.law)}")
         except (ArithmeticError, np.linalg.LinAlgError) as cause:
             return InputError(f"{error}: {describe(cause)}; look for a division by 0, a root or logarithm of a "
                               "negative number, or a singular matrix")
