@@ -20,18 +20,24 @@ import numpy as np
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import DRIVES, PERIOD, CurrentLoops, CurrentLoopSettings, DriveData
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
 from robodyn_ros.actuation.gear_catalogue import GEARS, GearData
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
-from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
+from robodyn_ros.actuation.joint_actuators import PARTS, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MOTORS, MotorData
+from robodyn_ros.actuation.transmission import Transmission
+from robodyn_ros.actuation.winding_heat import AMBIENT_TEMPERATURE
 from robodyn_ros.base.bounded_files import expand_user, read_yaml
 from robodyn_ros.base.errors import InputError, shown, unknown
-from robodyn_ros.base.fields import DAMPING, POSITION, STIFFNESS, VELOCITY, Unit, declare, section
+from robodyn_ros.base.fields import Unit, declare, declare_as, declared, section
 from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.description.resources import actuators_file
+
+_LOSSES, _LIMITS, _SPRING = map(declared, (DriveLosses, DriveLimits, Transmission))
 
 
 @dataclass(frozen=True)
@@ -45,25 +51,17 @@ class ActuatorSettings:
         description="Motor turns per joint turn, or motor angle per metre; negative where the motor turns the other "
         "way; none: of the gear of the motor's data, or else of the transmission of the robot's description; not for "
         "coupled joints")
-    gear_efficiency: float | None = declare(None, minimum=0.0, above=True, maximum=1.0, description="Efficiency of the "
-                                            "gear; none: of the motor's data")
-    gear_static_loss: float = declare(0.0, minimum=0.0, maximum=1.0, description="Rise of the loss of the gear towards "
-                                      "rest, as a share of the load")
+    gear_efficiency: float | None = declare_as(_LOSSES["efficiency"])
+    gear_static_loss: float = declare_as(_LOSSES["static_loss"])
     gear_inertia: float = declare(0.0, unit="kg m^2", minimum=0.0, description="Inertia of the gear at the motor's "
                                   "shaft, beside that of the rotor")
-    gear_loss_velocity: float = declare(0.1, unit=VELOCITY, minimum=0.0, above=True, description="Velocity of the "
-                                        "joint at which `gear_static_loss` has fallen to 1/e")
-    motor_damping: float = declare(0.0, unit="N m s/rad", minimum=0.0,
-                                   description="Viscous friction at the motor's shaft")
-    motor_friction: float | None = declare(None, unit="N m", minimum=0.0, description="Coulomb friction at the motor's "
-                                           "shaft; none: of the motor's data")
+    gear_loss_velocity: float = declare_as(_LOSSES["loss_velocity"])
+    motor_damping: float = declare_as(_LOSSES["motor_damping"])
+    motor_friction: float | None = declare_as(_LOSSES["motor_friction"])
     inductance: bool = declare(True, description="Whether the inductance of the motor is modelled")
-    voltage_limit: float | None = declare(None, unit="V", minimum=0.0, above=True, description="Voltage limit of the "
-                                          "amplifier; none: the motor's nominal voltage")
-    current_limit: float | None = declare(None, unit="A", minimum=0.0, above=True,
-                                          description="Current limit of the amplifier; none: no limit")
-    torque_limit: float | None = declare(None, unit="N m", minimum=0.0, above=True,
-                                         description="Torque limit of the motor's shaft; none: no limit")
+    voltage_limit: float | None = declare_as(_LIMITS["voltage_limit"])
+    current_limit: float | None = declare_as(_LIMITS["current_limit"])
+    torque_limit: float | None = declare_as(_LIMITS["torque_limit"])
     thermal: bool = declare(True, description="Whether the winding warms up, if the data of the motor include a "
                             "thermal model")
     temperature_effects: bool = declare(False, description="Whether resistance and torque constant follow the "
@@ -83,23 +81,16 @@ class ActuatorSettings:
                                          description="Temperature of the surroundings")
 
 
-INERTIA = Unit("kg m^2", "kg")
-
-
 @dataclass(frozen=True)
 class TransmissionSettings:
     """The spring between drive and link of an elastic joint; docs/friction-and-elastic-joints.md has the model."""
 
-    stiffness: float = declare(unit=STIFFNESS, minimum=0.0, above=True, maximum=1e12,
-                               description="Stiffness between the output of the gear and the link")
-    damping: float = declare(0.0, unit=DAMPING, minimum=0.0, description="Damping of this spring")
-    backlash: float = declare(0.0, unit=POSITION, minimum=0.0, maximum=1.0,
-                              description="Total width of the dead zone, at the link")
+    stiffness: float = declare_as(_SPRING["stiffness"])
+    damping: float = declare_as(_SPRING["spring_damping"])
+    backlash: float = declare_as(_SPRING["backlash"])
     encoder: str = declare("link", choices=("link", "motor"), description="Side of the spring that the joint's encoder "
                            "measures: link; or motor, by its position divided by the gear ratio")
-    inertia: float | None = declare(None, unit=INERTIA, minimum=0.0, above=True, description="Inertia on the motor's "
-                                    "side, at the output of the gear, of a joint without an actuator; none: `armature` "
-                                    "of the robot's description")
+    inertia: float | None = declare_as(_SPRING["source_inertia"])
 
 
 @dataclass(frozen=True)
@@ -209,8 +200,7 @@ class HardwareSettings:
                 for joint, reduction in zip(model.joint_names, model.reduction, strict=True)]
         columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in _IDEAL_SOURCE}
         cogging, ripple = (self._harmonics(model, name) for name in ("cogging", "torque_ripple"))
-        motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
-                                                         "inductance", "back_emf_constant")))
+        motor = DCMotor(*(columns.pop(name) for name in _MOTOR))
         gear = GearTrain(columns.pop("gear_ratio"), output_shares(couplings, model.joint_names), model.motor_zero)
         springs = self._springs(model, coupled, columns["is_motor"] * motor.rotor_inertia)
         return JointActuators(Actuators(motor, gear), **columns, **springs, cogging=cogging, torque_ripple=ripple,
@@ -354,7 +344,7 @@ class HardwareSettings:
         warms = found.thermal and motor.thermal_resistance is not None and motor.thermal_time_constant is not None
         self._check_temperatures(place, found, motor, warms)
         effects = found.temperature_effects
-        return {
+        return _IDEAL_SOURCE | {
             "resistance": motor.resistance,
             "torque_constant": motor.torque_constant,
             "rotor_inertia": motor.rotor_inertia + found.gear_inertia,
@@ -400,14 +390,9 @@ class HardwareSettings:
                                  "received neither")
 
 
-_IDEAL_SOURCE: dict[str, Any] = {
-    "resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0,
-    "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "static_loss": 0.0,
-    "loss_velocity": 1.0, "motor_damping": 0.0, "motor_friction": 0.0,
-    "voltage_limit": np.inf, "current_limit": np.inf, "torque_limit": np.inf, "thermal_resistance": 0.0,
-    "thermal_time_constant": 1.0, "ambient_temperature": AMBIENT_TEMPERATURE, "resistance_coefficient": 0.0,
-    "torque_constant_coefficient": 0.0, "derating_start": np.inf, "derating_end": np.inf,
-}
+_MOTOR = {"resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0}
+_IDEAL_SOURCE: dict[str, Any] = {**_MOTOR, "gear_ratio": 1.0, "is_motor": False, **{
+    name: getattr(kind, name) for part, kind in PARTS.items() if part != "transmission" for name in declared(kind)}}
 """Values of an ideal source of effort; those of its unused motor are placeholders."""
 
 

@@ -19,44 +19,36 @@ damping implicitly, so that no electrical time constant is too short for the ste
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.actuation.current_loop import CurrentLoopRun, CurrentLoops, CurrentLoopState
+from robodyn_ros.actuation.current_loop import CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.actuation.friction import stribeck_decay
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
-from robodyn_ros.base.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
+from robodyn_ros.actuation.joint_values import is_limit, ranges_of, within
+from robodyn_ros.actuation.transmission import Transmission
+from robodyn_ros.actuation.winding_heat import WindingHeat
+from robodyn_ros.base.checks import as_joint_arrays, constants
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.compile import clip, less, less_equal, maximum, minimum, sign, where
+from robodyn_ros.base.fields import declared
+from robodyn_ros.compile import less, less_equal, sign, where
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array, RobotModel
 
-AMBIENT_TEMPERATURE = 25.0
-"""Temperature at which data sheets rate motors [degrees Celsius]."""
+PARTS: dict[str, type] = {"losses": DriveLosses, "limits": DriveLimits, "winding": WindingHeat,
+                          "transmission": Transmission}
+"""Parts of `JointActuators` by name; the names of all their values differ."""
 
-
-MIN_SHARE = 0.05
-"""Least share of resistance and torque constant at any temperature; linear laws have no meaning below."""
-
-_LIMIT = Range(0.0, above=True, or_infinite=True)
-_RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LIMIT, "motor_damping": NOT_NEGATIVE,
-           "motor_friction": NOT_NEGATIVE,
-           "thermal_resistance": NOT_NEGATIVE, "thermal_time_constant": POSITIVE,
-           "efficiency": Range(0.0, 1.0, above=True), "static_loss": Range(0.0, 1.0), "loss_velocity": POSITIVE,
-           "resistance_coefficient": NOT_NEGATIVE,
-           "torque_constant_coefficient": Range(maximum=0.0), "derating_start": Range(or_infinite=True),
-           "derating_end": Range(or_infinite=True), "derating": Range(0.0, 1.0), "stiffness": _LIMIT,
-           "spring_damping": NOT_NEGATIVE, "backlash": NOT_NEGATIVE, "source_inertia": NOT_NEGATIVE}
-
-
-_NOT_PER_JOINT = ("motors", "cogging", "torque_ripple", "current_loops", "rated")
+_PART_OF = {name: part for part, kind in PARTS.items() for name in declared(kind)}
+_RANGES = {name: allowed for kind in PARTS.values() for name, allowed in ranges_of(kind).items()}
 
 
 class EffortLine(NamedTuple):
@@ -71,24 +63,6 @@ class EffortLine(NamedTuple):
 
     effort: NDArray[Any]
     damping: NDArray[Any]
-
-
-class CurrentLoopDemand(NamedTuple):
-    """Demands on current loops in a step, and their state; each array has shape (m,) of `CurrentLoops`.
-
-    Attributes:
-        target: Commanded currents [A].
-        is_open: 1 where the voltage is commanded instead of the current, else 0.
-        voltage: Commanded voltages, within their limits [V].
-        current: Currents at the beginning of the step [A].
-        state: State at the beginning of the step.
-    """
-
-    target: NDArray[Any]
-    is_open: NDArray[Any]
-    voltage: NDArray[Any]
-    current: NDArray[Any]
-    state: CurrentLoopState
 
 
 class Electrical(NamedTuple):
@@ -107,91 +81,73 @@ class Electrical(NamedTuple):
     work: NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class JointActuators:
     """One actuator for each joint: a DC motor with gear, or an ideal source of effort.
 
     If motors drive several joints together, values of "a joint" here belong to its motor, at the output of the motor's
     gear; ``motors.gear`` converts them to the joints.
 
-    Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,). Values of motors
-    are ignored for ideal sources. Infinity means no limit.
+    Values of motors are ignored for ideal sources.
+
+    Args:
+        motors: n motors and gears; those of ideal sources are ignored.
+        is_motor: Which joints have a motor: one for all joints, or shape (n,).
+        **given: Other attributes; and values of the parts, such as ``efficiency``, which replace those of a part: one
+            number for all joints, or shape (n,).
 
     Attributes:
-        motors: n motors and gears; those of ideal sources are ignored.
+        motors: Motors and gears.
         is_motor: Which joints have a motor, shape (n,).
-        efficiency: Of the gear, in (0, 1]: see :meth:`gear_friction`.
-        motor_damping: Viscous friction at the motor's shaft [N m s/rad].
-        voltage_limit: Voltage limit of the amplifier [V].
-        current_limit: Current limit of the amplifier [A].
-        torque_limit: Torque limit of the motor's shaft, kept by limiting the current [N m].
-        thermal_resistance: Thermal resistance from winding to ambient; 0: the winding stays at ambient temperature
-            [K/W].
-        thermal_time_constant: Thermal time constant of the winding [s].
-        ambient_temperature: Temperature of the surroundings [degrees Celsius].
-        motor_friction: Coulomb friction at the motor's shaft [N m].
-        resistance_coefficient: Rise of R_M with the temperature of the winding, relative to `AMBIENT_TEMPERATURE`
-            [1/K].
-        torque_constant_coefficient: The same for K_M and K_e [1/K].
-        derating_start: Temperature of the winding from which the limits of current and torque fall [degrees Celsius].
-        derating_end: Temperature at which they are 0 [degrees Celsius].
-        derating: Remaining share of these limits.
-        static_loss: Rise of the gear's loss towards rest, as a share of the load.
-        loss_velocity: Velocity of the gear's output at which this rise has fallen to 1/e [rad/s or m/s].
+        losses: Friction of the motors' shafts and the gears.
+        limits: Limits of voltage, current and torque.
+        winding: Thermal model of the windings.
+        transmission: Springs of elastic joints.
         cogging: Cogging torque at the motors' shafts, periodic in their angles [N m].
         torque_ripple: Relative change of torque and back-EMF constants with the angle; amplitudes below 1 in sum.
         current_loops: Current loops of the drives; without one, efforts are converted to voltages.
         rated: The amplifiers' model of the motors, which converts efforts to voltages; None: ``motors``.
-        stiffness: Stiffness of the spring between drive and link, infinite for a rigid joint [N m/rad or N/m].
-        spring_damping: Damping of this spring [N m s/rad or N s/m].
-        backlash: Total width of its dead zone [rad or m].
-        motor_encoder: Which joints are measured on the motor's side of this spring, at the output of the gear.
-        source_inertia: Inertia on the motor's side of the spring of an ideal source, at its output [kg m^2 or kg].
 
     Raises:
         InputError: A value is out of its range, the lengths differ, a spring has no inertia behind it, or a coupled
             joint has a spring.
+        TypeError: A name is unknown.
     """
 
     motors: Actuators
-    is_motor: NDArray[np.bool_] = True  # type: ignore[assignment]  # arrays once the instance is made
-    efficiency: Array = 1.0  # type: ignore[assignment]
-    motor_damping: Array = 0.0  # type: ignore[assignment]
-    voltage_limit: Array = np.inf  # type: ignore[assignment]
-    current_limit: Array = np.inf  # type: ignore[assignment]
-    torque_limit: Array = np.inf  # type: ignore[assignment]
-    thermal_resistance: Array = 0.0  # type: ignore[assignment]
-    thermal_time_constant: Array = 1.0  # type: ignore[assignment]
-    ambient_temperature: Array = AMBIENT_TEMPERATURE  # type: ignore[assignment]
-    motor_friction: Array = 0.0  # type: ignore[assignment]
-    resistance_coefficient: Array = 0.0  # type: ignore[assignment]
-    torque_constant_coefficient: Array = 0.0  # type: ignore[assignment]
-    derating_start: Array = np.inf  # type: ignore[assignment]
-    derating_end: Array = np.inf  # type: ignore[assignment]
-    derating: Array = 1.0  # type: ignore[assignment]
-    static_loss: Array = 0.0  # type: ignore[assignment]
-    loss_velocity: Array = 0.1  # type: ignore[assignment]
-    cogging: Harmonics = field(default_factory=Harmonics.none)
-    torque_ripple: Harmonics = field(default_factory=Harmonics.none)
-    current_loops: CurrentLoops = field(default_factory=CurrentLoops.none)
-    rated: Actuators | None = None
-    stiffness: Array = np.inf  # type: ignore[assignment]
-    spring_damping: Array = 0.0  # type: ignore[assignment]
-    backlash: Array = 0.0  # type: ignore[assignment]
-    motor_encoder: NDArray[np.bool_] = False  # type: ignore[assignment]
-    source_inertia: Array = 0.0  # type: ignore[assignment]
+    is_motor: NDArray[np.bool_]
+    losses: DriveLosses
+    limits: DriveLimits
+    winding: WindingHeat
+    transmission: Transmission
+    cogging: Harmonics
+    torque_ripple: Harmonics
+    current_loops: CurrentLoops
+    rated: Actuators | None
 
-    def __post_init__(self) -> None:
-        """Check the values and give all of them one shape."""
-        values = {name: value for name, value in vars(self).items() if name not in _NOT_PER_JOINT}
-        every_motor = np.ones(self.motors.n)  # gives all values this length
-        arrays = as_joint_arrays("JointActuators", values | {"motors": every_motor}, _RANGES)
-        del arrays["motors"]
-        for name, array in arrays.items():
-            object.__setattr__(self, name, array != 0.0 if name in ("is_motor", "motor_encoder") else array)
-        if len(self.efficiency) != self.motors.n:
-            raise InputError(f"JointActuators: expected figures of {self.motors.n} actuators, received "
-                             f"{len(self.efficiency)}")
+    def __init__(self, motors: Actuators, is_motor: ArrayLike = True, **given: Any) -> None:
+        own = {"cogging": Harmonics.none, "torque_ripple": Harmonics.none, "current_loops": CurrentLoops.none,
+               "rated": lambda: None, **PARTS}
+        for name, default in own.items():
+            object.__setattr__(self, name, given.pop(name) if name in given else default())
+        object.__setattr__(self, "motors", motors)
+        values = {"is_motor": is_motor} | {name: getattr(getattr(self, part), name) for name, part in _PART_OF.items()}
+        if given.keys() - values.keys():
+            raise TypeError(f"JointActuators: unknown values {', '.join(sorted(given.keys() - values.keys()))}")
+        every_motor = np.ones(motors.n)  # gives all values this length
+        arrays = as_joint_arrays("JointActuators", values | given | {"motors": every_motor}, _RANGES)
+        for name in ("is_motor", "motor_encoder"):
+            arrays[name] = arrays[name] != 0.0
+        if len(arrays["is_motor"]) != motors.n:
+            raise InputError(f"JointActuators: expected figures of {motors.n} actuators, received "
+                             f"{len(arrays['is_motor'])}")
+        object.__setattr__(self, "is_motor", arrays["is_motor"])
+        for part, kind in PARTS.items():
+            object.__setattr__(self, part, kind(**{name: arrays[name] for name in declared(kind)}))
+        self._check()
+
+    def _check(self) -> None:
+        """Check that the parts fit together."""
         if (constants(self.torque_ripple.amplitude, traced=0.0) != 0.0).any() and (self.torque_ripple.greatest
                                                                                    >= 1.0).any():
             raise InputError("JointActuators.torque_ripple: expected amplitudes below 1 in sum, received "
@@ -214,7 +170,8 @@ class JointActuators:
     def with_scaled_rotors(self, factor: float) -> Self:
         """Return the actuators with the inertias of all rotors times a factor."""
         motor = replace(self.motors.motor, rotor_inertia=factor * self.motors.motor.rotor_inertia)
-        return replace(self, motors=replace(self.motors, motor=motor), source_inertia=factor * self.source_inertia)
+        return replace(self, motors=replace(self.motors, motor=motor),
+                       source_inertia=factor * self.transmission.source_inertia)
 
     def check(self, model: RobotModel) -> None:
         """Check that there is one actuator for each joint of a robot.
@@ -254,9 +211,7 @@ class JointActuators:
     @cached_property
     def has_gear_friction(self) -> NDArray[np.bool_]:
         """Whether a joint has a motor with friction or a gear with losses, shape (n,)."""
-        return self.is_motor & ((constants(self.efficiency, traced=0.0) < 1.0)
-                                 | (constants(self.motor_friction, traced=1.0) > 0.0)
-                                 | (constants(self.static_loss, traced=1.0) > 0.0))
+        return self.is_motor & self.losses.has_dry
 
     @cached_property
     def is_coupled(self) -> NDArray[np.bool_]:
@@ -268,7 +223,7 @@ class JointActuators:
     @cached_property
     def is_elastic(self) -> NDArray[np.bool_]:
         """Whether there is a spring between the drive of a joint and its link, shape (n,)."""
-        return is_limit(self.stiffness)
+        return self.transmission.is_elastic
 
     @property
     def springs(self) -> JointSprings | None:
@@ -276,23 +231,20 @@ class JointActuators:
         elastic = self.is_elastic
         if not elastic.any():
             return None
-        return JointSprings(np.where(elastic, self.stiffness, np.inf), np.where(elastic, self.reflected_inertia, 0.0),
-                            np.where(elastic, self.spring_damping, 0.0))
-
-    @cached_property
-    def has_backlash(self) -> NDArray[np.bool_]:
-        """Whether this spring has a dead zone, shape (n,)."""
-        return self.is_elastic & (constants(self.backlash, traced=1.0) > 0.0)
+        springs = self.transmission
+        return JointSprings(np.where(elastic, springs.stiffness, np.inf),
+                            np.where(elastic, self.reflected_inertia, 0.0),
+                            np.where(elastic, springs.spring_damping, 0.0))
 
     @cached_property
     def has_heat(self) -> NDArray[np.bool_]:
         """Whether a joint has a motor with a thermal model, shape (n,)."""
-        return self.is_motor & (constants(self.thermal_resistance, traced=1.0) > 0.0)
+        return self.is_motor & self.winding.is_modelled
 
     @cached_property
     def derates(self) -> NDArray[np.bool_]:
         """Whether the limits of a motor fall with its temperature, shape (n,)."""
-        return self.has_heat & is_limit(self.derating_start)
+        return self.has_heat & self.winding.derates
 
     @cached_property
     def has_loop(self) -> NDArray[np.bool_]:
@@ -302,9 +254,7 @@ class JointActuators:
     @cached_property
     def follows_temperature(self) -> bool:
         """Whether motor constants or limits depend on the temperature of a winding."""
-        depends = ((constants(self.resistance_coefficient, traced=1.0) != 0.0)
-                   | (constants(self.torque_constant_coefficient, traced=1.0) != 0.0) | self.derates)
-        return bool((self.has_heat & depends).any())
+        return bool((self.has_heat & (self.winding.changes_motor | self.derates)).any())
 
     @cached_property
     def has_ripple(self) -> bool:
@@ -351,27 +301,19 @@ class JointActuators:
     def at(self, temperature: NDArray[Any]) -> Self:
         """Return the actuators with the resistances, torque constants and limits at a temperature.
 
-        R_M = R_25 (1 + alpha (T - 25)), and K_M and K_e likewise, assuming that the magnets are as warm as the winding.
-        The limits of current and torque fall linearly between ``derating_start`` and ``derating_end``.
-
         Args:
             temperature: Temperatures of the windings, may be traced, shape (n,) [degrees Celsius].
         """
-        rise, motor = temperature - AMBIENT_TEMPERATURE, self.motors.motor
-        resistance, constant = (
-            np.where(self.has_heat & (constants(own, traced=1.0) != 0.0), 1.0 + own * rise, 1.0)
-            for own in (self.resistance_coefficient, self.torque_constant_coefficient))
-        start, end = np.where(self.derates, self.derating_start, 0.0), np.where(self.derates, self.derating_end, 1.0)
-        warm = replace(motor, resistance=motor.resistance * maximum(resistance, MIN_SHARE),
-                       torque_constant=motor.torque_constant * maximum(constant, MIN_SHARE),
-                       back_emf_constant=motor.back_emf_constant * maximum(constant, MIN_SHARE))
-        left = np.where(self.derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
-        return replace(self, motors=replace(self.motors, motor=warm), derating=left, rated=self.motors)
+        motor, shares = self.motors.motor, self.winding.shares(temperature, self.has_heat, self.derates)
+        warm = replace(motor, resistance=motor.resistance * shares.resistance,
+                       torque_constant=motor.torque_constant * shares.constant,
+                       back_emf_constant=motor.back_emf_constant * shares.constant)
+        return replace(self, motors=replace(self.motors, motor=warm), derating=shares.limits, rated=self.motors)
 
     @cached_property
     def reflected_inertia(self) -> Array:
         """Gamma^T J_M Gamma: inertia of the rotors at their gears' outputs, (6.17), shape (n,) [kg m^2 or kg]."""
-        of_sources = np.where(self.is_elastic, self.source_inertia, 0.0)
+        of_sources = np.where(self.is_elastic, self.transmission.source_inertia, 0.0)
         return np.where(self.is_motor, self.motors.reflected_inertia, of_sources)
 
     @cached_property
@@ -387,7 +329,7 @@ class JointActuators:
     @cached_property
     def reflected_damping(self) -> Array:
         """Viscous friction of the motor shafts at their gears' outputs, shape (n,) [N m s/rad or N s/m]."""
-        return np.where(self.is_motor, self.motors.gear.reflected(self.motor_damping), 0.0)
+        return np.where(self.is_motor, self.motors.gear.reflected(self.losses.motor_damping), 0.0)
 
     @cached_property
     def effort_per_current(self) -> Array:
@@ -397,12 +339,7 @@ class JointActuators:
     @cached_property
     def greatest_current(self) -> Array:
         """Greatest current within the limits of current and torque, infinite without limits, shape (n,) [A]."""
-        limited = is_limit(self.torque_limit)
-        by_torque = np.where(limited, self.torque_limit, 1.0) / self.motors.motor.torque_constant
-        limit = minimum(self.current_limit, np.where(limited, by_torque, np.inf))
-        full = np.where(self.is_motor, limit, np.inf)
-        limited = is_limit(full)
-        return np.where(limited, np.where(limited, full, 0.0) * self.derating, np.inf)
+        return self.limits.greatest_current(self.motors.motor.torque_constant, self.is_motor)
 
     @cached_property
     def effort_limit(self) -> Array:
@@ -436,7 +373,7 @@ class JointActuators:
 
     def limited_voltage(self, voltage: NDArray[Any]) -> NDArray[Any]:
         """Limit voltages by the limits of the amplifiers, shape (n,) [V]."""
-        return within(voltage, self.voltage_limit)
+        return self.limits.on_voltage(voltage)
 
     def commanded_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return `wanted_voltage` within the limits of the amplifiers, shape (n,) [V]."""
@@ -520,88 +457,14 @@ class JointActuators:
         spread[self.current_loops.joints] = of_loops
         return spread
 
-    def regulated_line(self, line: EffortLine, requested: CurrentLoopDemand, v: NDArray[Any], step: float
-                       ) -> EffortLine:
-        """Return the line of `effort_line`, replaced for joints with active current loops.
-
-        Args:
-            line: Line without current loops.
-            requested: Demands on the loops, and their state.
-            v: Joint velocities at which the loops are linearised, shape (n,) [rad/s or m/s].
-            step: h [s].
-        """
-        loops = self.current_loops
-        if not len(loops.joints):
-            return line
-        speed = self.motors.gear.motor_motion(v)[loops.joints]
-        run = self._run_loops(requested, speed, step)
-        factor, ratio = self.effort_per_current[loops.joints], self.motors.gear.ratio[loops.joints]
-        ours = (factor * (run.mean - run.mean_slope * speed), -factor * ratio * run.mean_slope)
-        return EffortLine(*(_where_closed(loops, requested, every, own) for every, own in zip(line, ours, strict=True)))
-
-    def regulated_step(self, without: Electrical, requested: CurrentLoopDemand, before: NDArray[Any], v: NDArray[Any],
-                       saturation: NDArray[Any], step: float) -> tuple[Electrical, CurrentLoopState]:
-        """Return the result of `electrical_step`, replaced for joints with active current loops, and their state.
-
-        Args:
-            without: Result without current loops.
-            requested: Demands on the loops, and their state.
-            before: Joint velocities of :meth:`regulated_line`, shape (n,) [rad/s or m/s].
-            v: Joint velocities, held, shape (n,) [rad/s or m/s].
-            saturation: 1 or -1 where the effort is at its limit of that sign, 0 elsewhere, shape (n,).
-            step: h [s].
-        """
-        joints = self.current_loops.joints
-        if not len(joints):
-            return without, requested.state
-        gear, motor = self.motors.gear, self.motors.motor
-        first, speed = gear.motor_motion(before)[joints], gear.motor_motion(v)[joints]
-        line, run = self._run_loops(requested, first, step), self._run_loops(requested, speed, step)
-        mean, end, square = line.mean + line.mean_slope * (speed - first), run.current, run.mean_square
-        greatest = self.greatest_current[joints]
-        at_limit = saturation[joints] * sign(gear.ratio[joints]) * np.where(is_limit(greatest), greatest, 0.0)
-        capped = np.where(is_limit(greatest), saturation[joints] * saturation[joints], 0.0)
-        mean, end = where(capped, at_limit, mean), where(capped, at_limit, end)
-        square = where(capped, at_limit * at_limit, square)
-        heat = step * motor.resistance[joints] * square
-        stored = 0.5 * motor.inductance[joints] * (end * end - requested.current * requested.current)
-        work = heat + stored + step * motor.back_emf_constant[joints] * speed * mean
-        columns = [_where_closed(self.current_loops, requested, every, own)
-                   for every, own in zip(without, (end, mean, heat, work), strict=True)]
-        state = CurrentLoopState(where(requested.is_open, 0.0, run.state.integral),
-                                 where(requested.is_open, requested.voltage, run.state.voltage),
-                                 where(requested.is_open, requested.voltage, run.state.pending))
-        return Electrical(*columns), state
-
-    def _run_loops(self, requested: CurrentLoopDemand, speed: NDArray[Any], step: float) -> CurrentLoopRun:
-        joints = self.current_loops.joints
-        motor = DCMotor(*(figure[joints] for figure in vars(self.motors.motor).values()))
-        return self.current_loops.run(motor, requested.target, requested.current, speed, requested.state,
-                                      self.voltage_limit[joints], step)
-
     def gear_friction(self, effort: NDArray[Any], speed: NDArray[Any]) -> NDArray[Any]:
-        """Return the dry friction of gears under load, (1 - eta + s e^(-(w / w_s)^2)) |gamma tau_M|, and of shafts.
-
-        The second part is Stribeck's rise towards rest. In the joints of robots it grows with the load, like the first
-        part [Bittencourt]; s is ``static_loss``.
-
-        A driving motor delivers eta gamma tau_M, a driven motor resists with (2 - eta) gamma tau_M, and in between the
-        gear sticks.
+        """Return the greatest friction of gears under load and of shafts, `DriveLosses.level`, shape (n,) [N m or N].
 
         Args:
             effort: gamma tau_M of the motors before the gears' losses, shape (n,) [N m or N].
-            speed: w of the gears' outputs, shape (n,) [rad/s or m/s].
-
-        Returns:
-            The greatest friction at the gears' outputs, shape (n,) [N m or N].
+            speed: Velocities of the gears' outputs, shape (n,) [rad/s or m/s].
         """
-        share = 1.0 - self.efficiency
-        if (constants(self.static_loss, traced=1.0) > 0.0).any():
-            share = share + self.static_loss * stribeck_decay(speed, self.loss_velocity)
-        losses = share * abs(effort)
-        if (constants(self.motor_friction, traced=1.0) > 0.0).any():
-            losses = losses + abs(self.motors.gear.ratio) * self.motor_friction
-        return np.where(self.has_gear_friction, losses, 0.0)
+        return np.where(self.has_gear_friction, self.losses.level(effort, speed, self.motors.gear.ratio), 0.0)
 
     def effort_behind_gears(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return recorded efforts of motors minus the losses of their gears and the friction of their shafts.
@@ -617,7 +480,7 @@ class JointActuators:
         """
         gear = self.motors.gear
         outputs, speeds = gear.output_effort(effort.T).T, gear.output_motion(v.T).T
-        kept = np.where(self.is_coupled & self.has_gear_friction, abs(gear.ratio) * self.motor_friction, 0.0)
+        kept = np.where(self.is_coupled & self.has_gear_friction, self.losses.of_shaft(gear.ratio), 0.0)
         losses = self.gear_friction(outputs, speeds) - kept
         behind: NDArray[Any] = gear.effort_of_outputs((outputs - losses * np.sign(speeds)).T).T
         return behind
@@ -642,19 +505,8 @@ class JointActuators:
         return gear.effort_of_outputs(before)
 
     def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
-        """Return the winding temperatures after a step: T_th dT/dt = T_ambient + R_th P - T at constant power.
-
-        Args:
-            temperature: Temperatures at the beginning, shape (n,) [degrees Celsius].
-            heat: Heat in the windings during the step, shape (n,) [J].
-            step: h [s].
-
-        Returns:
-            Temperatures at the end, shape (n,) [degrees Celsius]; unchanged without a thermal model.
-        """
-        left = np.array([np.exp(-step / constant) for constant in self.thermal_time_constant])  # some may be traced
-        settled = self.ambient_temperature + self.thermal_resistance * heat / step
-        return np.where(self.has_heat, settled + left * (temperature - settled), temperature)
+        """Return the winding temperatures after a step, see `WindingHeat.next_temperature`."""
+        return self.winding.next_temperature(temperature, heat, step, self.has_heat)
 
     def output_effort_from_current(self, current: NDArray[Any]) -> NDArray[Any]:
         """Effort gamma K_M i_M at the gears' outputs, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""
@@ -701,23 +553,3 @@ class JointActuators:
         outward = where(less_equal(limit, current), 1.0, where(less_equal(current, -limit), -1.0, 0.0))
         held = where(less(0.0, outward * rate), 0.0, rate)
         return np.where(states, np.where(is_limit(limit), held, rate), 0.0)
-
-
-def _where_closed(loops: CurrentLoops, requested: CurrentLoopDemand, values: NDArray[Any], own: NDArray[Any]
-                  ) -> NDArray[Any]:
-    """Replace values of joints, shape (n,), by others, shape (m,), where a current loop is closed."""
-    result = values.astype(np.result_type(values, own, requested.is_open))
-    result[loops.joints] = where(requested.is_open, values[loops.joints], own)
-    return result
-
-
-def within(value: NDArray[Any], limit: Array) -> NDArray[Any]:
-    """Limit the magnitudes of values, shape (n,); infinite limits add no operations."""
-    finite = is_limit(limit)
-    bound = np.where(finite, limit, 0.0)
-    return np.where(finite, clip(value, -bound, bound), value)
-
-
-def is_limit(limit: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether a limit is finite; a traced one may be, for some samples."""
-    return np.isfinite(constants(limit, traced=0.0))

@@ -271,9 +271,15 @@ def declare(default: Any = MISSING, *, description: str, **options: Any) -> Any:
     return declare_as(Field("", default, description, **options))
 
 
-def declare_as(field: Field) -> Any:
-    """Declare a field of a dataclass like an existing one."""
-    if isinstance(default := field.default, list):
+def declare_as(field: Field, default: Any = MISSING) -> Any:
+    """Declare a field of a dataclass like an existing one.
+
+    Args:
+        field: The declaration.
+        default: Default of the dataclass; omitted: that of the declaration.
+    """
+    default = field.default if default is MISSING else default
+    if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata={_KEY: field})
     return dataclasses.field(default=default, metadata={_KEY: field})
 

@@ -274,7 +274,7 @@ def drive_torque(actuators: JointActuators, current: Array) -> Array:
 
 def stall_torque(actuators: JointActuators) -> Array:
     """Return the greatest effort of motors at rest within the limits of their amplifiers, shape (n,) [N m or N]."""
-    by_voltage = actuators.voltage_limit / actuators.motors.motor.resistance
+    by_voltage = actuators.limits.voltage_limit / actuators.motors.motor.resistance
     return drive_torque(actuators, np.minimum(by_voltage, actuators.greatest_current))
 
 
@@ -284,9 +284,9 @@ def no_load_speed(actuators: JointActuators) -> Array:
     Friction at the motor shafts is included, joint friction is not.
     """
     motor, gear = actuators.motors.motor, np.abs(actuators.motors.gear.ratio)
-    current = actuators.motor_friction / (actuators.efficiency * motor.torque_constant)
-    damping = actuators.motor_damping / (actuators.efficiency * motor.torque_constant)
-    left = actuators.voltage_limit - motor.resistance * current
+    current = actuators.losses.motor_friction / (actuators.losses.efficiency * motor.torque_constant)
+    damping = actuators.losses.motor_damping / (actuators.losses.efficiency * motor.torque_constant)
+    left = actuators.limits.voltage_limit - motor.resistance * current
     return np.maximum(0.0, left / (motor.back_emf_constant + motor.resistance * damping) / gear)
 
 
@@ -364,7 +364,7 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
         return ["elastic joints: none"], []
     names = [plant.model.joint_names[joint] for joint in joints]
     actuators, link = plant.actuators, np.diag(mass_matrix(plant.model, np.zeros(plant.n)))[joints]
-    stiffness, rotor = actuators.stiffness[joints], actuators.reflected_inertia[joints]
+    stiffness, rotor = actuators.transmission.stiffness[joints], actuators.reflected_inertia[joints]
     locked = np.sqrt(stiffness / link) / (2.0 * np.pi)
     alone = np.sqrt(stiffness * (1.0 / link + 1.0 / rotor)) / (2.0 * np.pi)
     width = max(map(len, ("elastic joint", *names)))
@@ -372,7 +372,7 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
     lines = [row("elastic joint", "stiffness", "backlash", "motor locked", "motor free"),
              row("", "[N m/rad, N/m]", "[rad, m]", "[Hz]", "[Hz]")]
     lines += [row(name, *(f"{number:.4g}" for number in numbers)) for name, *numbers in zip(
-        names, stiffness, actuators.backlash[joints], locked, alone, strict=True)]
+        names, stiffness, actuators.transmission.backlash[joints], locked, alone, strict=True)]
     rates, modes = plant.spring_modes()
     fastest, name = float(rates[-1]), names[int(np.argmax(np.abs(modes[:, -1])))]
     lines.append(f"fastest mode: {fastest / (2.0 * np.pi):.4g} Hz, mainly of {name}; steps of "

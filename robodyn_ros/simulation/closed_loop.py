@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.joint_actuators import within
+from robodyn_ros.actuation.joint_values import within
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import Compute, Procedure, Repeat, compile_procedure, equal, maximum
 from robodyn_ros.compile.program import Statement

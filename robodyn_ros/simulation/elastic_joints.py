@@ -170,8 +170,8 @@ def leaves_face(plant: PlantModel, start: SpringDeflection, line: SpringLine, ve
         line: Result of `loaded_line`.
         velocity: Velocities of links and motors after the step, shape (n + m,).
     """
-    rate, h, half = slack_rates(plant, velocity), plant.step, 0.5 * plant.actuators.backlash[
-        plant.elastic[plant.slack_springs]]
+    rate, h = slack_rates(plant, velocity), plant.step
+    half = 0.5 * plant.actuators.transmission.backlash[plant.elastic[plant.slack_springs]]
     side, after = _face(plant, start), start.value + 0.5 * h * rate
     pushes = greater_equal(side * (line.at_rest + line.slope * rate), 0.0)
     stays = where(side, greater(side * after, half) * pushes, greater_equal(half, abs(after)))
@@ -181,8 +181,8 @@ def leaves_face(plant: PlantModel, start: SpringDeflection, line: SpringLine, ve
 def _spring_constants(plant: PlantModel, springs: NDArray[Any]
                       ) -> tuple[float, NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Step, and stiffness, damping and backlash of springs, shape (springs,)."""
-    actuators = plant.actuators
-    return plant.step, actuators.stiffness[springs], actuators.spring_damping[springs], actuators.backlash[springs]
+    own = plant.actuators.transmission
+    return plant.step, own.stiffness[springs], own.spring_damping[springs], own.backlash[springs]
 
 
 def _deflection_before(h: float, start: SpringDeflection) -> NDArray[Any]:
@@ -237,7 +237,7 @@ def dead_zone_round(plant: PlantModel, start: SpringDeflection, guess: SpringLin
     joints, rate = plant.elastic[plant.slack_springs], slack_rates(plant, velocity)
     found = spring_impulse(plant, joints, start, rate)
     error = abs(found.impulse - guess.at_rest - guess.slope * rate)
-    least = plant.step * plant.actuators.stiffness[joints] * _DEFLECTION_TOLERANCE
+    least = plant.step * plant.actuators.transmission.stiffness[joints] * _DEFLECTION_TOLERANCE
     # Newton's method can jump back and forth across a dead zone that a step crosses at once.
     late, tangent = greater(rounds, NEWTON_ROUNDS - 0.5), found.tangent(rate)
     after = SpringLine(*(where(late, 0.5 * (old + new), new) for old, new in zip(guess, tangent, strict=True)))
@@ -267,10 +267,10 @@ def damping_loss(plant: PlantModel, state: PlantState, velocity: NDArray[Any]) -
 
 def spring_torque(plant: PlantModel, deflection: SpringDeflection) -> SpringTorque:
     """Return T of the springs at an instant."""
-    actuators, joints = plant.actuators, plant.elastic
-    backlash = actuators.backlash[joints]
-    elastic = actuators.stiffness[joints] * beyond_dead_zone(deflection.value, backlash)
-    dashpot = actuators.spring_damping[joints] * deflection.rate
+    springs, joints = plant.actuators.transmission, plant.elastic
+    backlash = springs.backlash[joints]
+    elastic = springs.stiffness[joints] * beyond_dead_zone(deflection.value, backlash)
+    dashpot = springs.spring_damping[joints] * deflection.rate
     whole = elastic + dashpot
     torque = np.where(_always_loaded(backlash), whole, where(greater(elastic * whole, 0.0), whole, 0.0))
     return SpringTorque(torque, (torque - elastic) * deflection.rate)
@@ -278,9 +278,9 @@ def spring_torque(plant: PlantModel, deflection: SpringDeflection) -> SpringTorq
 
 def spring_energy(plant: PlantModel, state: PlantState) -> NDArray[Any]:
     """Return the energy of the springs, shape (m,) [J]."""
-    deflection, actuators = spring_deflection(plant, state), plant.actuators
-    beyond = beyond_dead_zone(deflection.value, actuators.backlash[plant.elastic])
-    return 0.5 * actuators.stiffness[plant.elastic] * beyond * beyond
+    deflection, springs = spring_deflection(plant, state), plant.actuators.transmission
+    beyond = beyond_dead_zone(deflection.value, springs.backlash[plant.elastic])
+    return 0.5 * springs.stiffness[plant.elastic] * beyond * beyond
 
 
 def _always_loaded(backlash: NDArray[Any]) -> NDArray[np.bool_]:

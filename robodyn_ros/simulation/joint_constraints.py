@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.joint_actuators import is_limit
+from robodyn_ros.actuation.joint_values import is_limit
 from robodyn_ros.compile import clip, equal, greater, greater_equal, less, sign, where
 from robodyn_ros.description.model import Array, joint_matrix
 from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given, solve_positive_definite

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.regulated_current import regulated_line
 from robodyn_ros.simulation.motion import demand, loop_demand, viscous
 from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
@@ -61,7 +62,7 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     seen = plant.reflected_to_motors(motion)
     requested = demand(plant, command, seen)
     line = actuators.effort_line(requested.voltage, state.current, plant.step)
-    line = actuators.regulated_line(line, loop_demand(plant, state, command), seen, plant.step)
+    line = regulated_line(actuators, line, loop_demand(plant, state, command), seen, plant.step)
     speed, nothing, bending = plant.limits.output_velocity(motion), np.zeros(plant.n), plant.bristles.joints
     at_start = actuators.limited_effort(line.effort - line.damping * speed)
     at_motors = plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))

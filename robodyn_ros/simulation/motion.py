@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.joint_actuators import CurrentLoopDemand, within
+from robodyn_ros.actuation.joint_values import within
+from robodyn_ros.actuation.regulated_current import CurrentLoopDemand
 from robodyn_ros.compile import greater, where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix

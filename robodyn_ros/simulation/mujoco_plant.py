@@ -168,7 +168,8 @@ class MujocoPlant(SimulatedRobot):
         mujoco.mj_energyPos(self._engine, probe)
         mujoco.mj_energyVel(self._engine, probe)
         potential, kinetic = probe.energy.tolist()
-        half, stretched = 0.5 * self.model.actuators.backlash[self.model.elastic], probe.ten_length[self._scene.springs]
+        half = 0.5 * self.model.actuators.transmission.backlash[self.model.elastic]
+        stretched = probe.ten_length[self._scene.springs]
         bent = np.maximum(np.abs(stretched) - half, 0.0)
         potential -= float(0.5 * self._engine.tendon_stiffness[self._scene.springs] @ bent**2)  # counted in the state
         return summed_energy(self.model, self._state, kinetic, potential)
@@ -298,8 +299,9 @@ class MujocoPlant(SimulatedRobot):
         state, command = self._state, self._command
         mujoco.mj_getState(engine, data, self._before, self._everything)
         command.external[:] = self._apply_wrenches()[self._scene.dofs]
-        loaded = abs(spring_deflection(model, state).value) > 0.5 * model.actuators.backlash[model.elastic]
-        engine.tendon_damping[springs] = np.where(loaded, model.actuators.spring_damping[model.elastic], 0.0)
+        own = model.actuators.transmission
+        loaded = abs(spring_deflection(model, state).value) > 0.5 * own.backlash[model.elastic]
+        engine.tendon_damping[springs] = np.where(loaded, own.spring_damping[model.elastic], 0.0)
         drives = self._drives(state, command)
         locked = np.isinf(drives.friction)
         engine.dof_frictionloss[dofs] = np.where(locked, 0.0, drives.friction)

@@ -148,8 +148,8 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     elastic = [robot.joint_names[joint] for joint in plant.elastic]
     rotors = np.array([model.joint(_motor(joint)).id for joint in elastic], dtype=np.int64)
     springs = np.array([model.tendon(_spring(joint)).id for joint in elastic], dtype=np.int64)
-    half = 0.5 * plant.actuators.backlash[plant.elastic]
-    model.tendon_stiffness[springs] = plant.actuators.stiffness[plant.elastic]
+    half = 0.5 * plant.actuators.transmission.backlash[plant.elastic]
+    model.tendon_stiffness[springs] = plant.actuators.transmission.stiffness[plant.elastic]
     model.tendon_lengthspring[springs] = np.stack([-half, half], axis=1)
     base_body, rotation, position = _base(mujoco, model, robot, name, mounting is None)
     model.opt.gravity = rotation @ robot.gravity

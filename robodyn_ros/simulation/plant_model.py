@@ -326,7 +326,7 @@ class PlantModel:
         actuators, joints = self.actuators, self.elastic
         stable = self.method.stable_angle
         if (not np.isfinite(stable) or not len(joints)
-                or is_traced(actuators.stiffness, actuators.reflected_inertia)):
+                or is_traced(actuators.transmission.stiffness, actuators.reflected_inertia)):
             return
         names = ", ".join(self.model.joint_names[joint] for joint in joints)
         if stable == 0.0:
@@ -351,7 +351,7 @@ class PlantModel:
         actuators, joints = self.actuators, self.elastic
         of_links = np.linalg.inv(mass_matrix(self.model, np.zeros(self.n)) + actuators.rotor_inertia)
         mobility = of_links[np.ix_(joints, joints)] + np.diag(1.0 / actuators.reflected_inertia[joints])
-        root = np.sqrt(actuators.stiffness[joints])
+        root = np.sqrt(actuators.transmission.stiffness[joints])
         squares, modes = np.linalg.eigh(root[:, None] * mobility * root)
         return np.sqrt(np.maximum(squares, 0.0)), modes
 
@@ -363,7 +363,7 @@ class PlantModel:
         versa.
         """
         if (not self.method.is_implicit or not len(self.elastic)
-                or is_traced(self.actuators.stiffness, self.actuators.reflected_inertia)):
+                or is_traced(self.actuators.transmission.stiffness, self.actuators.reflected_inertia)):
             return ""
         frequencies, modes = self.spring_modes()
         fastest, step = float(frequencies[-1]), self.step
@@ -463,13 +463,13 @@ class PlantModel:
     @cached_property
     def measured_at_motors(self) -> NDArray[np.bool_] | None:
         """Which joints are measured on the motor's side of a spring, shape (n,); None: none."""
-        at_motors: NDArray[np.bool_] = self.actuators.motor_encoder & self.actuators.is_elastic
+        at_motors: NDArray[np.bool_] = self.actuators.transmission.motor_encoder & self.actuators.is_elastic
         return at_motors if at_motors.any() else None
 
     @cached_property
     def slack_springs(self) -> NDArray[np.intp]:
         """Indices into `elastic` of the springs with backlash, shape (slack,)."""
-        return np.flatnonzero(self.actuators.has_backlash[self.elastic])
+        return np.flatnonzero(self.actuators.transmission.has_backlash[self.elastic])
 
     def joined(self, of_joints: NDArray[Any], of_motors: NDArray[Any]) -> NDArray[Any]:
         """Concatenate values of links and of motors of elastic joints, shape (n + m,).
@@ -582,7 +582,7 @@ class PlantModel:
             v: Shape (n,) [rad/s or m/s].
         """
         none, q, v = np.zeros(self.n), np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
-        return PlantState(q, v, none, np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
+        return PlantState(q, v, none, np.broadcast_to(self.actuators.winding.ambient_temperature, self.n) + 0.0,
                           np.full(self.n + len(self.elastic), float(STICKING)), none,
                           EnergySums(*np.zeros((6, self.n))), at_rest(self.bristles),
                           self.actuators.current_loops.at_rest(), self.motors_at(q, v))
@@ -601,9 +601,9 @@ class PlantModel:
             q: Joint positions, shape (n,), may be traced [rad or m].
             gravity: Efforts that hold the robot against gravity, shape (n,), may be traced [N m or N].
         """
-        bent = gravity[self.elastic] / self.actuators.stiffness[self.elastic]
+        bent = gravity[self.elastic] / self.actuators.transmission.stiffness[self.elastic]
         side = clip(bent / _BENT, -1.0, 1.0)  # 0 without load: no sign of a rounding error
-        rest: NDArray[Any] = q[self.elastic] + bent + 0.5 * self.actuators.backlash[self.elastic] * side
+        rest: NDArray[Any] = q[self.elastic] + bent + 0.5 * self.actuators.transmission.backlash[self.elastic] * side
         return rest
 
     @cached_property

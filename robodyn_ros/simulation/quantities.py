@@ -16,18 +16,20 @@ cannot inspect traced values.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.configuration import ActuatorSettings, TransmissionSettings
+from robodyn_ros.actuation.configuration import ActuatorSettings
 from robodyn_ros.actuation.current_loop import CurrentLoops, CurrentLoopSettings
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.driver_profile import GENERIC, DriverProfile
 from robodyn_ros.actuation.friction import Friction, FrictionSettings
+from robodyn_ros.actuation.joint_actuators import PARTS
+from robodyn_ros.actuation.joint_values import JointValue
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip, MaxwellSlipSettings
 from robodyn_ros.actuation.motor_catalogue import MotorData
 from robodyn_ros.base.checks import constants
@@ -120,8 +122,9 @@ _MOTOR, _LOOP = "actuators.motors.motor", "motor.current_loop"
 def _quantity_of(own: Field, name: str, axes: tuple[str | int, ...], nominal: str | float | None, **changes: Any
                  ) -> Quantity:
     """Make a quantity from a field of a settings class, with its unit, range and meaning."""
-    return Quantity(**vars(own) | {"name": name, "default": None, "kind": own.value_type, "axes": axes,
-                                   "nominal": nominal, "description": own.description.partition(";")[0]} | changes)
+    about = {entry.name: getattr(own, entry.name) for entry in fields(Field)}
+    return Quantity(**about | {"name": name, "default": None, "kind": own.value_type, "axes": axes, "nominal": nominal,
+                               "description": own.description.partition(";")[0]} | changes)
 
 
 def _motor(kind: type, field: str, name: str, path: str, **changes: Any) -> Quantity:
@@ -132,9 +135,13 @@ def _loop(field: str, path: str, **changes: Any) -> Quantity:
     return _motor(CurrentLoopSettings, field, f"motor.current_loop_{field}", path, only="has_loop", **changes)
 
 
-def _spring(field: str, path: str) -> Quantity:
-    return _quantity_of(declared(TransmissionSettings)[field], f"transmission.{field}", (JOINT,), f"actuators.{path}",
-                        only="is_elastic", or_infinite=field == "stiffness")
+def _of_parts() -> Iterable[Quantity]:
+    """The quantities that the parts of the actuators declare."""
+    for part, kind in PARTS.items():
+        for field, own in declared(kind).items():
+            if isinstance(own, JointValue) and own.quantity:
+                yield _quantity_of(own, own.quantity, (JOINT,), f"actuators.{part}.{field}", only=own.only,
+                                   or_infinite=getattr(kind, field) == np.inf)
 
 
 def _friction(field: str, kind: type = FrictionSettings, **changes: Any) -> Quantity:
@@ -174,18 +181,11 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _motor(MotorData, "resistance", "motor.resistance", "motors.motor.resistance"),
     _motor(MotorData, "rotor_inertia", "motor.rotor_inertia", "motors.motor.rotor_inertia", above=True,
            description="Rotor inertia of the motor, with that of the gear at its shaft"),
-    _motor(ActuatorSettings, "motor_damping", "motor.damping", "motor_damping"),
-    _motor(ActuatorSettings, "motor_friction", "motor.friction", "motor_friction"),
-    _motor(ActuatorSettings, "voltage_limit", "motor.voltage_limit", "voltage_limit", or_infinite=True),
-    _motor(ActuatorSettings, "current_limit", "motor.current_limit", "current_limit", or_infinite=True),
-    _motor(ActuatorSettings, "torque_limit", "motor.torque_limit", "torque_limit", or_infinite=True),
-    *(_motor(MotorData, field, f"motor.{field}", field, only="has_heat") for field in (
+    *(_motor(MotorData, field, f"motor.{field}", f"winding.{field}", only="has_heat") for field in (
         "thermal_resistance", "thermal_time_constant", "resistance_coefficient", "torque_constant_coefficient")),
-    *(_motor(ActuatorSettings, field, f"motor.{field}", field, only="derates") for field in (
+    *(_motor(ActuatorSettings, field, f"motor.{field}", f"winding.{field}", only="derates") for field in (
         "derating_start", "derating_end")),
-    _motor(ActuatorSettings, "gear_efficiency", "gear.efficiency", "efficiency"),
-    _motor(ActuatorSettings, "gear_static_loss", "gear.static_loss", "static_loss"),
-    _motor(ActuatorSettings, "gear_loss_velocity", "gear.loss_velocity", "loss_velocity"),
+    *_of_parts(),
     _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
     _loop("bandwidth", "loop_bandwidth", description="Bandwidth of the current loop, of joints that have one"),
     _loop("proportional", "loop_proportional", description="Gain k_P of the current loop, of joints that have one"),
@@ -194,10 +194,6 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
              nominal=1.0, only="is_motor"),
     Quantity("motor.torque_ripple", None, "Factor on the torque ripple of the motor", minimum=0.0, axes=(JOINT,),
              maximum=1.0, nominal=1.0, only="is_motor"),
-    _spring("stiffness", "stiffness"),
-    _spring("damping", "spring_damping"),
-    _spring("backlash", "backlash"),
-    _spring("inertia", "source_inertia"),
     Quantity("gravity", None, "Gravitational acceleration in base axes", unit="m/s^2", axes=(3,),
              nominal="model.gravity"),
     _sensing("position_noise", None),
@@ -465,7 +461,7 @@ def _check_breakaway(samples: Mapping[str, Array], plant: PlantModel) -> None:
 
 
 def _check_derating(samples: Mapping[str, Array], plant: PlantModel) -> None:
-    start, end = (samples.get(f"motor.{name}", getattr(plant.actuators, name)[None])
+    start, end = (samples.get(f"motor.{name}", getattr(plant.actuators.winding, name)[None])
                   for name in ("derating_start", "derating_end"))
     name, given = ("motor.derating_end", end) if "motor.derating_end" in samples else ("motor.derating_start", start)
     wrong = np.argwhere(plant.actuators.derates & ~(start < end))

@@ -92,8 +92,8 @@ def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage:
         friction=(plant.per_joint(dry / step - (viscous(plant, command, seen) - of_drive) * motion
                                   + plant.limits.sliding.T @ (motor_impulse / step)) + shaft_friction(plant, v) + bent),
         stop=((impulse - dry) / step)[:plant.n],
-        voltage_saturated=np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
-                                   greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
+        voltage_saturated=np.where(actuators.is_motor & np.isfinite(actuators.limits.voltage_limit),
+                                   greater_equal(abs(voltage), actuators.limits.voltage_limit), 0.0),
         current_saturated=abs(state.saturation),
         effort_saturated=where(command.by_voltage, 0.0, greater(abs(command.effort), plant.model.effort_limit)))
 

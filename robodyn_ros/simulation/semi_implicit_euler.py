@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.regulated_current import regulated_step
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.simulation.elastic_joints import damping_loss, spring_deflection, spring_impulse, with_springs
@@ -134,7 +135,7 @@ class SemiImplicitEuler(IntegrationMethod):
         motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
         middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.reflected_to_motors(velocity)
         electrical = actuators.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
-        electrical, loops = actuators.regulated_step(electrical, loop_demand(plant, state, command),
+        electrical, loops = regulated_step(actuators, electrical, loop_demand(plant, state, command),
                                                      plant.reflected_to_motors(motion), at_motors, solution.saturation,
                                                      step)
         dry, effort = solution.friction_part, ideal_effort(plant, command)

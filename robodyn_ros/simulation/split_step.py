@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.joint_actuators import is_limit
+from robodyn_ros.actuation.joint_values import is_limit
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
 from robodyn_ros.simulation.integrator import IntegrationMethod
 from robodyn_ros.simulation.joint_constraints import (

@@ -35,7 +35,7 @@ def test_shipped_example_holds_its_robot():
     assert actuators.is_motor.all() and actuators.has_inductance.all() and actuators.has_heat.all()
     currents = [MOTORS.load(found.actuators[name].motor).continuous_current for name in MODEL.joint_names]
     needed = np.abs(Robot(MODEL).dynamics(False, "textbook").gravity(np.zeros(2)))
-    continuous = actuators.efficiency * actuators.effort_per_current * currents
+    continuous = actuators.losses.efficiency * actuators.effort_per_current * currents
     np.testing.assert_allclose(needed, [18.6, 3.9], atol=0.1)  # as the file says
     np.testing.assert_allclose(continuous, [29.9, 6.6], atol=0.05)
     assert (continuous > needed).all()
@@ -47,8 +47,8 @@ def test_joints_without_settings_are_ideal_and_rub_as_described():
     actuators = found.joint_actuators(MODEL)
     assert actuators.is_motor.tolist() == [False, True]
     assert actuators.motors.gear.ratio.tolist() == [1.0, -43.0]
-    assert actuators.voltage_limit.tolist() == [np.inf, 48.0]
-    assert actuators.current_limit.tolist() == [np.inf, np.inf]
+    assert actuators.limits.voltage_limit.tolist() == [np.inf, 48.0]
+    assert actuators.limits.current_limit.tolist() == [np.inf, np.inf]
     friction = found.joint_friction(MODEL)
     np.testing.assert_array_equal(friction.coulomb, MODEL.friction)
     np.testing.assert_array_equal(friction.viscous, MODEL.damping)
@@ -149,7 +149,7 @@ def test_couplings_of_the_file_count_for_joints_with_motors():
     gear = actuators.motors.gear
     np.testing.assert_allclose(gear.motor_motion([1.0, 0.0]), [-50.0, 0.0])  # joint1 alone, by its own motor
     np.testing.assert_allclose(gear.motor_motion([0.0, 1.0]), [20.0, 30.0])
-    assert actuators.is_coupled.tolist() == [True, False] and actuators.motor_friction.tolist() == [0.01, 0.0]
+    assert actuators.is_coupled.tolist() == [True, False] and actuators.losses.motor_friction.tolist() == [0.01, 0.0]
     plugin = """<transmission name="t"><plugin>transmission_interface/DifferentialTransmission</plugin>
       <actuator name="a" role="actuator1"/><actuator name="b" role="actuator2"/>
       <joint name="joint1" role="joint1"/><joint name="joint2" role="joint2"/></transmission></robot>"""

@@ -39,9 +39,9 @@ def test_figures_are_consistent(name):
 def test_a_gear_gives_ratio_losses_inertia_and_spring():
     actuators = settings(gear="apex_af060_50", actuator=MOTOR).joint_actuators(ARM.model)
     bare = settings(actuator=MOTOR | {"gear_ratio": 50}).joint_actuators(ARM.model)
-    assert actuators.motors.gear.ratio[0] == 50 and actuators.efficiency[0] == 0.94
-    assert actuators.stiffness[0] == pytest.approx(7.0 * 60 * 180 / math.pi, rel=1e-3)
-    assert actuators.backlash[0] == pytest.approx(math.radians(5 / 60), rel=1e-3)
+    assert actuators.motors.gear.ratio[0] == 50 and actuators.losses.efficiency[0] == 0.94
+    assert actuators.transmission.stiffness[0] == pytest.approx(7.0 * 60 * 180 / math.pi, rel=1e-3)
+    assert actuators.transmission.backlash[0] == pytest.approx(math.radians(5 / 60), rel=1e-3)
     np.testing.assert_allclose(actuators.reflected_inertia[0] - bare.reflected_inertia[0], 50**2 * 0.03e-4)
     assert not actuators.is_elastic[1] and not actuators.is_motor[1]
 
@@ -49,8 +49,8 @@ def test_a_gear_gives_ratio_losses_inertia_and_spring():
 def test_values_beside_a_gear_win():
     actuators = settings(gear="nabtesco_rv_42n", actuator=MOTOR | {"gear_ratio": 81},
                          transmission={"backlash": 0.0}).joint_actuators(ARM.model)
-    assert actuators.motors.gear.ratio[0] == 81 and actuators.backlash[0] == 0.0
-    assert actuators.stiffness[0] == GEARS.load("nabtesco_rv_42n").stiffness
+    assert actuators.motors.gear.ratio[0] == 81 and actuators.transmission.backlash[0] == 0.0
+    assert actuators.transmission.stiffness[0] == GEARS.load("nabtesco_rv_42n").stiffness
 
 
 def test_an_arm_with_a_gear_of_the_catalogue_sags_by_its_spring():

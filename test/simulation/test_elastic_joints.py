@@ -276,7 +276,7 @@ def test_a_motor_without_load_begins_in_the_middle_of_its_backlash():
     q = np.array([0.1, -0.2, 0.3, -1.1, 0.2, 1.1, -0.3])
     apart = np.array([model.motors_at(q + k * 1e-15, np.zeros(7)).q - q for k in range(20)])
     np.testing.assert_allclose(apart[:, 0], 0.0, atol=1e-13)
-    assert (np.abs(apart[:, 1]) > 0.5 * actuators.backlash[1]).all()
+    assert (np.abs(apart[:, 1]) > 0.5 * actuators.transmission.backlash[1]).all()
     np.testing.assert_allclose(apart, apart[:1] + np.zeros((20, 1)), atol=1e-13)
 
 

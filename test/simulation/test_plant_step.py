@@ -196,7 +196,7 @@ def test_limits_hold_and_heat_only_grows(seed):
     plant = Plant(_ROBOT, 1e-3, **_OPTIONS)  # compiled once: the code is shared
     plant.set_state(rng.uniform(-1, 1, 2), 3.0 * rng.normal(size=2))
     limits = plant.model.actuators
-    hottest = plant.model.actuators.ambient_temperature
+    hottest = plant.model.actuators.winding.ambient_temperature
     for _ in range(30):
         plant.advance(drive(plant, voltage=60.0 * rng.normal(size=2)), 3)
         state = plant.actuator_state

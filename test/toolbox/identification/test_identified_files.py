@@ -76,8 +76,8 @@ def test_the_yaml_is_what_the_simulation_takes(tmp_path):
     np.testing.assert_allclose(actuators.reflected_inertia[1], 0.0043 * 43)
     assert motor.torque_constant[0] == described.motors.motor.torque_constant[0]
     assert not actuators.reflected_damping.any()  # the viscous friction that was told includes it
-    np.testing.assert_array_equal(actuators.efficiency, described.efficiency)
-    np.testing.assert_array_equal(actuators.current_limit, described.current_limit)
+    np.testing.assert_array_equal(actuators.losses.efficiency, described.losses.efficiency)
+    np.testing.assert_array_equal(actuators.limits.current_limit, described.limits.current_limit)
     friction = settings.joint_friction(robot.model)
     for name in ("viscous", "coulomb", "static"):
         np.testing.assert_allclose(getattr(friction, name), getattr(model.friction, name))

@@ -130,7 +130,7 @@ def test_the_shipped_tx40_is_the_identified_one(tx40_model):
             (friction.viscous, tx40_model.friction.viscous, of["viscous"]),
             (friction.coulomb, tx40_model.friction.coulomb, of["coulomb"]),
             (actuators.reflected_damping[5], motor["motor_viscous"], of["motor_viscous"][5]),
-            (32.0 * actuators.motor_friction[5], motor["motor_coulomb"], of["motor_coulomb"][5])):
+            (32.0 * actuators.losses.motor_friction[5], motor["motor_coulomb"], of["motor_coulomb"][5])):
         assert (np.abs(values - expected) <= deviation).all()
 
 

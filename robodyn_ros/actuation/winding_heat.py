@@ -1,0 +1,114 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Temperature of a motor's winding, and what depends on it: resistance, torque constant, and the drive's limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.joint_values import is_limit, joint_value
+from robodyn_ros.base.checks import constants
+from robodyn_ros.compile import clip, maximum
+from robodyn_ros.description.model import Array
+
+AMBIENT_TEMPERATURE = 25.0
+"""Temperature at which data sheets rate motors [degrees Celsius]."""
+
+MIN_SHARE = 0.05
+"""Least share of resistance and torque constant at any temperature; linear laws have no meaning below."""
+
+
+class WarmShares(NamedTuple):
+    """Values at a temperature as shares of those at `AMBIENT_TEMPERATURE`; every array has shape (n,)."""
+
+    resistance: NDArray[Any]
+    constant: NDArray[Any]  # of torque and back-EMF constants
+    limits: NDArray[Any]  # of the limits of current and torque
+
+
+@dataclass(frozen=True, eq=False)
+class WindingHeat:
+    """Thermal model of the windings; every array has shape (n,). A thermal resistance of 0 means none.
+
+    The coefficients are relative to `AMBIENT_TEMPERATURE`.
+    """
+
+    thermal_resistance: Array = joint_value(
+        0.0, unit="K/W", minimum=0.0, description="Thermal resistance from winding to ambient")
+    thermal_time_constant: Array = joint_value(
+        1.0, unit="s", minimum=0.0, above=True, description="Thermal time constant of the winding")
+    ambient_temperature: Array = joint_value(
+        AMBIENT_TEMPERATURE, unit="degrees Celsius", description="Temperature of the surroundings")
+    resistance_coefficient: Array = joint_value(
+        0.0, unit="1/K", minimum=0.0, description="Rise of the resistance with the temperature")
+    torque_constant_coefficient: Array = joint_value(
+        0.0, unit="1/K", maximum=0.0,
+        description="Change of torque and back-EMF constant with the temperature")
+    derating_start: Array = joint_value(
+        np.inf, unit="degrees Celsius",
+        description="Temperature of the winding from which the limits of current and torque fall")
+    derating_end: Array = joint_value(
+        np.inf, unit="degrees Celsius", description="Temperature at which they are 0")
+
+    @property
+    def is_modelled(self) -> NDArray[np.bool_]:
+        """Whether a winding warms up, shape (n,)."""
+        found: NDArray[np.bool_] = constants(self.thermal_resistance, traced=1.0) > 0.0
+        return found
+
+    @property
+    def derates(self) -> NDArray[np.bool_]:
+        """Whether limits fall with the temperature, shape (n,)."""
+        return is_limit(self.derating_start)
+
+    @property
+    def changes_motor(self) -> NDArray[np.bool_]:
+        """Whether resistance or torque constant depend on the temperature, shape (n,)."""
+        return ((constants(self.resistance_coefficient, traced=1.0) != 0.0)
+                | (constants(self.torque_constant_coefficient, traced=1.0) != 0.0))
+
+    def shares(self, temperature: NDArray[Any], warms: NDArray[np.bool_], derates: NDArray[np.bool_]) -> WarmShares:
+        """Return the shares at a temperature: R_M = R_25 (1 + alpha (T - 25)), and K_M and K_e likewise.
+
+        The magnets are assumed as warm as the winding. The limits of current and torque fall linearly between
+        ``derating_start`` and ``derating_end``.
+
+        Args:
+            temperature: Temperatures of the windings, may be traced, shape (n,) [degrees Celsius].
+            warms: Which motors have a thermal model, shape (n,).
+            derates: Those whose limits fall, shape (n,).
+        """
+        rise = temperature - AMBIENT_TEMPERATURE
+        resistance, constant = (
+            np.where(warms & (constants(own, traced=1.0) != 0.0), 1.0 + own * rise, 1.0)
+            for own in (self.resistance_coefficient, self.torque_constant_coefficient))
+        start, end = np.where(derates, self.derating_start, 0.0), np.where(derates, self.derating_end, 1.0)
+        left = np.where(derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
+        return WarmShares(maximum(resistance, MIN_SHARE), maximum(constant, MIN_SHARE), left)
+
+    def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float, warms: NDArray[np.bool_]
+                         ) -> NDArray[Any]:
+        """Return the winding temperatures after a step: T_th dT/dt = T_ambient + R_th P - T at constant power.
+
+        Args:
+            temperature: Temperatures at the beginning, shape (n,) [degrees Celsius].
+            heat: Heat in the windings during the step, shape (n,) [J].
+            step: h [s].
+            warms: Which motors have a thermal model, shape (n,).
+
+        Returns:
+            Temperatures at the end, shape (n,) [degrees Celsius]; unchanged without a thermal model.
+        """
+        left = np.array([np.exp(-step / constant) for constant in self.thermal_time_constant])  # some may be traced
+        settled = self.ambient_temperature + self.thermal_resistance * heat / step
+        return np.where(warms, settled + left * (temperature - settled), temperature)
