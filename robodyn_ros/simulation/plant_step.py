@@ -264,10 +264,11 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     """
     n, pairs = plant.n, plant.surroundings.pairs
     none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
-    of_motors, unbent = np.zeros(len(plant.sliding_motors)), rest.presliding
+    structure = _structure(plant, varied)
+    of_motors, unbent = np.zeros(structure.sliding_motors), rest.presliding
     contacts = ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n)))
     method = plant.method
-    size, slack = n + len(plant.elastic), np.zeros(len(plant.slack_springs) if method.is_implicit else 0)
+    size, slack = n + len(plant.elastic), np.zeros(structure.slack_springs if method.is_implicit else 0)
     every = np.zeros(size)
     variables: dict[str, Any] = {
         "state": rest, "command": PlantCommand.from_effort(none),
@@ -292,16 +293,18 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     met: list[Statement] = []
     if plant.drifts_first:
         rounds = Repeat(_max_impact_rounds(plant), [compute(impact_round, ("impact",), "impact")], flag="impact.moved")
-        variables |= {"impact": impact(plant, rest), "meets_stop": ()}
+        first = impact(plant, rest)
+        variables |= {"impact": first._replace(problem=first.problem._replace(motor_friction=of_motors)),
+                      "meets_stop": ()}
         met = [compute(meets_stop, ("state",), "meets_stop"),
                Repeat(1, [compute(impact, ("state",), "impact"), rounds,
                           compute(after_impact, ("state", "impact"), "state")], flag="meets_stop", at_least=0)]
     solved: list[Statement] = [
         *met,
         compute(set_up_problem, given, ("step_problem", "guess")),
-        Repeat(max_rounds(plant), [compute(solve, ("step_problem", "guess"), ("solution", "guess"))],
+        Repeat(structure.rounds, [compute(solve, ("step_problem", "guess"), ("solution", "guess"))],
                flag="solution.moved")]
-    if not smooth and under_efforts and _all_slide_freely(plant, varied):
+    if not smooth and under_efforts and structure.slides_freely:
         # Constraints are seldom active: solve without them first.
         solved = [compute(solve_unconstrained, given,
                           ("step_problem.voltage", "step_problem.problem.friction", "solution", "guess")),
@@ -354,14 +357,23 @@ def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callab
     return Compute(with_values, (*inputs, *varied, *followed), outputs)
 
 
-def _all_slide_freely(plant: PlantModel, varied: Sequence[str]) -> bool:
-    """Whether no joint has dry friction, for any varied values."""
+class _Structure(NamedTuple):
+    """What the program of a plant depends on, for any varied values."""
+
+    slack_springs: int  # number of springs that can have backlash
+    sliding_motors: int  # number of coupled motors that can have dry friction
+    rounds: int  # see `max_rounds`
+    slides_freely: bool  # whether no joint has dry friction
+
+
+def _structure(plant: PlantModel, varied: Sequence[str]) -> _Structure:
     found = []
 
     def look(*values: NDArray[Any]) -> float:
-        varied_one = varied_plant(plant, dict(zip(varied, values, strict=True)))
-        found.append(not varied_one.has_dry_friction.any())
+        own = varied_plant(plant, dict(zip(varied, values, strict=True)))
+        found.append(_Structure(len(own.slack_springs), len(own.sliding_motors), max_rounds(own),
+                                not own.has_dry_friction.any()))
         return 0.0
 
     trace(look, {name: QUANTITIES[name].shape(plant) for name in varied})
-    return bool(found[0])
+    return found[0]

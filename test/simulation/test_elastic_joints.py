@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 from shipped import few
 
 from robodyn_ros import Robot
-from robodyn_ros.actuation import Friction, JointActuators
+from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings, TransmissionSettings
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import declared
@@ -339,6 +339,25 @@ def test_each_figure_of_a_transmission_is_a_varied_quantity(field):
         np.testing.assert_allclose(found.q, expected.q, atol=1e-9)
         ends.append(found.q)
     assert np.abs(ends[1] - ends[0]).max() > 1e-7
+
+
+def test_backlash_can_be_varied_where_there_is_none():
+    """Also friction of coupled motors, which adds modes to the problem as backlash does."""
+    robot, none = Robot.named("planar_2r"), np.zeros(2)
+    stiff = PlantModel.from_description(robot.model, STEP, sources(2, 3e3, 3.0, 0.0), free(2))
+    motor = DCMotor([0.5, 0.5], [0.1, 0.1], [1e-4, 1e-4])
+    coupled = PlantModel.from_description(robot.model, STEP, JointActuators(
+        Actuators(motor, GearTrain([50.0, 50.0], np.array([[1.0, 0.4], [-0.3, 1.0]])))), free(2))
+    for model, name, value in ((stiff, "transmission.backlash", 2e-3), (coupled, "motor.friction", 0.01)):
+        program = step_program(model, (name,), under_efforts=True)
+        procedure = compile_procedure(program.variables, [Repeat("steps", program.statements)], program.inputs,
+                                      ("state",))
+        own = step_program(varied_plant(model, {name: np.full(2, value)}), under_efforts=True)
+        alone = compile_procedure(own.variables, [Repeat("steps", own.statements)], own.inputs, ("state",))
+        start, command = model.state([0.3, 0.5], none), {"command.effort": none, "steps": 50}
+        found, expected = procedure(state=start, **command, **{name: np.full(2, value)}), alone(state=start, **command)
+        np.testing.assert_allclose(found["state"].q, expected["state"].q, atol=1e-9)
+        assert np.abs(found["state"].q - procedure(state=start, **command, **{name: none})["state"].q).max() > 1e-9
 
 
 def inertial_xml(inertia):
