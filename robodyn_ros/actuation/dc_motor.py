@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.base.checks import NOT_NEGATIVE, POSITIVE, as_array, as_joint_arrays, as_number, constants
+from robodyn_ros.base.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    as_array,
+    as_joint_arrays,
+    as_number,
+    constants,
+    for_all_joints,
+)
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import exp, expm1
 from robodyn_ros.description.model import Array
@@ -69,8 +77,8 @@ class DCMotor:
     resistance: Array
     torque_constant: Array
     rotor_inertia: Array
-    inductance: Array = 0.0  # type: ignore[assignment]  # an array once the instance is made
-    back_emf_constant: Array = None  # type: ignore[assignment]
+    inductance: Array = for_all_joints(0.0)
+    back_emf_constant: Array = for_all_joints(None)
 
     def __post_init__(self) -> None:
         """Check the values and give all of them one shape."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.base.checks import NOT_NEGATIVE, Range, as_joint_array, as_joint_arrays, constants
+from robodyn_ros.base.checks import NOT_NEGATIVE, Range, as_joint_array, as_joint_arrays, constants, for_all_joints
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import DAMPING, EFFORT, VELOCITY, declare, declared
 from robodyn_ros.compile import less, minimum, where
@@ -165,8 +165,8 @@ class Friction(FrictionModel):
 
     viscous: Array
     coulomb: Array
-    static: Array = None  # type: ignore[assignment]  # an array once the instance is made
-    stribeck_velocity: Array = 0.01  # type: ignore[assignment]
+    static: Array = for_all_joints(None)
+    stribeck_velocity: Array = for_all_joints(0.01)
 
     def __post_init__(self) -> None:
         """Check the values and give all of them one shape."""

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.base.checks import ANY_FINITE, as_array, as_joint_array, constants
+from robodyn_ros.base.checks import ANY_FINITE, as_array, as_joint_array, constants, for_all_joints
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.model import Array, RobotModel, joint_matrix
 
@@ -42,7 +42,7 @@ class GearTrain:
 
     ratio: Array
     coupling: Array | None = None
-    zero: Array = 0.0  # type: ignore[assignment]  # an array once the instance is made
+    zero: Array = for_all_joints(0.0)
 
     def __post_init__(self) -> None:
         """Check the ratios and give them their shape."""

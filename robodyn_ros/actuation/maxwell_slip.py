@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.friction import NO_BRISTLES, Bristles, Friction, FrictionSettings
-from robodyn_ros.base.checks import NOT_NEGATIVE, Range, as_joint_array, constants
+from robodyn_ros.base.checks import NOT_NEGATIVE, Range, as_joint_array, constants, for_all_joints
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import DAMPING, STIFFNESS, declare
 from robodyn_ros.description.model import Array, RobotModel
@@ -73,8 +73,8 @@ class MaxwellSlip(Friction):
     name: ClassVar[str] = "maxwell_slip"
     Settings: ClassVar[type] = MaxwellSlipSettings
 
-    stiffness: Array = np.inf  # type: ignore[assignment]  # an array once the instance is made
-    damping: Array = 0.0  # type: ignore[assignment]
+    stiffness: Array = for_all_joints(np.inf)
+    damping: Array = for_all_joints(0.0)
     elements: int = 4
 
     def __post_init__(self) -> None:

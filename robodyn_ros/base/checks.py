@@ -16,6 +16,7 @@ the formulas, and the code that acts on the result (control loop, simulated robo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from numbers import Real
 from typing import Any
 
@@ -106,6 +107,15 @@ def as_joint_arrays(owner: str, values: Mapping[str, ArrayLike], allowed: Mappin
     if any(length not in (1, n) for length in lengths.values()):
         raise InputError(f"{owner}: expected single numbers or as many everywhere, received lengths {lengths}")
     return {name: as_joint_array(array, n, allowed.get(name, ANY_FINITE), name) for name, array in arrays.items()}
+
+
+def for_all_joints(value: float | None) -> Any:
+    """Declare a field's default, one number for all joints; the instance has the array of `as_joint_arrays`.
+
+    Args:
+        value: The number; None: the class finds it.
+    """
+    return field(default=value)
 
 
 def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
