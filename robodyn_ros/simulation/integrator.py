@@ -89,8 +89,6 @@ class Integrator(StrEnum):
     """q' = q + h v, v' = v + h a, as in the books: order 1, gains energy."""
     RUNGE_KUTTA = "runge_kutta"
     """The classical method of order 4."""
-    EXPLICIT_MIDPOINT = "explicit_midpoint"
-    """The explicit method of order 2."""
     ADAPTIVE = "adaptive"
     """SciPy's solve_ivp with a given tolerance: a slow reference."""
 
