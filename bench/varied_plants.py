@@ -35,8 +35,9 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, check_varied
+from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES
 from robodyn_ros.simulation.quantities import START as START_QUANTITIES
+from robodyn_ros.simulation.quantity_checks import check_varied
 from robodyn_ros.simulation.rollout import ClosedLoop
 
 ROBOTS = 10_000

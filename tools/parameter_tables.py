@@ -38,10 +38,10 @@ from robodyn_ros.robot import Robot
 ROOT = Path(__file__).parents[1]
 NAMES = ROOT / "robodyn_ros" / "nodes" / "common" / "unknown_parameters.py"
 NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
-SETTINGS = {"actuator": "robodyn_ros.actuation.configuration:ActuatorSettings",
+SETTINGS = {"actuator": "robodyn_ros.actuation.actuator_settings:ActuatorSettings",
             "current_loop": "robodyn_ros.actuation.current_loop:CurrentLoopSettings",
             "drive": "robodyn_ros.actuation.current_loop:DriveData",
-            "transmission": "robodyn_ros.actuation.configuration:TransmissionSettings",
+            "transmission": "robodyn_ros.actuation.actuator_settings:TransmissionSettings",
             "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
             "gear": "robodyn_ros.actuation.gear_catalogue:GearData",

@@ -46,14 +46,12 @@ from robodyn_ros.simulation.quantities import (
     OFFSET,
     QUANTITIES,
     START,
-    by_name,
-    check_varied,
-    checked_samples,
     plant_quantities,
     varied_model,
     varied_plant,
     varied_state,
 )
+from robodyn_ros.simulation.quantity_checks import by_name, check_varied, checked_samples
 from robodyn_ros.simulation.readings import read_motor_side
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score

@@ -15,7 +15,7 @@ import pytest
 
 from robodyn_ros import InputError
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
-from robodyn_ros.actuation.configuration import ActuatorSettings, TransmissionSettings
+from robodyn_ros.actuation.actuator_settings import ActuatorSettings, TransmissionSettings
 from robodyn_ros.actuation.drive_limits import DriveLimits
 from robodyn_ros.actuation.joint_actuators import PARTS
 from robodyn_ros.actuation.joint_values import ranges_of

@@ -20,7 +20,8 @@ from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
-from robodyn_ros.actuation.configuration import HardwareSettings, TransmissionSettings
+from robodyn_ros.actuation.actuator_settings import TransmissionSettings
+from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import declared
 from robodyn_ros.compile import Repeat, compile_procedure

@@ -31,10 +31,9 @@ from robodyn_ros.simulation.quantities import (
     OFFSET,
     QUANTITIES,
     START,
-    check_varied,
-    checked_samples,
     varied_state,
 )
+from robodyn_ros.simulation.quantity_checks import check_varied, checked_samples
 from robodyn_ros.toolbox.learn.env_program import EnvProgram
 from robodyn_ros.toolbox.study.quantity_axes import quantity_axes
 from robodyn_ros.toolbox.study.study import Axis, quantity_rows
