@@ -24,7 +24,8 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.compile.records import form_of, from_numbers, to_numbers
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 from robodyn_ros.simulation.split_step import SplitStep
 
 _MAX_EVALUATIONS = 100_000  # in one step; only diverging motions need more

@@ -37,7 +37,8 @@ from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import angular_speed_sum, period_program
-from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import MotorSide
 from robodyn_ros.simulation.quantities import (
     COMMAND_DELAY,
     COMMANDS,

@@ -34,7 +34,8 @@ from numpy.typing import NDArray
 from robodyn_ros.base.checks import constants
 from robodyn_ros.compile import by_element, clip, greater, greater_equal, less, maximum, minimum, where
 from robodyn_ros.simulation.joint_constraints import Problem
-from robodyn_ros.simulation.plant_model import PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantState
 
 _TOLERANCE = 1e-10  # relative error of a spring's impulse that counts as solved
 _MIN_CHANGE = 1e-150  # smaller changes of a deflection count as 0: their inverse would overflow [rad or m]

@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.plant_model import PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantReport, PlantState
 from robodyn_ros.simulation.readings import (
     ActuatorState,
     Energy,

@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.simulation.motion import SmoothState, smooth_rate
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 from robodyn_ros.simulation.split_step import SplitStep
 
 RESOLVED_RATE = 0.2

@@ -28,7 +28,8 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.simulation.elastic_joints import spring_energy
 from robodyn_ros.simulation.motion import inertia
-from robodyn_ros.simulation.plant_model import PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantState
 from robodyn_ros.simulation.plant_step import StepProgram, plant_computation, step_program
 from robodyn_ros.simulation.presliding import bristle_energy
 

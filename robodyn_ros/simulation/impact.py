@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import greater, less
 from robodyn_ros.simulation.joint_constraints import NEGATIVE, Problem, pivot_step
 from robodyn_ros.simulation.motion import inertia
-from robodyn_ros.simulation.plant_model import PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantState
 
 _TOLERANCE = 1e-9  # [rad/s or m/s]
 

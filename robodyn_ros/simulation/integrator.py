@@ -20,6 +20,12 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
+
+from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
+from robodyn_ros.simulation.presliding import BristleLines, BristleRound
+
 
 class IntegrationMethod(ABC):
     """A method of integration; ``plant`` is a `PlantModel`, other arguments are those of `plant_step`.
@@ -51,16 +57,17 @@ class IntegrationMethod(ABC):
         """Return the object whose method ``step`` does in Python what `prepare` does; None: nothing does."""
         return None
 
-    def prepare(self, plant: Any, state: Any, command: Any) -> Any:
+    def prepare(self, plant: Any, state: PlantState, command: PlantCommand) -> Any:
         """Integrate the smooth motion over a step; its result is the argument ``smooth`` of the other functions."""
         raise NotImplementedError
 
-    def acting_state(self, _plant: Any, state: Any) -> Any:
+    def acting_state(self, _plant: Any, state: PlantState) -> PlantState:
         """Return the state at which the forces of a step act; default: the state before the step."""
         return state
 
     @abstractmethod
-    def problem(self, plant: Any, state: Any, command: Any, *smooth: Any) -> Any:
+    def problem(self, plant: Any, state: PlantState, command: PlantCommand, *smooth: Any
+                ) -> tuple[Problem, NDArray[Any], BristleLines]:
         """Return the problem of the velocity after the step, the motor voltages, and the impulses of bristles.
 
         Args:
@@ -71,12 +78,12 @@ class IntegrationMethod(ABC):
         """
 
     @abstractmethod
-    def first_modes(self, state: Any, problem: Any) -> Any:
+    def first_modes(self, state: PlantState, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the first guess for the modes of friction and stops, and of the motors."""
 
     @abstractmethod
-    def integrate(self, plant: Any, state: Any, command: Any, voltage: Any, solution: Any, bent: Any, *smooth: Any
-                  ) -> Any:
+    def integrate(self, plant: Any, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
+                  solution: ConstraintSolution, bent: BristleRound, *smooth: Any) -> PlantState:
         """Return the state after the step; arguments as for `problem`, and its voltages, solution and bristles."""
 
 

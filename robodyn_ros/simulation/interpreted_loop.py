@@ -46,7 +46,8 @@ from robodyn_ros.simulation.closed_loop import (
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import angular_speed_sum, period_program
-from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import MotorSide
 from robodyn_ros.simulation.quantities import (
     COMMAND_DELAY,
     COMMANDS,

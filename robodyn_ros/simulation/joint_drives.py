@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.regulated_current import regulated_line
 from robodyn_ros.simulation.motion import demand, loop_demand, viscous
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 
 
 class JointDrives(NamedTuple):

@@ -27,7 +27,8 @@ from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.simulation.elastic_joints import deflection_from_motion, spring_torque
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 
 
 class SmoothState(NamedTuple):

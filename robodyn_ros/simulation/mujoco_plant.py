@@ -35,7 +35,8 @@ from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolutio
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
 from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_scene
 from robodyn_ros.simulation.plant import default_position, start_position
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantReport, PlantState
 from robodyn_ros.simulation.readings import Energy, report, summed_energy
 
 _MAX_RATE = 1e10  # velocity or acceleration beyond which MuJoCo, too, considers the motion divergent

@@ -44,7 +44,8 @@ from robodyn_ros.simulation.fast_motion import (
     with_divided_steps,
 )
 from robodyn_ros.simulation.integrator import Integrator
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.readings import Energy, energy
 

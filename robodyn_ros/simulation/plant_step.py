@@ -54,7 +54,8 @@ from robodyn_ros.simulation.joint_constraints import (
     without_constraints,
 )
 from robodyn_ros.simulation.motion import SmoothState
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantReport, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_round, with_bristles
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
 from robodyn_ros.simulation.readings import report
@@ -186,9 +187,7 @@ def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, step_
     acting = command._replace(external=command.external + solution.contact_effort)
     solved = ConstraintSolution(solution.velocity, solution.impulse, step_problem.problem.friction, guess.contact_mode,
                                 guess.saturation, solution.motor_impulse)
-    after: PlantState = plant.method.integrate(plant, state, acting, step_problem.voltage, solved, solution.bent,
-                                               *smooth)
-    return after
+    return plant.method.integrate(plant, state, acting, step_problem.voltage, solved, solution.bent, *smooth)
 
 
 def solve_unconstrained(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Any, ...]:

@@ -38,7 +38,8 @@ from robodyn_ros.base.fields import POSITION, VELOCITY, Field, declared
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
-from robodyn_ros.simulation.plant_model import PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantState
 from robodyn_ros.simulation.sensing import MAX_DELAY, Sensing
 
 JOINT, LINK = "joint", "link"

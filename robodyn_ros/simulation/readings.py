@@ -20,7 +20,8 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.simulation.elastic_joints import spring_deflection, spring_energy, spring_torque
 from robodyn_ros.simulation.motion import drive_damping, ideal_effort, shaft_friction, viscous
-from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantReport, PlantState
 from robodyn_ros.simulation.presliding import bristle_energy, on_joints
 
 

@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 from robodyn_ros.simulation.motion import SmoothState, smooth_rate
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 from robodyn_ros.simulation.split_step import SplitStep
 
 RESOLVED_ANGLE = 0.5

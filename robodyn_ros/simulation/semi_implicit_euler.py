@@ -49,7 +49,8 @@ from robodyn_ros.simulation.motion import (
     viscous,
     with_motor_diagonal,
 )
-from robodyn_ros.simulation.plant_model import EnergySums, MotorSide, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantCommand, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
 
 RESOLVED_RATE = 2.5

@@ -36,7 +36,8 @@ from robodyn_ros.simulation.joint_constraints import (
     within_reach,
 )
 from robodyn_ros.simulation.motion import SmoothState, demand, inertia
-from robodyn_ros.simulation.plant_model import EnergySums, MotorSide, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantCommand, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_lines
 
 

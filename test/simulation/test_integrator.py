@@ -23,7 +23,7 @@ from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation import integrator
 from robodyn_ros.simulation.integrator import IntegrationMethod, Integrator
 from robodyn_ros.simulation.motion import SmoothState, smooth_rate
-from robodyn_ros.simulation.plant_model import PlantCommand
+from robodyn_ros.simulation.plant_state import PlantCommand
 from robodyn_ros.simulation.plant_step import step
 from robodyn_ros.simulation.split_step import SplitStep
 

@@ -17,7 +17,8 @@ from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_deri
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia, viscous
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 RNG = np.random.default_rng(8)

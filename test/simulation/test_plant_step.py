@@ -31,7 +31,8 @@ from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.joint_constraints import LOWER, UPPER
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.surfaces import Material, Plane
 

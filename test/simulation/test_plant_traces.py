@@ -22,7 +22,7 @@ from robodyn_ros import PlantModel, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.compile.records import form_of, to_numbers
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.plant_model import PlantCommand
+from robodyn_ros.simulation.plant_state import PlantCommand
 from robodyn_ros.simulation.plant_step import step
 from robodyn_ros.simulation.world_file import world_from_mapping
 

@@ -18,7 +18,8 @@ from shipped import few
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.description.resources import robot_file, shipped_robots
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import PlantCommand
 from robodyn_ros.simulation.semi_implicit_euler import METHOD
 
 STEP = 1e-3

@@ -46,7 +46,8 @@ from robodyn_ros.simulation.closed_loop import (
 )
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import angular_speed_sum, max_speed, period_program
-from robodyn_ros.simulation.plant_model import MotorSide, PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantState
 from robodyn_ros.simulation.quantities import (
     COMMANDS,
     MODEL,

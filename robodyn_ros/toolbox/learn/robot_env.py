@@ -28,7 +28,8 @@ from robodyn_ros.control.networks.observations import ObservationLayout
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position, start_position
-from robodyn_ros.simulation.plant_model import MotorSide, PlantModel
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_state import MotorSide
 from robodyn_ros.simulation.quantities import COMMAND_DELAY
 from robodyn_ros.toolbox.learn.env_program import EnvProgram, quantities_of_program
 from robodyn_ros.toolbox.learn.episodes import EpisodeStarts, Targets, default_targets, longest_delay, read_quantities
