@@ -47,7 +47,7 @@ class ElasticPeer(MujocoRobot):
 
     def edit(self, spec: object, names: tuple[str, ...]) -> None:
         """Add the hinges of the deflections, behind those of the motors on the same bodies."""
-        own = self._actuators
+        own = self._actuators.transmission
         for name, stiffness, damping, inertia in zip(names, own.stiffness, own.spring_damping, own.source_inertia,
                                                      strict=True):
             motor = spec.joint(name)  # type: ignore[attr-defined]
@@ -80,7 +80,8 @@ class Case:
         self.robot, n = self.pair.robot, self.pair.robot.n
         settings = HardwareSettings.from_yaml(actuators_file(SETTINGS))
         given = settings.joint_actuators(self.robot.model)
-        self.actuators = given if backlash else replace(given, backlash=np.zeros(n))
+        self.actuators = given if backlash else replace(
+            given, transmission=replace(given.transmission, backlash=np.zeros(n)))
         self.friction = Friction(np.full(n, DAMPING), np.zeros(n)) if friction is None else friction
         self.peer = ElasticPeer(self.pair, self.actuators, dry)
         self.effort = self.robot.dynamics().gravity(START) + 3.0

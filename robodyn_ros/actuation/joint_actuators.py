@@ -18,7 +18,7 @@ damping implicitly, so that no electrical time constant is too short for the ste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -126,8 +126,8 @@ class JointActuators:
     rated: Actuators | None
 
     def __init__(self, motors: Actuators, is_motor: ArrayLike = True, **given: Any) -> None:
-        own = {"cogging": Harmonics.none, "torque_ripple": Harmonics.none, "current_loops": CurrentLoops.none,
-               "rated": lambda: None, **PARTS}
+        own: dict[str, Callable[[], Any]] = {"cogging": Harmonics.none, "torque_ripple": Harmonics.none,
+                                             "current_loops": CurrentLoops.none, "rated": lambda: None, **PARTS}
         for name, default in own.items():
             object.__setattr__(self, name, given.pop(name) if name in given else default())
         object.__setattr__(self, "motors", motors)
@@ -170,8 +170,8 @@ class JointActuators:
     def with_scaled_rotors(self, factor: float) -> Self:
         """Return the actuators with the inertias of all rotors times a factor."""
         motor = replace(self.motors.motor, rotor_inertia=factor * self.motors.motor.rotor_inertia)
-        return replace(self, motors=replace(self.motors, motor=motor),
-                       source_inertia=factor * self.transmission.source_inertia)
+        springs = replace(self.transmission, source_inertia=factor * self.transmission.source_inertia)
+        return replace(self, motors=replace(self.motors, motor=motor), transmission=springs)
 
     def check(self, model: RobotModel) -> None:
         """Check that there is one actuator for each joint of a robot.
@@ -308,7 +308,8 @@ class JointActuators:
         warm = replace(motor, resistance=motor.resistance * shares.resistance,
                        torque_constant=motor.torque_constant * shares.constant,
                        back_emf_constant=motor.back_emf_constant * shares.constant)
-        return replace(self, motors=replace(self.motors, motor=warm), derating=shares.limits, rated=self.motors)
+        return replace(self, motors=replace(self.motors, motor=warm), rated=self.motors,
+                       limits=replace(self.limits, derating=shares.limits))
 
     @cached_property
     def reflected_inertia(self) -> Array:
