@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,6 +145,14 @@ class JointActuators:
         for part, kind in PARTS.items():
             object.__setattr__(self, part, kind(**{name: arrays[name] for name in declared(kind)}))
         self._check()
+
+    if not TYPE_CHECKING:  # in this package, values are read in their parts
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a value of a part by its name alone, as it can be given."""
+            if name in _PART_OF:
+                return getattr(getattr(self, _PART_OF[name]), name)
+            raise AttributeError(f"JointActuators has no attribute '{name}'")
 
     def _check(self) -> None:
         """Check that the parts fit together."""

@@ -40,6 +40,7 @@ def test_a_value_is_given_by_its_name_or_in_its_part(part, name):
     own = JointActuators(MOTORS, **{part: PARTS[part](**{name: given})})
     for other in (own, JointActuators(MOTORS, **{name: given}), replace(actuators, **{name: given})):
         np.testing.assert_array_equal(getattr(getattr(other, part), name), expected)
+        np.testing.assert_array_equal(getattr(other, name), expected)
 
 
 @pytest.mark.parametrize(("part", "name"), VALUES, ids="-".join)

@@ -127,11 +127,12 @@ def rebuilt(plant, values):
     own = replace(own, **warmth)
     actuators = JointActuators(
         Actuators(motor, GearTrain(values.get("gear.ratio", gear.ratio))), own.is_motor,
-        values.get("gear.efficiency", own.efficiency), values.get("motor.damping", own.motor_damping),
-        values.get("motor.voltage_limit", own.voltage_limit), values.get("motor.current_limit", own.current_limit),
-        values.get("motor.torque_limit", own.torque_limit), own.thermal_resistance, own.thermal_time_constant,
-        own.ambient_temperature, values.get("motor.friction", own.motor_friction), own.resistance_coefficient,
-        own.torque_constant_coefficient, own.derating_start, own.derating_end,
+        winding=own.winding, efficiency=values.get("gear.efficiency", own.efficiency),
+        motor_damping=values.get("motor.damping", own.motor_damping),
+        voltage_limit=values.get("motor.voltage_limit", own.voltage_limit),
+        current_limit=values.get("motor.current_limit", own.current_limit),
+        torque_limit=values.get("motor.torque_limit", own.torque_limit),
+        motor_friction=values.get("motor.friction", own.motor_friction),
         loss_velocity=values.get("gear.loss_velocity", own.loss_velocity),
         static_loss=values.get("gear.static_loss", own.static_loss),
         current_loops=loops, cogging=own.cogging.scaled(values.get("motor.cogging", np.ones(plant.n))),
