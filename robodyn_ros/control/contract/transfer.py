@@ -8,9 +8,12 @@
 
 """Bumpless transfer: a new law, or a law with new gains, begins with the efforts commanded before.
 
-At the first tick of the new law the difference to its efforts is stored, and added to them while it decays to 0:
+The new law finds errors that the law before left, and would react to them at once. Therefore a law of joints gets a
+reference that begins at the present positions q(0), and joins its reference q_r; the difference of the efforts that is
+left decays likewise:
 
-    tau(t) = sat(tau_new(t)) + s(t / T) d,    d = tau(0-) - sat(tau_new(0)),    s(x) = (1 - x)^2 (1 + 2 x)
+    q_r(t) + s(t / T) (q(0) - q_r(0)),    s(x) = (1 - x)^2 (1 + 2 x)
+    tau(t) = sat(tau_new(t)) + s(t / T) d,    d = tau(0-) - sat(tau_new(0))
 
 sat cuts efforts to the limits of the joints. The efforts do not jump, and as s'(0) = s'(1) = 0, their slope has no jump
 beside that of the laws.
@@ -41,6 +44,12 @@ class Transfer(NamedTuple):
     offset: Array
     elapsed: Array
     duration: Array
+
+
+def decay(share: Any) -> tuple[Any, Any]:
+    """Return s and s' at a share of the transfer, from 0 to 1."""
+    left = 1.0 - share
+    return left**2 * (1.0 + 2.0 * share), -6.0 * left * share
 
 
 def no_transfer(n: int) -> Transfer:
@@ -75,5 +84,5 @@ def transferred(transfer: Transfer, effort: Array, limit: Array, period: Any) ->
     offset, elapsed = np.where(begins, before - within, before), np.where(begins, 0.0, elapsed + period)
     is_over = elapsed >= duration - 0.5 * period
     share = elapsed / np.where(is_over, 1.0, duration)
-    wish = np.where(is_over, effort, within + (1.0 - share) ** 2 * (1.0 + 2.0 * share) * offset)
+    wish = np.where(is_over, effort, within + decay(share)[0] * offset)
     return wish, Transfer(*(np.where(is_over, 0.0, each) for each in (offset, elapsed, duration)))

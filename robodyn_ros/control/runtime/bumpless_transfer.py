@@ -12,20 +12,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from robodyn_ros.base.fields import Field
-from robodyn_ros.control.contract.controller import Controller, Law
-from robodyn_ros.control.contract.transfer import no_transfer, transfer_from, transferred
+from robodyn_ros.control.contract.controller import Controller, JointReference, Law, State
+from robodyn_ros.control.contract.transfer import decay, no_transfer, transfer_from, transferred
 from robodyn_ros.control.optimisation.safety_filter import FilterMemory
 from robodyn_ros.description.model import Array
 
 SWAP_TIME = Field(
-    "swap_time", 0.1, "Time in which the efforts go from those of the law before to those of a law that is swapped in, "
-    "released or given other gains; 0: at once", unit="s", minimum=0.0, maximum=10.0)
+    "swap_time", 0.5, "Time in which the efforts go from those of the law before to those of a law that is swapped in, "
+    "released or given other gains, and its reference from the present positions to the motion; 0: at once", unit="s",
+    minimum=0.0, maximum=10.0)
 """What people set of the transfer."""
 
 
 class BumplessTransfer:
-    """Adds to a law's efforts an offset that decays; it belongs to the thread of the control loop.
+    """Adds to a law's reference and efforts offsets that decay; it belongs to the thread of the control loop.
 
     A law with a safety filter adds the offset itself, before its filter, so that the sum keeps the limits.
 
@@ -34,7 +37,7 @@ class BumplessTransfer:
 
     Attributes:
         duration: Time in which the next transfers take place [s]; 0: at once.
-        under_way: Whether `effort` is to be called with the efforts of the next tick.
+        under_way: Whether `reference` and `effort` are to be called at the next tick.
     """
 
     def __init__(self, effort_limit: Array) -> None:
@@ -42,6 +45,7 @@ class BumplessTransfer:
         self.under_way = False
         self._limit, self._transfer = effort_limit, no_transfer(len(effort_limit))
         self._filtered: Law[Any, Any, Any] | None = None
+        self._lead = np.zeros(len(effort_limit))  # of the positions before the reference, at the first tick
 
     def begin(self, controller: Controller, before: Array) -> None:
         """Begin a transfer at the next tick, because another law or other gains come in force.
@@ -62,6 +66,21 @@ class BumplessTransfer:
         if self.under_way:
             self.under_way, self._transfer = False, no_transfer(len(self._limit))
             self._give_to_filter()
+
+    def reference(self, reference: Any, state: State) -> Any:
+        """Return what the law follows at a tick; only references of joints are changed.
+
+        Args:
+            reference: The reference without the transfer.
+            state: What the law sees.
+        """
+        if not isinstance(reference, JointReference):
+            return reference
+        elapsed, duration = float(self._transfer.elapsed[0]), float(self._transfer.duration[0])
+        if elapsed < 0.0:
+            self._lead, elapsed = state.q - reference.q, -state.period
+        place, slope = decay(min(1.0, (elapsed + state.period) / duration))
+        return reference._replace(q=reference.q + place * self._lead, v=reference.v + slope / duration * self._lead)
 
     def effort(self, asked: Array, period: float) -> Array:
         """Return the efforts of a tick in the transfer, shape (n,) [N m or N]; they may exceed the limits.

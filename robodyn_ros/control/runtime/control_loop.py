@@ -83,7 +83,7 @@ class Tick(NamedTuple):
     """Input and result of one tick."""
 
     state: State  # the measured state
-    reference: Any  # of the class that the law follows; None if it follows none
+    reference: Any  # of the class that the law follows; None if it follows none; without the offset of a transfer
     effort: Array  # commanded efforts, within the limits of the joints, shape (n,) [N m or N]
     saturated: bool  # whether the law returned efforts beyond the limits
     plugin: Plugin  # the law that computed the efforts
@@ -435,7 +435,8 @@ class ControlLoop:
         if self._follows:
             reference = self._reference.nearest(time, state.q) if self._turning else self._reference.at(time)
         damped = (lambda: self._damped(plugin, state)) if self._calming.level else None
-        result = self._calls.effort(plugin, seen, reference, damped)
+        followed = self._transfer.reference(reference, seen) if self._transfer.under_way else reference
+        result = self._calls.effort(plugin, seen, followed, damped)
         if isinstance(result, PluginError):
             self._fail(plugin, state, result)
             if plugin is not self.fallback:

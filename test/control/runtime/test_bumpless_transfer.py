@@ -25,11 +25,12 @@ from robodyn_ros.control.optimisation.safety_filter import filtered
 from robodyn_ros.control.optimisation.safety_parameters import position_margin
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
 from robodyn_ros.control.runtime.control_loop import SWAPPING
 from robodyn_ros.control.runtime.measurement import Measurement
 from robodyn_ros.control.runtime.modes import Mode, Reason
-from robodyn_ros.control.runtime.requests import Configure, Drop, HoldStill, NewSettings, Release, Stop, Swap
+from robodyn_ros.control.runtime.requests import Configure, Drop, Follow, HoldStill, NewSettings, Release, Stop, Swap
 from robodyn_ros.control.runtime.state_prediction import StatePredictor
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
@@ -110,6 +111,24 @@ def test_efforts_beyond_the_limits_leave_no_offset_behind():
     np.testing.assert_allclose(rig.tick().effort, [10.0, -20.0])
     law.effort = np.zeros(2)
     assert (np.abs(rig.ticks(TICKS)) <= LIMIT).all()
+
+
+def test_the_law_follows_from_where_the_robot_is():
+    """It does not react at once to the errors that the law before left; others see the reference as it is."""
+    rig, law = Moved(Constant(10.0, -20.0)), Constant(0.0, 0.0)
+    begin, seen = rig.loop.trajectory_start(None), []
+    points = Points.from_arrays([0.5], [Q + 1.0])
+    rig.loop.request(Follow(JointTrajectory(begin.reference, begin.start_time, points, begin.origin), on_arrival=True))
+    rig.ticks(100)
+    law.update = lambda state, reference: seen.append(reference) or np.zeros(2)
+    rig.swap(law)
+    references = [rig.tick().reference for _ in range(TICKS + 5)]
+    errors = np.array([given.q - reference.q for given, reference in zip(seen, references, strict=True)])
+    np.testing.assert_allclose(seen[0].q, Q)
+    assert (np.abs(errors[0]) > 0.1).all() and (np.diff(np.abs(errors), axis=0) <= 0.0).all()
+    speeds = np.array([given.v - reference.v for given, reference in zip(seen, references, strict=True)])
+    np.testing.assert_allclose(np.diff(errors, axis=0), PERIOD * (speeds[1:] + speeds[:-1]) / 2, atol=1e-3)
+    assert not errors[TICKS + 1:].any() and not speeds[TICKS + 1:].any()
 
 
 def test_a_release_goes_from_the_efforts_of_the_safe_law():
@@ -222,7 +241,7 @@ def test_the_prediction_over_a_delay_gets_the_efforts_that_were_commanded(monkey
     np.testing.assert_allclose(noted[0], [10.0, -20.0])
 
 
-@pytest.mark.parametrize("pair", [("pd", "computed_torque"), ("computed_torque", "pd"), ("pid", "adaptive")])
+@pytest.mark.parametrize("pair", [("pd", "computed_torque_pid"), ("computed_torque", "pd"), ("pid", "adaptive")])
 def test_a_swap_in_motion_on_a_wrong_model(pair):
     """As `bench.swaps`, which swaps every law for every other one on all robots."""
     rig = Rig(ROBOT)
