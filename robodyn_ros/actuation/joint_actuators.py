@@ -312,12 +312,10 @@ class JointActuators:
         Args:
             temperature: Temperatures of the windings, may be traced, shape (n,) [degrees Celsius].
         """
-        motor, shares = self.motors.motor, self.winding.shares(temperature, self.has_heat, self.derates)
-        warm = replace(motor, resistance=motor.resistance * shares.resistance,
-                       torque_constant=motor.torque_constant * shares.constant,
-                       back_emf_constant=motor.back_emf_constant * shares.constant)
+        warm = self.winding.warm_motor(self.motors.motor, temperature, self.has_heat)
+        left = self.winding.limit_share(temperature, self.derates)
         return replace(self, motors=replace(self.motors, motor=warm), rated=self.motors,
-                       limits=replace(self.limits, derating=shares.limits))
+                       limits=replace(self.limits, derating=left))
 
     @cached_property
     def reflected_inertia(self) -> Array:

@@ -10,12 +10,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.joint_values import is_limit, joint_value
 from robodyn_ros.base.checks import constants
 from robodyn_ros.compile import clip, maximum
@@ -26,14 +27,6 @@ AMBIENT_TEMPERATURE = 25.0
 
 MIN_SHARE = 0.05
 """Least share of resistance and torque constant at any temperature; linear laws have no meaning below."""
-
-
-class WarmShares(NamedTuple):
-    """Values at a temperature as shares of those at `AMBIENT_TEMPERATURE`; every array has shape (n,)."""
-
-    resistance: NDArray[Any]
-    constant: NDArray[Any]  # of torque and back-EMF constants
-    limits: NDArray[Any]  # of the limits of current and torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,24 +70,33 @@ class WindingHeat:
         return ((constants(self.resistance_coefficient, traced=1.0) != 0.0)
                 | (constants(self.torque_constant_coefficient, traced=1.0) != 0.0))
 
-    def shares(self, temperature: NDArray[Any], warms: NDArray[np.bool_], derates: NDArray[np.bool_]) -> WarmShares:
-        """Return the shares at a temperature: R_M = R_25 (1 + alpha (T - 25)), and K_M and K_e likewise.
+    def warm_motor(self, motor: DCMotor, temperature: NDArray[Any], warms: NDArray[np.bool_]) -> DCMotor:
+        """Return motors at a temperature: R_M = R_25 (1 + alpha (T - 25)), and K_M and K_e likewise.
 
-        The magnets are assumed as warm as the winding. The limits of current and torque fall linearly between
-        ``derating_start`` and ``derating_end``.
+        The magnets are assumed as warm as the winding.
 
         Args:
+            motor: The motors at `AMBIENT_TEMPERATURE`.
             temperature: Temperatures of the windings, may be traced, shape (n,) [degrees Celsius].
             warms: Which motors have a thermal model, shape (n,).
-            derates: Those whose limits fall, shape (n,).
         """
         rise = temperature - AMBIENT_TEMPERATURE
         resistance, constant = (
             np.where(warms & (constants(own, traced=1.0) != 0.0), 1.0 + own * rise, 1.0)
             for own in (self.resistance_coefficient, self.torque_constant_coefficient))
+        return replace(motor, resistance=motor.resistance * maximum(resistance, MIN_SHARE),
+                       torque_constant=motor.torque_constant * maximum(constant, MIN_SHARE),
+                       back_emf_constant=motor.back_emf_constant * maximum(constant, MIN_SHARE))
+
+    def limit_share(self, temperature: NDArray[Any], derates: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the remaining share of the limits, which fall linearly from ``derating_start`` to ``derating_end``.
+
+        Args:
+            temperature: Temperatures of the windings, may be traced, shape (n,) [degrees Celsius].
+            derates: Which limits fall, shape (n,).
+        """
         start, end = np.where(derates, self.derating_start, 0.0), np.where(derates, self.derating_end, 1.0)
-        left = np.where(derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
-        return WarmShares(maximum(resistance, MIN_SHARE), maximum(constant, MIN_SHARE), left)
+        return np.where(derates, clip((end - temperature) / (end - start), 0.0, 1.0), 1.0)
 
     def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float, warms: NDArray[np.bool_]
                          ) -> NDArray[Any]:
