@@ -27,14 +27,14 @@ from robodyn_ros.actuation.actuator_settings import (
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import PERIOD, CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
+from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models, friction_settings
 from robodyn_ros.actuation.gear_catalogue import GEARS, GearData
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import PARTS, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MOTORS
 from robodyn_ros.base.bounded_files import expand_user, read_yaml
-from robodyn_ros.base.errors import InputError, shown, unknown
+from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.base.fields import declared, section
 from robodyn_ros.description.coupling import Coupling, output_shares
 from robodyn_ros.description.model import Array, RobotModel
@@ -125,7 +125,7 @@ class HardwareSettings:
             if found.actuator is not None:
                 actuators[joint] = section(ActuatorSettings, f"{place}: actuator", found.actuator)
             if found.friction is not None:
-                friction[joint] = _friction(f"{place}: friction", found.friction)
+                friction[joint] = friction_settings(f"{place}: friction", found.friction)
             if found.transmission is not None:
                 transmissions[joint] = section(TransmissionSettings, f"{place}: transmission", found.transmission)
         couplings = _couplings(f"{where}: couplings", content.get("couplings"))
@@ -285,7 +285,6 @@ class HardwareSettings:
             return _IDEAL_SOURCE
         place = f"{self.where}: joint '{joint}': actuator"
         motor = MOTORS.load(found.motor, f"{place}: motor")
-        ratio = _first_given(found.gear_ratio, None if coupled else motor.gear_ratio, reduction)
         if coupled and found.gear_ratio is not None:
             raise InputError(f"{place}: gear_ratio: expected none, since the coupling of this joint has the ratio, "
                              f"received {found.gear_ratio:g}; leave it out")
@@ -298,7 +297,7 @@ class HardwareSettings:
             "rotor_inertia": motor.rotor_inertia + found.gear_inertia,
             "inductance": motor.inductance if found.inductance else 0.0,
             "back_emf_constant": motor.back_emf_constant or motor.torque_constant,
-            "gear_ratio": ratio,
+            "gear_ratio": _first_given(found.gear_ratio, None if coupled else motor.gear_ratio, reduction),
             "is_motor": True,
             "efficiency": _first_given(found.gear_efficiency, motor.gear_efficiency),
             "static_loss": found.gear_static_loss,
@@ -319,8 +318,8 @@ class HardwareSettings:
 
 
 _MOTOR = {"resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0}
-_IDEAL_SOURCE: dict[str, Any] = {**_MOTOR, "gear_ratio": 1.0, "is_motor": False, **{
-    name: getattr(kind, name) for part, kind in PARTS.items() if part != "transmission" for name in declared(kind)}}
+_IDEAL_SOURCE: dict[str, Any] = {**_MOTOR, "gear_ratio": 1.0, "is_motor": False} | {
+    name: getattr(kind, name) for part, kind in PARTS.items() if part != "transmission" for name in declared(kind)}
 """Values of an ideal source of effort; those of its unused motor are placeholders."""
 
 
@@ -349,13 +348,3 @@ def _couplings(where: str, values: Any) -> tuple[Coupling, ...]:
         except InputError as error:
             raise InputError(f"{where}: {index}: {error}") from None
     return tuple(couplings)
-
-
-def _friction(where: str, values: Any) -> Any:
-    """The settings of the friction model that a section names; default: ``stribeck``."""
-    values = dict(values) if isinstance(values, Mapping) else values
-    name = values.pop("model", "stribeck") if isinstance(values, dict) else "stribeck"
-    models = friction_models()
-    if not isinstance(name, str) or name not in models:
-        raise InputError(f"{where}: {unknown('model', name, models)}")
-    return section(models[name].Settings, where, values)

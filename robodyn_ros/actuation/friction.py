@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.base.checks import NOT_NEGATIVE, Range, as_joint_array, as_joint_arrays, constants, for_all_joints
-from robodyn_ros.base.errors import InputError
-from robodyn_ros.base.fields import DAMPING, EFFORT, VELOCITY, declare, declared
+from robodyn_ros.base.errors import InputError, unknown
+from robodyn_ros.base.fields import DAMPING, EFFORT, VELOCITY, declare, declared, section
 from robodyn_ros.compile import less, minimum, where
 from robodyn_ros.description.model import Array, RobotModel
 
@@ -111,6 +111,24 @@ _MODELS: dict[str, type[FrictionModel]] = {}
 def friction_models() -> dict[str, type[FrictionModel]]:
     """The imported models by name."""
     return dict(_MODELS)
+
+
+def friction_settings(where: str, values: Any) -> Any:
+    """Return the settings of the model that a section of a YAML file names; default: ``stribeck``.
+
+    Args:
+        where: Place of the section, for messages.
+        values: Its content.
+
+    Raises:
+        InputError: The model is unknown, or a value does not fit it.
+    """
+    values = dict(values) if isinstance(values, Mapping) else values
+    name = values.pop("model", "stribeck") if isinstance(values, dict) else "stribeck"
+    models = friction_models()
+    if not isinstance(name, str) or name not in models:
+        raise InputError(f"{where}: {unknown('model', name, models)}")
+    return section(models[name].Settings, where, values)
 
 
 _NO_RISE = 500.0  # the decay is 0 beyond this exponent; above 512, exp is a special case of the C library
