@@ -24,7 +24,7 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.base.errors import InputError, PluginError, RobodynError, error_text
 from robodyn_ros.base.optional_packages import is_installed, missing_message
-from robodyn_ros.base.side_by_side import side_by_side
+from robodyn_ros.base.text_tables import side_by_side
 from robodyn_ros.base.timing import DEFAULT_PERIOD
 from robodyn_ros.commands.law_parameters import given_parameters
 from robodyn_ros.commands.options import named_controllers

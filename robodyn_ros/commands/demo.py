@@ -25,6 +25,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from robodyn_ros.base.errors import InputError, RobodynError
+from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
@@ -333,7 +334,7 @@ def error_table(force_error: Array, position_error: Array) -> str:
     """
     rows = [("force on the wall", "N", force_error), ("y", "mm", 1000.0 * position_error[:, 0]),
             ("z", "mm", 1000.0 * position_error[:, 1])]
-    lines = [f"{'':18}{'unit':6}{'RMS':>9}{'worst':>9}"]
-    lines += [f"{name:18}{unit:6}{np.sqrt(np.mean(errors**2)):9.3f}{np.abs(errors).max():9.3f}"
-              for name, unit, errors in rows]
-    return "\nErrors while the tip draws the circle:\n\n" + "\n".join(lines)
+    cells = [[name, unit, f"{np.sqrt(np.mean(errors**2)):.3f}", f"{np.abs(errors).max():.3f}"]
+             for name, unit, errors in rows]
+    return "\nErrors while the tip draws the circle:\n\n" + "\n".join(
+        aligned([["", "unit", "RMS", "worst"], *cells], -5, 9, 8, gap=" "))

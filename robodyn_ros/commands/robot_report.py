@@ -24,6 +24,7 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.base.errors import DescriptionError
 from robodyn_ros.base.optional_packages import is_installed, missing_message
+from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.description.default_tip import is_tool_frame
 from robodyn_ros.description.document import Document, estimates, read_document
 from robodyn_ros.description.doubts import find_doubts
@@ -124,19 +125,18 @@ def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
         model: The robot.
         gravity: Result of `gravity_efforts`.
     """
-    width = max(map(len, ("joint", *(joint.name for joint in model.joints))))
-    row = ("{:<%d} {:<10}" % width + " {:>10}" * 9).format  # noqa: UP031 - braces
-    yield row("joint", "kind", "lower", "upper", "velocity", "effort", "gravity", "mass", "damping", "friction",
-              "armature")
-    yield row("", "", "[rad, m]", "[rad, m]", "[rad, m/s]", "[N m, N]", "[N m, N]", "[kg]", "[N m s, …]", "[N m, N]",
-              "[kg m², kg]")
+    rows = [["joint", "kind", "lower", "upper", "velocity", "effort", "gravity", "mass", "damping", "friction",
+             "armature"],
+            ["", "", "[rad, m]", "[rad, m]", "[rad, m/s]", "[N m, N]", "[N m, N]", "[kg]", "[N m s, …]", "[N m, N]",
+             "[kg m², kg]"]]
     for joint in model.joints:
         limits, leads = joint.limits, joint.name in model.joint_names
         numbers = (limits.lower, limits.upper, limits.velocity, limits.effort,
                    gravity[joint.dof] if leads else math.nan, joint.inertia.mass, joint.damping, joint.friction,
                    joint.armature)
         shown = ("none" if math.isinf(x) else "" if math.isnan(x) else f"{x:.4g}" for x in numbers)
-        yield row(joint.name, joint.kind if leads else "mimic", *shown)
+        rows.append([joint.name, joint.kind if leads else "mimic", *shown])
+    yield from aligned(rows, -10, 10, gap=" ")
     if model.has_inertia:
         yield f"gravity: the greatest effort that holds the robot in {POSTURES} random postures"
     if model.held:
@@ -152,12 +152,11 @@ def dh_table(model: RobotModel) -> Iterator[str]:
         yield f"no Denavit-Hartenberg table: {error}"
         return
     yield f"modified Denavit-Hartenberg parameters of the chain to {model.tip_link}"
-    width = max(len("joint"), *(len(row.name or "") for row in rows))
-    yield f"{'joint':<{width}} {'a [m]':>10} {'alpha [deg]':>12} {'d [m]':>10} {'theta [deg]':>12}"
+    lines = [["joint", "a [m]", "alpha [deg]", "d [m]", "theta [deg]"]]
     for row in rows:
         numbers = np.array([row.a, math.degrees(row.alpha), row.d, math.degrees(row.theta)]).round(6) + 0.0  # no -0
-        a, alpha, d, theta = numbers
-        yield f"{row.name:<{width}} {a:>10.6g} {alpha:>12.6g} {d:>10.6g} {theta:>12.6g}"
+        lines.append([row.name or "", *(f"{number:.6g}" for number in numbers)])
+    yield from aligned(lines, 10, 12, 10, 12, gap=" ")
 
 
 def gravity_efforts(robot: Robot) -> Array:
@@ -307,13 +306,12 @@ def motor_table(robot: Robot, plant: PlantModel, rated: Array) -> Iterator[str]:
     actuators, known = plant.actuators, robot.with_actuators(plant.actuators, plant.friction).model
     columns = (stall_torque(actuators), rated, no_load_speed(actuators), actuators.reflected_inertia,
                links_inertia(robot), known.damping, known.friction)
-    width = max(len("motor of"), *map(len, robot.joint_names))
-    row = ("{:<%d}" % width + " {:>12}" * 7).format  # noqa: UP031 - braces
-    yield row("motor of", "stall", "rated", "no load", "rotor", "links", "viscous", "dry")
-    yield row("", "[N m, N]", "[N m, N]", "[rad/s, m/s]", "[kg m², kg]", "[kg m², kg]", "[N m s, …]", "[N m, N]")
+    rows = [["motor of", "stall", "rated", "no load", "rotor", "links", "viscous", "dry"],
+            ["", "[N m, N]", "[N m, N]", "[rad/s, m/s]", "[kg m², kg]", "[kg m², kg]", "[N m s, …]", "[N m, N]"]]
     for name, is_motor, *numbers in zip(robot.joint_names, actuators.is_motor, *columns, strict=True):
         of_motor = ("" if np.isnan(x) else f"{x:.4g}" for x in numbers[:4])
-        yield row(name, *(of_motor if is_motor else ("none", "", "", "")), *(f"{x:.4g}" for x in numbers[4:]))
+        rows.append([name, *(of_motor if is_motor else ("none", "", "", "")), *(f"{x:.4g}" for x in numbers[4:])])
+    yield from aligned(rows, 12, gap=" ")
     yield ("stall, rated: at rest, less the losses of the gear; links: their greatest inertia in random postures; "
            "viscous, dry: friction of joint and motor, the latter at rest, without load")
 
@@ -367,12 +365,10 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
     stiffness, rotor = actuators.transmission.stiffness[joints], actuators.reflected_inertia[joints]
     locked = np.sqrt(stiffness / link) / (2.0 * np.pi)
     alone = np.sqrt(stiffness * (1.0 / link + 1.0 / rotor)) / (2.0 * np.pi)
-    width = max(map(len, ("elastic joint", *names)))
-    row = ("{:<%d}" % width + " {:>13}" * 4).format  # noqa: UP031 - braces
-    lines = [row("elastic joint", "stiffness", "backlash", "motor locked", "motor free"),
-             row("", "[N m/rad, N/m]", "[rad, m]", "[Hz]", "[Hz]")]
-    lines += [row(name, *(f"{number:.4g}" for number in numbers)) for name, *numbers in zip(
-        names, stiffness, actuators.transmission.backlash[joints], locked, alone, strict=True)]
+    columns = (stiffness, actuators.transmission.backlash[joints], locked, alone)
+    rows = [[name, *(f"{number:.4g}" for number in numbers)] for name, *numbers in zip(names, *columns, strict=True)]
+    lines = aligned([["elastic joint", "stiffness", "backlash", "motor locked", "motor free"],
+                     ["", "[N m/rad, N/m]", "[rad, m]", "[Hz]", "[Hz]"], *rows], 13, gap=" ")
     rates, modes = plant.spring_modes()
     fastest, name = float(rates[-1]), names[int(np.argmax(np.abs(modes[:, -1])))]
     lines.append(f"fastest mode: {fastest / (2.0 * np.pi):.4g} Hz, mainly of {name}; steps of "

@@ -17,6 +17,7 @@ from typing import Any
 from robodyn_ros.base.errors import InputError, suggest
 from robodyn_ros.base.fields import Field
 from robodyn_ros.base.optional_packages import require
+from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.options import Subparsers, add_options
 
@@ -158,9 +159,8 @@ def _run_sample(study: Any, folder: Path, options: Namespace) -> int:
     with ros_required():
         save_rollout(rollout, study.robot, pair.law, file)
     own = [axis.column for axis in study.law_axes(pair.law)]
-    width = max(map(len, own), default=0)
-    print(f"sample {options.sample} of {study.name} under {pair.law}, {pair.motion}:\n" + "\n".join(
-        f"  {column:<{width}}  {study.values[column][options.sample]:.6g}" for column in own))
+    print("\n".join([f"sample {options.sample} of {study.name} under {pair.law}, {pair.motion}:", *aligned(
+        [[f"  {column}", f"{study.values[column][options.sample]:.6g}"] for column in own], 0)]))
     print(f"\nTracking error (desired minus true position):\n\n{rollout.tracking().table()}")
     print(f"\nwritten: {file}; robodyn plot {file}")
     return 0

@@ -26,6 +26,7 @@ from scipy.optimize import differential_evolution
 
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.optional_packages import is_installed, missing_message
+from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.commands.compare import simulator
 from robodyn_ros.commands.law_parameters import given_parameters
 from robodyn_ros.commands.options import named_controllers
@@ -226,11 +227,9 @@ def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatPara
 def gains_table(tuning: Tuning, robot: Robot) -> str:
     """Return the gains before and after, as text."""
     rows = searched(tuning, robot)
-    width = max(len(before.name) for before, _ in rows)
-    lines = [f"{'parameter':<{width}}  {'unit':<10} {'before':>12} {'after':>12}"]
-    lines += [f"{before.name:<{width}}  {before.unit:<10} {before.value:>12.6g} {after.value:>12.6g}"
-              for before, after in rows]
-    return "\n".join(lines)
+    cells = [[f"{before.name} ", f"{before.unit}", f"{before.value:.6g}", f"{after.value:.6g}"]
+             for before, after in rows]
+    return "\n".join(aligned([["parameter ", "unit", "before", "after"], *cells], -10, 12, gap=" "))
 
 
 def tracking_before_and_after(before: Rollout, after: Rollout) -> TrackingRecord:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.base.side_by_side import side_by_side
+from robodyn_ros.base.text_tables import side_by_side
 
 SETTLING = 1.0
 """Time in which a controller removes the error that it takes over [s]."""

@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_ros.base import topic_names
+from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.base.timing import to_seconds
 from robodyn_ros.description.mjcf.urdf_text import roll_pitch_yaw
 from robodyn_ros.description.model import Array, RobotModel
@@ -207,14 +208,14 @@ def lines(model: RobotModel, status: RobotStatus) -> Iterator[str]:
                f"{status.real_time_factor:.2f}")
     yield _law(status)
     yield ""
-    width = max(len("joint"), *map(len, model.joint_names))
-    yield f"{'joint':<{width}}  {'position':>13}  {'error':>13}  {'effort':>13}  {'of limit':>8}"
+    rows = [["joint", "position", "error", "effort", "of limit"]]
     limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, np.nan)
     share = 100.0 * np.abs(status.effort) / limit
     for joint, q, error, effort, part in zip(model.leaders, status.q, status.error, status.effort, share, strict=True):
         unit, factor, force = _UNITS["prismatic" if joint.kind == "prismatic" else "revolute"]
-        yield (f"{joint.name:<{width}}  {_number(factor * q, 2)} {unit:<3}  {_number(factor * error, 3)} {unit:<3}  "
-               f"{_number(effort, 2)} {force:<3}  {_number(part, 0, 6)} %")
+        rows.append([joint.name, f"{_number(factor * q, 2)} {unit:<3}", f"{_number(factor * error, 3)} {unit:<3}",
+                     f"{_number(effort, 2)} {force:<3}", f"{_number(part, 0)} %"])
+    yield from aligned(rows, 13, 13, 13, 8)
     yield ""
     if status.pose_base_tip is not None:
         x, y, z = status.pose_base_tip[:3, 3]
@@ -243,6 +244,6 @@ def _clock(seconds: float) -> str:
     return f"{seconds:.3f} s" if seconds < _CALENDAR else time.strftime("%X", time.localtime(seconds))
 
 
-def _number(value: float, digits: int, width: int = 9) -> str:
-    """Format a number in a column; a dash: unknown."""
-    return f"{'-':>{width}}" if math.isnan(value) else f"{round(value, digits) + 0.0:>{width}.{digits}f}"
+def _number(value: float, digits: int) -> str:
+    """Format a number; a dash: unknown."""
+    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import stats
 
 from robodyn_ros.base.errors import first_of
+from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.blocks import all_scores
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS
@@ -90,18 +91,14 @@ def table(results: Results, metric: str = "rms_error", scale: float = 1e3) -> st
     """
     rows = summaries(results, metric)
     several = len({row.motion for row in rows}) > 1
-    names = [f"{row.law}, {row.motion}" if several else row.law for row in rows]
-    width = max(len("law"), *map(len, names))
-    heads = ["mean", *(f"{100.0 * share:g} %" for share in QUANTILES), "worst"]
-    lines = [f"{'law':<{width}}" + "".join(f"  {head:>9}" for head in heads) + f"  {'failed':>8}"]
-    for name, row in zip(names, rows, strict=True):
-        numbers = (row.mean, *row.quantiles, row.worst)
+    lines = [["law", "mean", *(f"{100.0 * share:g} %" for share in QUANTILES), "worst", "failed"]]
+    for row in rows:
+        name, numbers = f"{row.law}, {row.motion}" if several else row.law, (row.mean, *row.quantiles, row.worst)
         failed = sum(row.failures.values()) / row.count
         why = [f"{reason} ({count})" for reason, count in row.failures.items()]
-        lines.append(f"{name:<{width}}" + "".join(f"  {_figure(scale * number):>9}" for number in numbers)
-                     + f"  {100.0 * failed:>6.1f} %" + (f"  {first_of(why, _MAX_REASONS, 'other reasons')}"
-                                                          if why else ""))
-    return "\n".join(lines)
+        lines.append([name, *(_figure(scale * number) for number in numbers), f"{100.0 * failed:.1f} %",
+                      *[first_of(why, _MAX_REASONS, "other reasons")][:len(why)]])
+    return "\n".join(aligned(lines, *[9] * (len(lines[0]) - 2), 8, 0))
 
 
 def rank_correlations(results: Results, law: str, metric: str = "rms_error") -> dict[str, float]:
@@ -179,11 +176,8 @@ def sensitivity_table(columns: Sequence[str], shares: dict[str, Sequence[float]]
         columns: The varied numbers.
         shares: Measures by the heading of their column.
     """
-    width = max(map(len, columns), default=0)
-    lines = [f"{'':<{width}}" + "".join(f"  {head:>12}" for head in shares)]
-    lines += [f"{column:<{width}}" + "".join(f"  {values[row]:>12.3f}" for values in shares.values())
-              for row, column in enumerate(columns)]
-    return "\n".join(lines)
+    rows = [[column, *(f"{values[row]:.3f}" for values in shares.values())] for row, column in enumerate(columns)]
+    return "\n".join(aligned([["", *shares], *rows], 12))
 
 
 def _figure(number: float) -> str:

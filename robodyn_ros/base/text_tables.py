@@ -13,12 +13,28 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def terminal_width() -> int | None:
     """Columns of the terminal that shows the output, or of the variable COLUMNS; None if neither is known."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+
+
+def aligned(rows: Iterable[Sequence[str]], *widths: int, gap: str = "  ") -> list[str]:
+    """Return a table: the first column is as wide as its cells, the others have given widths.
+
+    Args:
+        rows: Cells of the headings, and of each further line; a line may end early.
+        widths: Widths of the columns after the first one, right-aligned; negative: left-aligned. The last width is that
+            of all further columns.
+        gap: Text between columns.
+    """
+    table = list(rows)
+    first = max(len(row[0]) for row in table)
+    sizes = (-first, *widths, *[widths[-1]] * max(map(len, table)))
+    return [gap.join(cell.ljust(-size) if size < 0 else cell.rjust(size)
+                     for cell, size in zip(row, sizes, strict=False)) for row in table]
 
 
 def side_by_side(names: Sequence[str], blocks: Sequence[Sequence[str]]) -> list[str]:
@@ -28,8 +44,8 @@ def side_by_side(names: Sequence[str], blocks: Sequence[Sequence[str]]) -> list[
         names: The first column, with its headings; repeated for each part of the table.
         blocks: Columns that stay together, each with as many lines as `names`.
     """
-    width, room = max(map(len, names)), terminal_width()
-    first = [f"{name:<{width}}" for name in names]
+    room, first = terminal_width(), aligned([[name] for name in names], 0)
+    width = len(first[0])
     lines, rows, used = list[str](), first, width
     for number, block in enumerate(blocks):
         added = 2 + max(map(len, block))

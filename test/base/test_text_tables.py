@@ -10,7 +10,7 @@
 
 import pytest
 
-from robodyn_ros.base.side_by_side import side_by_side
+from robodyn_ros.base.text_tables import aligned, side_by_side
 
 NAMES = ["", "law", "pd", "computed_torque"]
 BLOCKS = [["tip", f"{'RMS':>9}", f"{1.5:9.3f}", f"{2.5:9.3f}"], ["[J]", "work", "12.25", " 3.50"],
@@ -27,3 +27,10 @@ def test_every_number_stands_once_within_the_width(monkeypatch, columns):
         assert (text + "\n").count(number) == 1
     assert text.count("computed_torque") == {"20": 3, "30": 2, "36": 2, "44": 1}.get(columns, 1)
     assert lines == [line.rstrip() for line in lines]
+
+
+def test_columns_are_aligned_and_lines_may_end_early():
+    rows = [["joint", "unit", "RMS", "worst"], ["a_long_name", "mm", "1.5", "20"], ["b", "rad", "0.25"]]
+    assert aligned(rows, -5, 6, gap=" ") == ["joint       unit     RMS  worst", "a_long_name mm       1.5     20",
+                                             "b           rad     0.25"]
+    assert aligned([["law", "failed"], ["pd", "1 %", "limit (3)"]], 8, 0) == ["law    failed", "pd        1 %  limit (3)"]
