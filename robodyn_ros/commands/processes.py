@@ -11,15 +11,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Self
 
 from robodyn_ros.base.errors import RobodynError
-from robodyn_ros.nodes.common.child_processes import end, start_python
+from robodyn_ros.nodes.common.child_processes import ChildProcess, end, start_python
 
 STOP_SECONDS = 5.0
 """Longest wait for an interrupted node to end [s]."""
@@ -59,7 +54,7 @@ def command_beside(name: str, options: Mapping[str, object], stop_seconds: float
         end(process, stop_seconds)
 
 
-class NodeProcess:
+class NodeProcess(ChildProcess):
     """One node of this package in its own process; a context manager that stops it.
 
     Args:
@@ -72,30 +67,9 @@ class NodeProcess:
 
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
                  command: Sequence[str] = (), stop_seconds: float = STOP_SECONDS) -> None:
-        self.node, self._stop_seconds = node, stop_seconds
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = self._start(
-            [*(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
-            dict(os.environ), self._log)
-
-    def _start(self, arguments: list[str], environment: dict[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Start Python with these arguments and environment variables; its output goes to a file."""
-        return start_python(arguments, environment, stdout=output, stderr=subprocess.STDOUT)
-
-    @property
-    def pid(self) -> int:
-        """Process id."""
-        return self._process.pid
-
-    def running(self) -> bool:
-        """Whether the process is running."""
-        return self._process.poll() is None
-
-    def output(self) -> str:
-        """Return the node's output so far."""
-        # The process shares the file position: a seek would make it overwrite its own text.
-        log = self._log.fileno()
-        return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
+        self.node = node
+        super().__init__([*(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
+                         stop_seconds)
 
     def last_lines(self) -> str:
         """Return the node's last lines of output, with an introduction."""
@@ -110,25 +84,3 @@ class NodeProcess:
         if not self.running():
             raise RobodynError(f"node '{self.node}' ended with exit code {self._process.returncode}; "
                                f"{self.last_lines()}")
-
-    def end(self) -> int:
-        """Interrupt the node and return its exit code; kill it if it does not end in time."""
-        return end(self._process, self._stop_seconds)
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal to the process."""
-        self._process.send_signal(number)
-
-    def kill(self) -> None:
-        """Kill the process; it does not clean up."""
-        self._process.kill()
-        self._process.wait()
-
-    def __enter__(self) -> Self:
-        """Return the process itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop the node."""
-        self.end()
-        self._log.close()

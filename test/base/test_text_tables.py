@@ -33,4 +33,5 @@ def test_columns_are_aligned_and_lines_may_end_early():
     rows = [["joint", "unit", "RMS", "worst"], ["a_long_name", "mm", "1.5", "20"], ["b", "rad", "0.25"]]
     assert aligned(rows, -5, 6, gap=" ") == ["joint       unit     RMS  worst", "a_long_name mm       1.5     20",
                                              "b           rad     0.25"]
-    assert aligned([["law", "failed"], ["pd", "1 %", "limit (3)"]], 8, 0) == ["law    failed", "pd        1 %  limit (3)"]
+    assert aligned([["law", "failed"], ["pd", "1 %", "limit (3)"]], 8, 0) == [
+        "law    failed", "pd        1 %  limit (3)"]

@@ -10,13 +10,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
+import signal
 import time
 from pathlib import Path
-from typing import IO
 
-from robodyn_ros.nodes.common.child_processes import end, interrupt, start_python
+from robodyn_ros.nodes.common.child_processes import ChildProcess
 
 END_SECONDS = 20.0
 """Longest wait for a recorder to finish writing when the view ends [s]."""
@@ -36,8 +34,7 @@ class Recording:
     def __init__(self, parent: Path, namespace: str) -> None:
         self.folder: Path | None = None
         self._parent, self._namespace = parent, namespace.strip("/")
-        self._process: subprocess.Popen[str] | None = None
-        self._output: IO[str] | None = None
+        self._process: ChildProcess | None = None
 
     @property
     def running(self) -> bool:
@@ -49,29 +46,25 @@ class Recording:
         if self._process is not None:
             return
         self.folder = self._parent.resolve() / time.strftime("run_%Y-%m-%d_%H-%M-%S")
-        self._output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by ended
-        self._process = start_python(
-            ["-m", "robodyn_ros", "record", f"--output={self.folder}", f"--namespace={self._namespace}"],
-            stdout=self._output, stderr=subprocess.STDOUT, text=True)
+        self._process = ChildProcess(["-m", "robodyn_ros", "record", f"--output={self.folder}",
+                                      f"--namespace={self._namespace}"], END_SECONDS)
 
     def stop(self) -> None:
         """Ask the recorder to end; :meth:`ended` reports its end."""
         if self._process is not None:
-            interrupt(self._process)
+            self._process.send(signal.SIGINT)
 
     def ended(self) -> tuple[str, bool] | None:
         """Return the last line printed by an ended recorder and whether it succeeded; None: it runs."""
-        if self._process is None or self._output is None or (code := self._process.poll()) is None:
+        if self._process is None or self._process.running():
             return None
-        self._output.seek(0)
-        lines = self._output.read().strip().splitlines()
-        self._output.close()
-        self._process = self._output = None
+        with self._process as process:
+            lines, code = process.output().strip().splitlines(), process.end()
+        self._process = None
         return (lines[-1] if lines else f"the recorder ended with exit code {code}"), code == 0
 
     def close(self) -> None:
         """End the recorder and wait until it has finished writing."""
-        if self._process is None:
-            return
-        end(self._process, END_SECONDS)
-        self.ended()
+        if self._process is not None:
+            self._process.end()
+            self.ended()
