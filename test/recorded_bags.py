@@ -91,6 +91,7 @@ class Recorder:
             uncompiled_reason="", joint_names=list(names), reference=self.point(reference, velocity, acceleration),
             feedback=self.point(position), error=self.point(error), cartesian=[], output=np.array(effort),
             voltage=np.array([]), memory_names=list(memory), memory=np.array(list(memory.values()), dtype=float),
+            term_names=["feedback", "gravity"], terms=np.concatenate([np.subtract(effort, 1.0), np.ones(len(effort))]),
             mode="running", reason="", reason_kind="", reason_joints=[], intervention="", speed_scaling_factor=1.0))
 
 

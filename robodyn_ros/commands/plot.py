@@ -28,6 +28,8 @@ def add_commands(commands: Subparsers) -> None:
     )
     plot.add_argument("runs", nargs="+", metavar="RUN", type=Path, help="rosbag2 folder with MCAP, or .mcap file")
     plot.add_argument("--output", type=Path, help="picture, .png or .svg (default: <RUN>.png)")
+    plot.add_argument("--terms", action="store_true", help="draw the terms of the efforts of one recording, too, "
+                      "such as feedback and gravity")
     plot.set_defaults(run=run_plot)
 
 
@@ -35,11 +37,12 @@ def run_plot(options: Namespace) -> int:
     """Draw the recordings.
 
     Raises:
-        RobodynError: A recording cannot be read, there are more than two, their robots differ, or the picture format is
-            unknown.
+        RobodynError: A recording cannot be read, there are more than two, or two with terms, their robots differ, there
+            are no terms, or the picture format is unknown.
         OSError: The picture cannot be written.
     """
     import sys
+    from dataclasses import replace
 
     from robodyn_ros.base.errors import InputError
 
@@ -60,7 +63,12 @@ def run_plot(options: Namespace) -> int:
     picture.parent.mkdir(parents=True, exist_ok=True)
     names = [run.path.resolve().stem for run in runs]
     labels = names if len(set(names)) == len(names) else [str(path) for path in options.runs]
-    save_motions([recorded_motion(run, label) for run, label in zip(runs, labels, strict=True)], picture,
-                 " and ".join(labels))
+    motions = [recorded_motion(run, label) for run, label in zip(runs, labels, strict=True)]
+    if not options.terms:
+        motions = [replace(motion, terms=None) for motion in motions]
+    elif not any(motion.terms for motion in motions):
+        raise InputError(f"plot: --terms: {runs[0].path} has no terms of efforts: record the topic "
+                         "controller/controller_state of a controller node of this version")
+    save_motions(motions, picture, " and ".join(labels))
     print(f"written: {picture}")
     return 0

@@ -24,6 +24,7 @@ from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.control.contract.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.contract.terms import CALMING, LIMITS, TRANSFER
 from robodyn_ros.control.plugins.dry_run import answer, as_efforts
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.reference import Trajectory
@@ -93,6 +94,7 @@ class Tick(NamedTuple):
     mode: Mode = Mode.RUNNING
     reason: Reason | None = None  # of the mode; None while running
     events: tuple[Event, ...] = ()  # what happened since the last tick or request
+    added: tuple[tuple[str, Array], ...] = ()  # terms of the efforts that the loop added to those of the law
 
 
 class ControlLoop:
@@ -444,15 +446,19 @@ class ControlLoop:
             return self._ticked(Tick(state, None, np.zeros(self._n), False, plugin, time, NO_LAW_WORKS,
                                      self._clock.rate, self.mode))
         (effort, values), saturated, intervention = result, False, ""
+        added: tuple[tuple[str, Array], ...] = () if damped is None else ((CALMING, effort),)
         if self._transfer.under_way:
-            effort = self._transfer.effort(effort, state.period)
+            asked, effort = effort, self._transfer.effort(effort, state.period)
+            added += ((TRANSFER, effort - asked),)
             values, intervention = effort.tolist(), SWAPPING if self._transfer.under_way else ""
         limited = self._supervisor.limited(effort, values, state, plugin is not self.fallback)
         if limited is not None:
-            effort, saturated, done = limited
+            asked, (effort, saturated, done) = effort, limited
+            if done:
+                added += ((LIMITS, effort - asked),)
             intervention = ", ".join(filter(None, (intervention, done)))
         return self._ticked(Tick(state, reference, effort, saturated, plugin, time, intervention, self._clock.rate,
-                                 self.mode))
+                                 self.mode, added=added))
 
     def _ticked(self, tick: Tick) -> Tick:
         """The tick with its reason and events; a repeated stamp gets it again, without the events."""

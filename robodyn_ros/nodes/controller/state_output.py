@@ -14,8 +14,10 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
+from threading import Thread
 from typing import Any
 
+import numpy as np
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
@@ -23,10 +25,13 @@ from robodyn_ros.base import topic_names
 from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.control.contract.controller import JointReference, Law
+from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.plugins.dry_run import uncompiled
 from robodyn_ros.control.plugins.plugin import Plugin
+from robodyn_ros.control.plugins.plugin_errors import FAULTS, describe
 from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
 from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.effort_terms import effort_terms
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import (
     quaternion_by_largest_element,
@@ -68,6 +73,8 @@ class ControllerStatePublisher(Part):
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._last = 0
         self._plugin: Plugin | None = None
+        self._prepared: Parameters | None = None  # those for which the terms of the efforts are compiled
+        self._logger = node.get_logger()
         self._set_rate(node.parameters[RATE.name])
 
     def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
@@ -81,7 +88,11 @@ class ControllerStatePublisher(Part):
         """Publish a tick on the topics for which one is due."""
         stamp, tick = answer.stamp, answer.tick
         if self._due(stamp, tick.plugin):
-            self._publisher.publish(self._message(stamp, tick))
+            message = self._message(stamp, tick)
+            terms = self._terms(tick)
+            message.term_names = list(terms)
+            message.terms = to_field(np.concatenate([np.zeros(0), *terms.values()]))
+            self._publisher.publish(message)
         if self._display.due(time.monotonic()):
             self._display.publish(self._message(stamp, tick))
 
@@ -93,6 +104,20 @@ class ControllerStatePublisher(Part):
         if due:  # the first tick of a controller does not shift those that are due by time
             self._last = stamp
         return self._publisher.get_subscription_count() > 0
+
+    def _terms(self, tick: Tick) -> dict[str, Array]:
+        """The terms of the efforts; those of a law are compiled on another thread, and known when that has ended."""
+        law = tick.plugin.controller
+        if isinstance(law, Law) and law.parameters is not self._prepared:
+            self._prepared = law.parameters
+            Thread(target=self._prepare, args=(tick.plugin.name, law, law.parameters), daemon=True).start()
+        return effort_terms(tick)
+
+    def _prepare(self, name: str, law: Law[Any, Any, Any], parameters: Parameters) -> None:
+        try:
+            law.prepare_terms(parameters)
+        except FAULTS as error:
+            self._logger.warning(f"controller '{name}': the terms of its efforts are not known: {describe(error)}")
 
     def _message(self, stamp: int, tick: Tick) -> ControllerState:
         plugin, state, reference = tick.plugin, tick.state, tick.reference

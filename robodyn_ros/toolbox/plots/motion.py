@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +48,7 @@ class MotionCurves:
         energies: Kinetic and potential energy: two columns [J].
         tip: Positions of the tip link: three columns [m].
         desired_tip: Desired positions of the tip link: three columns [m].
+        terms: Terms of the efforts by name [N m or N]; NaN where there is no such term.
     """
 
     label: str
@@ -64,6 +65,7 @@ class MotionCurves:
     energies: Curves | None = None
     tip: Curves | None = None
     desired_tip: Curves | None = None
+    terms: Mapping[str, Curves] | None = None
 
     @property
     def tip_error(self) -> Curves | None:
@@ -118,7 +120,8 @@ def recorded_motion(run: Run, label: str = "") -> MotionCurves:
         Curves(states.time, states.position), desired, error, _known(states.time, states.effort),
         None if model is None else model.effort_limit, current, voltage,
         None if model is None else Curves(states.time, np.column_stack(run.energies())),
-        None if model is None else Curves(states.time, run.tip_positions()), desired_tip)
+        None if model is None else Curves(states.time, run.tip_positions()), desired_tip,
+        {name: Curves(control.time, values) for name, values in control.terms.items()} if control is not None else None)
 
 
 def _known(time: Array, values: Array) -> Curves | None:

@@ -33,10 +33,10 @@ COINCIDENCE_SHARE = 0.05
 """Two runs coincide in the figure if their positions differ by less than this share of their range."""
 PLANE_SHARE = 1e-3
 """A path is plane if its extent along an axis is below this share of the greatest extent."""
-MIN_SPANS = {"position": 1e-3, "error": 1.0, "effort": 1.0, "current": 0.1, "voltage": 0.1}
+MIN_SPANS = {"position": 1e-3, "error": 1.0, "effort": 1.0, "terms": 1.0, "current": 0.1, "voltage": 0.1}
 """Least span of an axis [rad or m, mrad or mm, N m or N, A, V], so that noise does not fill the picture."""
 QUANTITIES = {"position": "position", "error": "error", "effort": "effort", "current": "current [A]",
-              "voltage": "voltage [V]"}
+              "voltage": "voltage [V]", "terms": "terms of the effort"}
 
 
 @matplotlib.rc_context({"text.parse_math": False})  # names are no formulas
@@ -70,6 +70,8 @@ def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
             raise InputError(f"plot: expected runs of one robot, received the joints {', '.join(names)} in "
                              f"'{motions[0].label}' and {', '.join(other.joint_names)} in '{other.label}'")
     columns = [name for name in QUANTITIES if any(getattr(motion, name) is not None for motion in motions)]
+    if "terms" in columns and len(motions) > 1:
+        raise InputError(f"plot: expected one run for the terms of its efforts, received {len(motions)}")
     extras = [name for name in ("tip_error", "energies", "tip")
               if any(getattr(motion, name) is not None for motion in motions)]
     strips = any([name for name, *_ in motion.controllers] != [motion.label] for motion in motions)
@@ -136,7 +138,11 @@ def _draw_joint(axes: Any, motions: Sequence[MotionCurves], quantity: str, joint
     drawn: list[Array] = []
     for motion, color in zip(motions, RUN_COLORS, strict=False):
         curves = getattr(motion, quantity)
-        if curves is not None:
+        if quantity == "terms":
+            for name, color in _term_colors(motions).items():
+                time, values = _thinned(curves[name])
+                axes.plot(time, values[:, joint], color=color, linewidth=1.2)
+        elif curves is not None:
             time, values = _thinned(curves)
             axes.plot(time, scale * values[:, joint], color=color, linewidth=1.2)
             drawn.append(scale * values[:, joint])
@@ -241,6 +247,7 @@ def _draw_legend(figure: Figure, motions: Sequence[MotionCurves], strips: bool) 
                           for motion, color in zip(motions, RUN_COLORS, strict=False)]
     if any(motion.desired is not None or motion.desired_tip is not None for motion in motions):
         entries.append(Line2D([], [], color="black", linestyle="--", label="desired"))
+    entries += [Line2D([], [], color=color, label=name) for name, color in _term_colors(motions).items()]
     if strips:
         entries += [Patch(color=color, label=name) for name, color in _span_colors(motions).items()]
     figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 6), fontsize="small")
@@ -251,13 +258,18 @@ def _span_colors(motions: Sequence[MotionCurves]) -> dict[str, str]:
     return {name: SPAN_COLORS[i % len(SPAN_COLORS)] for i, name in enumerate(names)}
 
 
+def _term_colors(motions: Sequence[MotionCurves]) -> dict[str, Any]:
+    colors = matplotlib.colormaps["tab20"].colors  # type: ignore[attr-defined]  # of a listed colormap
+    return {name: colors[i % len(colors)] for i, name in enumerate(motions[0].terms or ())}
+
+
 def _unit(quantity: str, unit: str) -> str:
     if quantity == "position":
         return f"position [{unit}]"
     if quantity == "error":
         return "error [" + " or ".join(f"m{part}" for part in unit.split(" or ")) + "]"
-    if quantity == "effort":
-        return f"effort [{({'rad': 'N m', 'm': 'N'}.get(unit, 'N m or N'))}]"
+    if quantity in ("effort", "terms"):
+        return f"{quantity} [{({'rad': 'N m', 'm': 'N'}.get(unit, 'N m or N'))}]"
     return QUANTITIES[quantity]
 
 

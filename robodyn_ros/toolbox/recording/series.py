@@ -25,6 +25,9 @@ from robodyn_ros.description.ranges import MAX_JOINTS, MAX_NAME_LENGTH
 
 TIP = 3
 
+MAX_TERMS = 100
+"""Greatest number of different terms of efforts in a recording."""
+
 
 @dataclass(frozen=True)
 class JointSeries:
@@ -54,6 +57,8 @@ class ControlSeries:
         tip: Measured position of the tip link in base axes, shape (N, 3) [m].
         tip_error: Desired minus measured position of the tip link, shape (N, 3) [m].
         tip_turn_error: Rotation vector from the measured to the desired orientation, shape (N, 3) [rad].
+        terms: Terms of the efforts by name, such as feedback and gravity, each of shape (N, n) [N m or N]; NaN at the
+            samples that do not have them.
     """
 
     time: Array
@@ -68,6 +73,7 @@ class ControlSeries:
     tip: Array
     tip_error: Array
     tip_turn_error: Array
+    terms: dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,22 @@ def control_series(time: Array, messages: Sequence[Any], columns: JointColumns) 
         time, tuple(message.controller for message in messages), table("reference", "positions"),
         table("reference", "velocities"), table("reference", "accelerations"), table("error", "positions"),
         table("output"), table("voltage"), vectors("reference", "position"), vectors("feedback", "position"),
-        vectors("position_error"), vectors("orientation_error"))
+        vectors("position_error"), vectors("orientation_error"), _terms(messages, names, columns))
+
+
+def _terms(messages: Sequence[Any], names: Sequence[Sequence[str]], columns: JointColumns) -> dict[str, Array]:
+    """The terms of ControllerState messages by name."""
+    rows: dict[str, list[Sequence[float]]] = {}
+    for place, message in enumerate(messages):
+        joints = len(message.joint_names)
+        for number, name in enumerate(getattr(message, "term_names", ())):
+            if not _is_name(name):
+                raise RecordingError(f"controller state: expected the name of a term, received {shown(name)}")
+            if name not in rows and len(rows) == MAX_TERMS:
+                raise RecordingError(f"controller state: expected at most {MAX_TERMS} terms of efforts, received more")
+            values = rows.setdefault(name, [()] * len(messages))
+            values[place] = message.terms[number * joints : (number + 1) * joints]
+    return {name: columns.table(names, values) for name, values in rows.items()}
 
 
 def actuator_series(time: Array, messages: Sequence[Any], columns: JointColumns) -> ActuatorSeries:

@@ -132,3 +132,13 @@ def test_other_joints_and_unknown_formats_are_refused(tmp_path):
         motion_figure([motion(), replace(motion("other"), joint_names=["a", "b"])], "two robots")
     with pytest.raises(InputError, match=r"it\.xyz.*xyz"):
         save_motions([motion()], tmp_path / "it.xyz", "a run")
+
+
+def test_terms_of_the_efforts_have_a_column_and_names():
+    terms = {"feedback": Curves(TIME, 7.0 * Q), "gravity": Curves(TIME, 3.0 * Q)}
+    figure = motion_figure([replace(motion(), terms=terms)], "terms")
+    feedback, gravity = axes_of(figure, "terms [N m]")[0].lines
+    np.testing.assert_allclose([feedback.get_ydata(), gravity.get_ydata()], [7.0 * Q[:, 0], 3.0 * Q[:, 0]])
+    assert {"feedback", "gravity"} <= set(legend(figure)) and axes_of(figure, "terms [N]")
+    with pytest.raises(InputError, match="expected one run for the terms of its efforts, received 2"):
+        motion_figure([replace(motion(), terms=terms), motion("two")], "two")

@@ -67,6 +67,7 @@ def test_control_has_reference_error_and_output(run):
     assert run.control.error[:5] == pytest.approx(np.subtract([1.0, 2.0], run.states.position[:50:10]))
     assert np.all(run.control.effort == [4.0, 5.0]) and np.all(np.isnan(run.control.voltage))
     assert np.all(np.isnan(run.control.desired_tip))
+    assert list(run.control.terms) == ["feedback", "gravity"] and np.all(run.control.terms["feedback"] == [3.0, 4.0])
     assert run.actuators is None
 
 
