@@ -198,7 +198,7 @@ class Law(Controller, Generic[P, R, M]):
         self._first_memory: Any = None
         self._active = False
         self._clock = np.zeros(2)
-        self._given: tuple[State, Any, Array] | None = None  # state, reference and memory of the last update
+        self._given: tuple[State, Any, Array] | None = None  # state, reference, memory of the last update
         self._terms: dict[str, Array] = {}  # of the last update in Python
         self._term_kernels: dict[Any, tuple[list[str], Callable[..., Array]]] = {}  # by PackedParameters.fixed
         self._kernels: dict[Any, Callable[..., Array] | str] = {}  # by PackedParameters.fixed; a str: the reason
@@ -280,9 +280,10 @@ class Law(Controller, Generic[P, R, M]):
             self._kernel_parameters = self.parameters
             if self.printing and self._kernel is not None:  # compiled code prints nothing
                 self.call_as_written(state, reference)
-        self._given = state, reference, self.memory_numbers
         if self._kernel is None:
             return self._update_uncompiled(state, reference)
+        if self._term_kernels:
+            self._given = state, reference, self.memory_numbers
         clock = self._clock
         clock[0], clock[1] = state.time, state.period
         sensed = state[2:5] if self._state_form is None else self._sensed(state)
@@ -323,13 +324,11 @@ class Law(Controller, Generic[P, R, M]):
     def terms(self) -> dict[str, Array] | None:
         """The `Terms` of the efforts that `update` returned last, by name, each of shape (n,) [N m or N].
 
-        Efforts without names are the term ``law``. None: there was no update, or `prepare_terms` is yet to be called.
+        Efforts without names are the term ``law``. None: there was no update after `prepare_terms`.
         """
-        if self._given is None:
-            return None
         if self._kernel is None:
-            return self._terms
-        if self._packed.fixed not in self._term_kernels:
+            return self._terms or None
+        if self._given is None or self._packed.fixed not in self._term_kernels:
             return None
         names, kernel = self._term_kernels[self._packed.fixed]
         state, reference, memory = self._given
