@@ -260,6 +260,7 @@ def _span_colors(motions: Sequence[MotionCurves]) -> dict[str, str]:
 
 def _term_colors(motions: Sequence[MotionCurves]) -> dict[str, Any]:
     colors = matplotlib.colormaps["tab20"].colors  # type: ignore[attr-defined]  # of a listed colormap
+    colors = (*colors[2::2], *colors[3::2])  # without blue, which measured values and controllers have
     return {name: colors[i % len(colors)] for i, name in enumerate(motions[0].terms or ())}
 
 
