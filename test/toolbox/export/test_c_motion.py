@@ -249,7 +249,7 @@ def test_a_whole_loop_in_c_makes_the_references_and_efforts_of_python():
     settings = SupervisorSettings(effort_rate=3.0, soft_start=0.1)
     loop.request(NewSettings(settings, swap_time=0.0))  # C has no transfer between laws
     motion = byref(in_c.motion)
-    in_c.motion_init(motion, q, np.zeros(n))
+    in_c.motion_init(motion, q, v)
     in_c.motion.supervisor.effort_rate, in_c.motion.supervisor.soft_start = 3.0, 0.1
     points = Points.from_arrays([0.3, 0.5, 0.9], rng.normal(0.0, 0.3, (3, n)))
     found, done, kept = in_c.Point(), set(), []
