@@ -17,6 +17,7 @@ from operator import add
 from typing import Any, Self
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, DTypeLike
 
 from robodyn_ros.base.errors import InputError, shown
@@ -31,11 +32,12 @@ WHOLE, OTHER = "law", "other"
 RESERVED = (TRANSFER, LIMITS, CALMING, DRIVER, WHOLE)
 
 
-class Terms:
+class Terms(NDArrayOperatorsMixin):
     """The effort of a law as a sum of named terms: ``return Terms(feedback=..., gravity=...)``.
 
     The sum is taken from left to right. Terms of two laws or formulas are added with ``+``; terms of the same name
-    become one. An array added to them becomes the term ``other``.
+    become one. An array added to them becomes the term ``other``. All other arithmetic is that of the effort, and gives
+    an array without names.
 
     Args:
         **terms: Efforts by name, each array-like of shape (n,) [N m or N], of numbers or traced scalars.
@@ -46,8 +48,6 @@ class Terms:
     Attributes:
         effort: The sum, shape (n,) [N m or N].
     """
-
-    __array_ufunc__ = None  # so that array + terms calls __radd__
 
     def __init__(self, **terms: ArrayLike) -> None:
         if not terms:
@@ -80,11 +80,20 @@ class Terms:
         """Return the efforts by name, each of shape (n,) [N m or N]."""
         return dict(self._parts())
 
-    def __add__(self, other: Any) -> Terms:
-        return _sum(self, other if isinstance(other, Terms) else Terms(**{OTHER: other}))
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc is np.add and method == "__call__" and not options:
+            return _sum(*(each if isinstance(each, Terms) else self._with_effort(each) for each in inputs))
+        return getattr(ufunc, method)(*(each.effort if isinstance(each, Terms) else each for each in inputs), **options)
 
-    def __radd__(self, other: Any) -> Terms:
-        return _sum(Terms(**{OTHER: other}), self)
+    def __len__(self) -> int:
+        return len(self.effort)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.effort[index]
+
+    def _with_effort(self, other: Any) -> Terms:
+        """Return terms of what is added to these."""
+        return Terms(**{OTHER: np.broadcast_to(np.asanyarray(other), np.shape(self.effort))})
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.effort, dtype=dtype)

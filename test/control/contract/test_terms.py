@@ -124,6 +124,18 @@ class Nameless(Law):
         return 50.0 * (reference.q - state.q)
 
 
+def test_terms_are_the_effort_in_all_other_arithmetic():
+    """A law that scales or bounds the answer of a shipped one goes on as it was written."""
+    terms, effort = Terms(feedback=[1.0, -2.0], gravity=[3.0, 4.0]), np.array([4.0, 2.0])
+    for function in (np.negative, lambda x: 0.5 * x, lambda x: x - [1.0, 1.0], lambda x: np.clip(x, -3.0, 3.0),
+                     lambda x: x @ np.eye(2), lambda x: x[1], lambda x: np.where(x > 3.0, x, 0.0), len, np.sum):
+        np.testing.assert_array_equal(function(terms), function(effort))
+    assert (terms + 1.0).parts()["other"].tolist() == [1.0, 1.0]
+    total = np.zeros(2)
+    total += terms
+    np.testing.assert_array_equal(total, effort)
+
+
 def test_terms_of_one_name_are_added_and_arrays_have_a_name_too():
     state = random_state(SCARA)
     reference = random_reference(SCARA, JointReference, state)
