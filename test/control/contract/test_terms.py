@@ -176,6 +176,7 @@ def test_a_mistake_in_terms_names_the_line_of_the_law(terms, message):
     assert re.search(message, law.uncompiled_reason) and "return Terms(**terms)" in law.uncompiled_reason
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")  # the law makes a NaN
 def test_a_term_that_is_not_finite_is_named_with_the_line():
     class Wrong(Law):
         """Has NaN without a faulty operation."""
