@@ -74,7 +74,6 @@ class ControllerStatePublisher(Part):
         self._last = 0
         self._plugin: Plugin | None = None
         self._prepared: Parameters | None = None  # those for which the terms of the efforts are compiled
-        self._logger = node.get_logger()
         self._set_rate(node.parameters[RATE.name])
 
     def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
@@ -117,7 +116,8 @@ class ControllerStatePublisher(Part):
         try:
             law.prepare_terms(parameters)
         except FAULTS as error:
-            self._logger.warning(f"controller '{name}': the terms of its efforts are not known: {describe(error)}")
+            self.context.node.log.warning(
+                f"terms of {name}", f"controller '{name}': the terms of its efforts are not known: {describe(error)}")
 
     def _message(self, stamp: int, tick: Tick) -> ControllerState:
         plugin, state, reference = tick.plugin, tick.state, tick.reference
