@@ -22,7 +22,7 @@
             return {"ticks": self._count}
 
 A line in `node.PARTS` makes it part of the node. Parts are made in any order: a constructor looks at no other part, and
-methods find one by its class, ``context.parts[Supervision]``.
+methods find one by its class in ``context.parts``.
 """
 
 from __future__ import annotations
