@@ -6,7 +6,6 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-
 """The named parts of a law's effort, such as feedback, gravity and friction."""
 
 from __future__ import annotations
@@ -81,6 +80,8 @@ class Terms(NDArrayOperatorsMixin):
         return dict(self._parts())
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(each is self for each in options.get("out", ())):  # terms += array gives the name a new object
+            del options["out"]
         if ufunc is np.add and method == "__call__" and not options:
             return _sum(*(each if isinstance(each, Terms) else self._with_effort(each) for each in inputs))
         return getattr(ufunc, method)(*(each.effort if isinstance(each, Terms) else each for each in inputs), **options)

@@ -134,6 +134,11 @@ def test_terms_are_the_effort_in_all_other_arithmetic():
     total = np.zeros(2)
     total += terms
     np.testing.assert_array_equal(total, effort)
+    before = terms
+    terms += [1.0, 1.0]
+    assert terms.parts()["other"].tolist() == [1.0, 1.0] and "other" not in before.parts()
+    terms *= 2.0
+    np.testing.assert_array_equal(terms, [10.0, 6.0])
 
 
 def test_terms_of_one_name_are_added_and_arrays_have_a_name_too():
