@@ -46,7 +46,7 @@ def known_drivetrain(model: RobotModel, actuators: JointActuators | None, fricti
         own = actuators.is_motor | actuators.is_elastic  # these have rotors of their own
         rows = np.eye(model.n) if model.coupling is None else model.coupling
         rows = np.where(own[:, None], actuators.motors.gear.joint_rows, rows)
-        dry = np.where(actuators.is_motor, abs(actuators.motors.gear.ratio) * actuators.losses.motor_friction, 0.0)
+        dry = np.where(actuators.is_motor, actuators.losses.of_shaft(actuators.motors.gear.ratio), 0.0)
         found = Drivetrain(np.where(own, actuators.reflected_inertia, model.armature),
                            None if (rows == np.eye(model.n)).all() else rows,
                            found.viscous + np.diag(actuators.motors.gear.joint_matrix(actuators.reflected_damping)),

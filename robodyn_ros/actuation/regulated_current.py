@@ -69,7 +69,7 @@ def regulated_step(actuators: JointActuators, without: Electrical, requested: Cu
         actuators: The actuators.
         without: Result without current loops.
         requested: Demands on the loops, and their state.
-        before: Joint velocities of :meth:`regulated_line`, shape (n,) [rad/s or m/s].
+        before: Joint velocities of `regulated_line`, shape (n,) [rad/s or m/s].
         v: Joint velocities, held, shape (n,) [rad/s or m/s].
         saturation: 1 or -1 where the effort is at its limit of that sign, 0 elsewhere, shape (n,).
         step: h [s].
@@ -102,7 +102,7 @@ def _run_loops(actuators: JointActuators, requested: CurrentLoopDemand, speed: N
     joints = actuators.current_loops.joints
     motor = DCMotor(*(figure[joints] for figure in vars(actuators.motors.motor).values()))
     return actuators.current_loops.run(motor, requested.target, requested.current, speed, requested.state,
-                                  actuators.limits.voltage_limit[joints], step)
+                                       actuators.limits.voltage_limit[joints], step)
 
 
 def _where_closed(loops: CurrentLoops, requested: CurrentLoopDemand, values: NDArray[Any], own: NDArray[Any]

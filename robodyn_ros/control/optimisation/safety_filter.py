@@ -177,7 +177,7 @@ def filter_memory(robot: Robot, parameters: Any, state: State, law: Any) -> Filt
     """Return the memory before the first tick, including the law's."""
     m, n = len(limit_names(robot, parameters)), robot.n
     return FilterMemory(law, np.zeros(m + n), np.zeros(m), np.zeros(1), np.zeros(n), np.zeros(n), np.array(state.v),
-                     np.zeros((1 + parameters.safety_delay, n)), np.zeros(n * parameters.safety_slides),
+                        np.zeros((1 + parameters.safety_delay, n)), np.zeros(n * parameters.safety_slides),
                         no_transfer(n))
 
 

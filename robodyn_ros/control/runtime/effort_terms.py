@@ -6,7 +6,6 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-
 """The terms of a commanded effort: those of the law, and those that the control loop added."""
 
 from __future__ import annotations
