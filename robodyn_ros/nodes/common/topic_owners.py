@@ -119,8 +119,10 @@ def _split(text: str) -> list[str]:
 class TopicOwners:
     """Admits or refuses whole messages by their publisher.
 
-    A joint belongs to the first node that publishes it. Nodes may own different joints. Other nodes that publish it are
-    refused, with three exceptions:
+    A joint belongs to the first node that publishes it. Nodes may own different joints. The graph may show the name of
+    an owner later than its first messages come; until it does, each message asks again, because a driver that dies
+    without a name cannot be told from others when it is back. Other nodes that publish a joint are refused, with three
+    exceptions:
 
     - a node of the same name, if the owner is silent or has left the graph, and the node was not refused while the
     owner still published: a restarted driver;
@@ -175,7 +177,8 @@ class TopicOwners:
             return True
         columns = self._all if joints is None else [int(joint) for joint in joints]
         owner = self._nodes.get(gid)
-        if owner is not None and not owner.disputed and all(self._owners[column] is owner for column in columns):
+        if owner is not None and owner.name and not owner.disputed and all(self._owners[column] is owner
+                                                                           for column in columns):
             owner.heard = now
             return True
         with self._lock:
@@ -273,7 +276,7 @@ class TopicOwners:
             self._owners[column] = node
         self._nodes[gid] = node
         self._gid_of_all = None
-        if all(owner is node for owner in self._owners):
+        if all(owner is node for owner in self._owners) and (node.name or not gid):
             self._owner_of_all = node
             self._gid_of_all = gid
         self._forget_former_owners()

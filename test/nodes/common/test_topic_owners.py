@@ -181,6 +181,17 @@ def test_a_node_whose_name_comes_late_is_followed_then(graph):
     assert graph.hear(AGAIN, after=SILENT_AFTER) and graph.run(AGAIN) == {AGAIN}
 
 
+@pytest.mark.parametrize("joints", [None, [1]], ids=["all joints", "one joint"])
+def test_an_owner_whose_name_comes_late_and_that_soon_dies_is_known_when_it_is_back(graph, joints):
+    del graph[DRIVER]
+    assert graph.hear(DRIVER, joints)
+    graph[DRIVER] = "/driver"
+    assert graph.hear(DRIVER, joints, 0.11)  # without a look from the other thread
+    del graph[DRIVER]
+    graph[AGAIN] = "/driver"
+    assert graph.hear(AGAIN, joints, 0.2)
+
+
 def test_a_hand_with_ros2_topic_pub_leaves_the_joints_free_when_it_ends(graph):
     graph[DRIVER], graph[OTHER] = "/_ros2cli_17", "/_ros2cli_18"
     graph.run(DRIVER)
