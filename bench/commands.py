@@ -57,8 +57,8 @@ def rows() -> Iterator[list[str]]:
 COMMANDS_ON_A_GRAPH = Section(
     "Commands on a running graph",
     f"Seconds from the start of `robodyn COMMAND` to its end; median and quartiles of {REPETITIONS} runs beside "
-    "`robodyn simulate`. Half of it is Python's start and imports; the rest is the wait until the nodes announce "
-    "themselves, every 0.2 s. A swap also watches the first half second of the controller.",
+    "`robodyn simulate`. Most of it is Python's start and imports; the nodes, which announce themselves every 0.2 s, "
+    "are found meanwhile. A swap also watches the first half second of the controller.",
     ("command", "time [s]", "quartiles", "aim", ""),
     rows,
 )

@@ -14,26 +14,45 @@ import math
 import sys
 from argparse import ArgumentParser, Namespace
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from robodyn_ros.base.errors import InputError, unknown
 from robodyn_ros.base.fields import Field
 from robodyn_ros.commands.options import Subparsers, add_options, reader
 from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.description.model import RobotModel
 
 FAILED = 1
 SECONDS = {"s": 1.0, "ms": 0.001}
 NEWTONS, NEWTON_METRES = {"N": 1.0, "kN": 1000.0}, {"Nm": 1.0}
 CONTROLLER, SPEED = "controller", "speed_scaling"
+ANSWER_SECONDS = 10.0
+"""Longest wait for the answer to a stop [s]."""
 STEP_SECONDS = 60.0
 """Longest wait for the answer of the service ``step`` [s]; each period adds a hundredth of it."""
 JOINTS_HELP = "joint=value for some joints, such as elbow=0.5 or elbow=30deg; or one number for each joint [rad or m]"
+
+
+class JointNames(Protocol):
+    """The part of a `RobotModel` that names joints, declared here because importing that class delays commands."""
+
+    @property
+    def joints(self) -> Sequence[Any]:
+        """All joints."""
+
+    @property
+    def leaders(self) -> Sequence[Any]:
+        """The joints that move by themselves."""
+
+    @property
+    def joint_names(self) -> Sequence[str]:
+        """Their names."""
+
+    @property
+    def held(self) -> Mapping[str, float]:
+        """Joints that are held as if fixed."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -101,9 +120,9 @@ def _add_node(parser: ArgumentParser) -> None:
 
 def run_status(options: Namespace) -> int:
     """Print the status of a graph's robot; return 1 if it has no joint states."""
-    with ros_required():
-        from robodyn_ros.nodes.client.robot_status import StatusReader, lines
     with _join("status", options) as client:
+        from robodyn_ros.nodes.client.robot_status import StatusReader, lines
+
         reader = StatusReader(client)
         while True:
             status = reader.read()
@@ -116,8 +135,7 @@ def run_status(options: Namespace) -> int:
 
 def run_params(options: Namespace) -> int:
     """Print parameters of the graph's nodes with values, ranges and meanings."""
-    with _parameters("params", options, options.node) as parameters:
-        entries = parameters.containing(options.names)
+    entries = _ask_parameters("params", options, options.node, lambda parameters: parameters.containing(options.names))
     node = ""
     for entry in entries:
         if entry.node != node:
@@ -133,8 +151,7 @@ def run_params(options: Namespace) -> int:
 
 def run_get(options: Namespace) -> int:
     """Print values of parameters."""
-    with _parameters("get", options, options.node) as parameters:
-        entries = parameters.entries(options.names)
+    entries = _ask_parameters("get", options, options.node, lambda parameters: parameters.entries(options.names))
     for entry in entries:
         print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
     return 0
@@ -151,8 +168,7 @@ def run_set(options: Namespace) -> int:
         if name in values:
             raise InputError(f"parameter '{name}' has two values")
         values[name] = value
-    with _parameters("set", options, options.node) as parameters:
-        entries = parameters.set(values)
+    entries = _ask_parameters("set", options, options.node, lambda parameters: parameters.set(values))
     for entry in entries:
         print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
     return 0
@@ -174,9 +190,11 @@ def run_move(options: Namespace) -> int:
         tolerance = parse_quantity(options.tolerance, {**ANGLES, **LENGTHS}, "--tolerance")
         if not tolerance > 0.0:
             raise InputError(f"--tolerance: expected more than 0, received {options.tolerance}")
-    with ros_required():
-        from robodyn_ros.nodes.client.motion_requests import MotionRequests
     with _join("move", options) as client:
+        import numpy as np
+
+        from robodyn_ros.nodes.client.motion_requests import MotionRequests
+
         requests = MotionRequests(client)
         requests.tolerance = tolerance
         if options.trajectory:
@@ -203,8 +221,8 @@ def run_speed(options: Namespace) -> int:
         if not 0.0 <= percent <= 100.0:
             raise InputError(f"speed: expected 0 to 100 %, received {options.percent}")
         assignments[SPEED] = str(percent / 100.0)
-    with _parameters("speed", options, CONTROLLER) as parameters:
-        entries = parameters.set(assignments) if assignments else parameters.entries([SPEED])
+    entries = _ask_parameters("speed", options, CONTROLLER, lambda parameters: (
+        parameters.set(assignments) if assignments else parameters.entries([SPEED])))
     for entry in entries:
         print(f"{100.0 * entry.value:g} %")
     return 0
@@ -245,14 +263,14 @@ def run_set_state(options: Namespace) -> int:
     """Set the state of the simulated robot."""
     if not options.joints and not options.velocity:
         raise InputError("set-state: expected positions or --velocity, received neither")
-    with ros_required():
-        from robodyn_ros.nodes.client.motion_requests import MotionRequests
-        from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
     with _join("set_state", options) as client:
+        from robodyn_ros.nodes.client.motion_requests import MotionRequests
+        from robodyn_ros.nodes.client.simulation_requests import Simulation
+
         model = MotionRequests(client).robot.model
-        print(SimulationRequests(client).set_state(
+        print(client.run(Simulation(client.graph).set_state(
             _joint_values(options.joints, model) if options.joints else {},
-            _joint_values(options.velocity, model, per="/s") if options.velocity else {}))
+            _joint_values(options.velocity, model, per="/s") if options.velocity else {})))
     return 0
 
 
@@ -261,22 +279,22 @@ def run_push(options: Namespace) -> int:
     force = [parse_quantity(text, NEWTONS, "force") for text in options.force]
     torque = [parse_quantity(text, NEWTON_METRES, "--torque") for text in options.torque]
     duration = _duration(options.duration)
-    with ros_required():
-        from robodyn_ros.nodes.client.motion_requests import MotionRequests
-        from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
     with _join("push", options) as client:
+        import numpy as np
+
+        from robodyn_ros.nodes.client.motion_requests import MotionRequests
+        from robodyn_ros.nodes.client.pushes import push
+
         links = list(MotionRequests(client).robot.model.frames)
         if options.link not in links:
             raise InputError(unknown("link", options.link, links))
-        SimulationRequests(client).push(options.link, np.array(force + torque), duration)
+        push(client, options.link, np.array(force + torque), duration)
     print(f"pushed '{options.link}'" + (f" for {duration:g} s" if duration else "; the push lasts until the next one"))
     return 0
 
 
 def run_echo(options: Namespace) -> int:
     """Print messages of a topic."""
-    with ros_required():
-        from robodyn_ros.nodes.client.topic_echo import listen
     printed = 0
 
     def show(text: str) -> None:
@@ -286,54 +304,59 @@ def run_echo(options: Namespace) -> int:
             printed += 1
 
     with _join("echo", options) as client:
+        from robodyn_ros.nodes.client.topic_echo import listen
+
         listen(client, options.topic, show)
         client.wait_for(lambda: options.count and printed >= options.count, f"message on {options.topic}", math.inf)
     return 0
 
 
-def _join(name: str, options: Namespace) -> Any:
-    """Return a `GraphClient`, limited to this machine unless the environment says otherwise."""
+@contextmanager
+def _join(name: str, options: Namespace) -> Iterator[Any]:
+    """Yield a `GraphClient`, limited to this machine unless the environment says otherwise.
+
+    The nodes are found while the context imports the module with its requests.
+    """
     with ros_required():
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.common.discovery import stay_on_this_machine
-    stay_on_this_machine()
-    client = GraphClient(name, options.namespace)
-    client.waits_for_start = False
-    return client
+
+        stay_on_this_machine()
+        with GraphClient(name, options.namespace) as client:
+            client.graph.waits_for_start = False
+            yield client
 
 
-@contextmanager
-def _parameters(name: str, options: Namespace, node: str) -> Iterator[Any]:
-    """Yield the `GraphParameters` of a node, or of all nodes; at the end, warn about nodes without an answer."""
-    with ros_required():
-        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
+def _ask_parameters(name: str, options: Namespace, node: str, ask: Callable[[Any], Any]) -> Any:
+    """Return the entries of a request to the `GraphParameters` of a node, or of all nodes; warn about silent ones."""
     with _join(name, options) as client:
-        parameters = GraphParameters(client, node)
-        yield parameters
-    for node in parameters.silent:
-        print(f"robodyn: warning: node '{node}' gave no answer (is its computer busy?): its parameters are left out",
+        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
+
+        parameters = GraphParameters(client.graph, node)
+        entries = client.run(ask(parameters))
+    for silent in parameters.silent:
+        print(f"robodyn: warning: node '{silent}' gave no answer (is its computer busy?): its parameters are left out",
               file=sys.stderr)
+    return entries
 
 
 def _trigger(options: Namespace, service: str) -> int:
-    """Call a service of the controller without arguments, and print its answer."""
-    with ros_required():
-        from robodyn_ros.nodes.client.motion_requests import trigger
+    """Stop or release the robot, and print the answer."""
     with _join(service, options) as client:
-        print(trigger(client, service))
+        print(client.run(client.graph.supervise(service, ANSWER_SECONDS)))
     return 0
 
 
-def _simulation(options: Namespace, request: Callable[[Any], str]) -> int:
+def _simulation(options: Namespace, request: Callable[[Any], Any]) -> int:
     """Send one request to the simulated hardware, and print its answer."""
-    with ros_required():
-        from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
     with _join(options.command.replace("-", "_"), options) as client:
-        print(request(SimulationRequests(client)))
+        from robodyn_ros.nodes.client.simulation_requests import Simulation
+
+        print(client.run(request(Simulation(client.graph))))
     return 0
 
 
-def _joint_values(words: Sequence[str], model: RobotModel, per: str = "") -> dict[str, float]:
+def _joint_values(words: Sequence[str], model: JointNames, per: str = "") -> dict[str, float]:
     """Run `parse_joint_values` for a robot; for a joint that cannot move by itself, the error says why."""
     leaders = {joint.name: model.joint_names[joint.dof] for joint in model.joints}
     for name in (word.partition("=")[0] for word in words):

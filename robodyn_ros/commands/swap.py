@@ -66,7 +66,7 @@ def run_swap(options: Namespace) -> int:
     space = options.namespace.strip("/")
     node = options.node or (f"/{space}/controller" if space else "/controller")
     with ControllerClient("swap", node, namespace=options.namespace) as client:
-        client.waits_for_start = False
+        client.graph.waits_for_start = False
         if options.watch:
             return watch(client, controller)
         print(client.try_out(controller))

@@ -116,16 +116,18 @@ def test_commands_work_beside_a_recording_and_clients_of_nodes_that_have_ended(r
             # A recorder has a low priority: on a busy computer it may give no answer.
             assert not printed.err or printed.err.startswith(f"robodyn: warning: node '/{SPACE}/recorder' gave no")
         with GraphClient("asking", SPACE) as client:
-            parameters = GraphParameters(client, seconds=60.0)
+            parameters = GraphParameters(client.graph, seconds=60.0)
+            client.run(parameters.entries(["controller"]))
             assert f"/{SPACE}/recorder" in parameters.nodes
             with recorder.stopped():
-                parameters = GraphParameters(client, answer_seconds=5.0)
-                assert [entry.value for entry in parameters.entries(["controller"])] == ["computed_torque"]
+                parameters = GraphParameters(client.graph, answer_seconds=5.0)
+                assert [entry.value for entry in client.run(parameters.entries(["controller"]))] == ["computed_torque"]
                 assert parameters.silent == [f"/{SPACE}/recorder"]
                 with pytest.raises(InputError, match=r"/controller, .*/recorder gave no answer\): did you mean"):
-                    parameters.entries(["payload.mas"])
+                    client.run(parameters.entries(["payload.mas"]))
                 with pytest.raises(RobodynError, match="no answer of node '/driven/recorder' within 5 s"):
-                    GraphParameters(client, f"/{SPACE}/recorder", answer_seconds=5.0).entries(["output"])
+                    client.run(GraphParameters(client.graph, f"/{SPACE}/recorder", answer_seconds=5.0
+                                               ).entries(["output"]))
         recorder.stop()
     rig.ros.node.destroy_client(ghost)
 

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Swaps the controller of a running graph, and finds reasons why a command to it would wait in vain.
+"""Swaps the controller of a running graph.
 
 It does not import control laws, which would delay commands.
 """
@@ -14,92 +14,20 @@ It does not import control laws, which would delay commands.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
-
-from robodyn_interfaces.msg import ControllerState
-from robodyn_ros.base import topic_names
 from robodyn_ros.base.common_fields import FILTERS, filtered_name
 from robodyn_ros.base.errors import PluginError, RobodynError
 from robodyn_ros.base.timing import to_seconds
-from robodyn_ros.nodes.client.graph_client import GraphClient, check_node_name
-from robodyn_ros.nodes.common.joint_states import NO_STATES
-from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.controller.events import FALLBACK
+from robodyn_ros.nodes.client.graph import check_node_name
+from robodyn_ros.nodes.client.graph_client import GraphClient
 
-DESCRIPTION_SECONDS = 5.0
-"""Time from the first diagnostics of a node for the publisher of the description to start [s]."""
 TRIAL_SECONDS, LONGEST_TRIAL_SECONDS = 0.5, 3.0
 """Time for which a controller is watched after a swap, in joint state time, and at most in real time [s]."""
 TRANSIT_SECONDS = 0.1
 """Time after the answer to a swap in which states from before it may arrive [s]."""
 ANSWER_SECONDS = 20.0
 """Longest wait for the answer to a swap: a node refuses a law that takes longer than its parameter swap_timeout [s]."""
-
-
-class ControllerHealth:
-    """Reads the diagnostics of the node ``controller`` and other nodes of its namespace.
-
-    Diagnostics begin when a node has started.
-
-    Args:
-        client: The connection to the graph.
-
-    Attributes:
-        message: The last status message of ``controller``; empty: none has arrived.
-    """
-
-    def __init__(self, client: GraphClient) -> None:
-        self.message, self._since = "", 0.0
-        self._client, self._name = client, client.node.resolve_service_name("controller")
-        client.node.create_subscription(DiagnosticArray, topic_names.DIAGNOSTICS, self._on_diagnostics, 10)
-
-    @contextmanager
-    def states_expected(self) -> Iterator[None]:
-        """Within the context, waits end with an error if the controller has no joint states."""
-        with self._checking(self._check_states):
-            yield
-
-    @contextmanager
-    def description_expected(self) -> Iterator[None]:
-        """Within the context, waits end with an error if nodes run but none publishes the description."""
-        with self._checking(self._check_description):
-            yield
-
-    def lacks_states(self) -> bool:
-        """Return whether the controller reports that it has no joint states."""
-        return NO_STATES in self.message
-
-    @contextmanager
-    def _checking(self, check: Callable[[], None]) -> Iterator[None]:
-        self._client.checks.append(check)
-        try:
-            yield
-        finally:
-            self._client.checks.remove(check)
-
-    def _check_states(self) -> None:
-        if self.lacks_states():
-            raise RobodynError(f"the controller cannot act; it reports: {self.message}")
-
-    def _check_description(self) -> None:
-        topic, waited = topic_names.ROBOT_DESCRIPTION, time.monotonic() - self._since if self._since else 0.0
-        if (waited > DESCRIPTION_SECONDS or self.lacks_states()) and not self._client.node.count_publishers(topic):
-            report = f"; the controller reports: {self.message}" if self.lacks_states() else ""
-            raise RobodynError(f"nobody publishes {topic}: start the node state_publisher, or robot_state_publisher"
-                               f"{report}")
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if status.name.rpartition("/")[0] == self._name.rpartition("/")[0]:
-                self._since = self._since or time.monotonic()
-            if status.name == self._name:
-                self.message = status.message
 
 
 class ControllerClient(GraphClient):
@@ -119,7 +47,7 @@ class ControllerClient(GraphClient):
         check_node_name(controller)
         super().__init__(name, namespace)
         self._controller = controller
-        self._states: list[ControllerState] = []
+        self._states: list[Any] = []  # messages ControllerState, imported when needed: meanwhile the nodes are found
         self._trial: Any = None  # subscription of the states
         self._last_reason = ""  # last reported reason
 
@@ -134,10 +62,8 @@ class ControllerClient(GraphClient):
             PluginError: The controller node refuses; the message has its reason.
             RobodynError: The node does not answer, or is not a controller node.
         """
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
-        request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
-        result = self.call(SetParameters, self._controller, "set_parameters", request, seconds, ANSWER_SECONDS
-                           ).results[0]
+        result = self.run(self.graph.set_parameters(self._controller, {"controller": controller}, seconds,
+                                                    ANSWER_SECONDS))
         if "undeclared" in result.reason or "unknown parameter 'controller'" in result.reason:
             raise RobodynError(f"node '{self._controller}' has no parameter 'controller': it is not a controller node")
         if not result.successful:
@@ -158,6 +84,9 @@ class ControllerClient(GraphClient):
             PluginError: The controller node refuses it, or dropped it within `TRIAL_SECONDS`; the message says why.
             RobodynError: As for :meth:`swap`.
         """
+        from robodyn_interfaces.msg import ControllerState
+        from robodyn_ros.nodes.common.messages import read_stamp
+
         if self._trial is None:
             self._trial = self.node.create_subscription(
                 ControllerState, f"{self._controller}/controller_state", self._states.append, 100)
@@ -205,6 +134,8 @@ class ControllerClient(GraphClient):
 
     def _take_fallback(self) -> str:
         """Read the arrived states; return why a controller was dropped, once per reason."""
+        from robodyn_ros.nodes.controller.events import FALLBACK
+
         if not self._states:
             return ""
         why = self._states[-1].intervention.partition(f"{FALLBACK}: ")[2]

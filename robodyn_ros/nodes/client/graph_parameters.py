@@ -6,12 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The parameters of the nodes of one graph, for a program that reads and sets them by name."""
+"""The parameters of the nodes of one graph, read and set by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
@@ -21,7 +20,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from robodyn_ros.base.bounded_files import yaml_value
 from robodyn_ros.base.errors import InputError, RobodynError, suggest
 from robodyn_ros.base.fields import is_named
-from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.client.graph import Graph, Request, T, gather
 
 LIST_SERVICE = "/list_parameters"
 TYPE_NAMES = {ParameterType.PARAMETER_BOOL: "true or false", ParameterType.PARAMETER_INTEGER: "a whole number",
@@ -56,32 +55,32 @@ class Entry(NamedTuple):
         return str(self.descriptor.additional_constraints)
 
 
+class UnknownParameterError(InputError):
+    """None of the nodes found so far has a parameter of this name."""
+
+
 class GraphParameters:
-    """Reads and sets parameters by services.
+    """Reads and sets parameters by services; several nodes are asked at the same time.
 
     Args:
-        client: The connection to the graph.
-        node: Only this node; empty: all nodes of the client's namespace. Namespaces below it are other graphs.
+        graph: The graph.
+        node: Only this node; empty: all nodes of the graph's namespace. Namespaces below it are other graphs.
         seconds: Longest wait for each node [s].
         answer_seconds: Longest wait for each answer of an existing node [s].
 
     Attributes:
-        nodes: Full names of the nodes.
+        nodes: Names of the nodes; empty before the first request.
         silent: Nodes without an answer, such as a recorder on a busy computer; their parameters are missing.
-
-    Raises:
-        RobodynError: No nodes are found within that time.
     """
 
-    def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0,
-                 answer_seconds: float = 20.0) -> None:
-        self._client, self._seconds, self._answer_seconds = client, seconds, answer_seconds
+    def __init__(self, graph: Graph, node: str = "", seconds: float = 5.0, answer_seconds: float = 20.0) -> None:
+        self._graph, self._seconds, self._answer_seconds = graph, seconds, answer_seconds
         self._listed: dict[str, list[str]] = {}
-        self._named, self._all = bool(node), not node
+        self._named = bool(node)
         self.silent: list[str] = []
-        self.nodes = [node] if node else self._find_nodes()
+        self.nodes = [node] if node else []
 
-    def entries(self, names: Sequence[str] = ()) -> list[Entry]:
+    async def entries(self, names: Sequence[str] = ()) -> list[Entry]:
         """Return parameters with their values.
 
         Args:
@@ -90,20 +89,11 @@ class GraphParameters:
 
         Raises:
             InputError: No node has a parameter or group of this name.
-            RobodynError: The given node does not answer, or no node does.
+            RobodynError: The given node does not answer, no node does, or none was found.
         """
-        found: list[Entry] = []
-        for node in self.nodes:
-            with self._left_out_if_silent(node):
-                found.extend(self._entries_of(node, names))
-        for want in names:
-            if not any(is_named(entry.name, want) for entry in found):
-                if self._has_found_more():
-                    return self.entries(names)
-                raise self._unknown(want)
-        return found
+        return await self._search(lambda: self._entries(names))
 
-    def containing(self, words: Sequence[str]) -> list[Entry]:
+    async def containing(self, words: Sequence[str]) -> list[Entry]:
         """Return parameters with values: those of `entries`, or else those with a word in their name or description.
 
         Args:
@@ -111,20 +101,11 @@ class GraphParameters:
 
         Raises:
             InputError: Nothing has this name, and no name and no description contains it.
-            RobodynError: The given node does not answer, or no node does.
+            RobodynError: As for :meth:`entries`.
         """
-        every, found = self.entries(), dict[tuple[str, str], Entry]()
-        for word in words:
-            matching = [entry for entry in every if is_named(entry.name, word)] or [
-                entry for entry in every if word.lower() in f"{entry.name}\n{entry.descriptor.description}".lower()]
-            if not matching:
-                if self._has_found_more():
-                    return self.containing(words)
-                raise self._unknown(word)
-            found |= {(entry.node, entry.name): entry for entry in matching}
-        return [entry for entry in every if not words or (entry.node, entry.name) in found]
+        return await self._search(lambda: self._containing(words))
 
-    def set(self, values: Mapping[str, str]) -> list[Entry]:
+    async def set(self, values: Mapping[str, str]) -> list[Entry]:
         """Set parameters, node by node, and return them with their new values.
 
         Args:
@@ -135,92 +116,113 @@ class GraphParameters:
             InputError: A name is unknown or belongs to several nodes, or a value is of another kind.
             RobodynError: A node refuses, with its reason, or does not answer and is not in `silent`.
         """
-        values = {name: value for given, value in values.items() for name in self._meant(given)}
-        owners = {name: self._owner(name) for name in values}
+        owners = await self._search(lambda: self._owners(values))
+        values = {name: value for given, value in values.items() for name in owners if _is_meant(name, given)}
         for node in dict.fromkeys(owners.values()):
             names = [name for name, owner in owners.items() if owner == node]
-            descriptors = self._call(DescribeParameters, node, "describe_parameters", names=names).descriptors
+            descriptors = (await self._call(DescribeParameters, node, "describe_parameters", names=names)).descriptors
             for descriptor in descriptors:
                 if descriptor.read_only:
                     raise InputError(f"parameter '{descriptor.name}' of '{node}' is fixed while the node runs: give it "
                                      f"when the node starts, with --ros-args -p {descriptor.name}:="
                                      f"{values[descriptor.name]} or in a file after --params-file")
-            result = self._client.set_parameters(node, {
+            result = await self._graph.set_parameters(node, {
                 name: to_value(values[name], descriptor)
                 for name, descriptor in zip(names, descriptors, strict=True)}, self._seconds, self._answer_seconds)
             self._listed.pop(node, None)  # another controller has other parameters
             if not result.successful:
                 raise RobodynError(f"node '{node}' refused, nothing has changed there: {result.reason}")
-        return [entry for entry in self.entries(list(values)) if owners.get(entry.name) == entry.node]
+        return [entry for entry in await self.entries(list(values)) if owners.get(entry.name) == entry.node]
 
-    def _meant(self, name: str) -> list[str]:
-        """Return the parameters that match a name."""
-        if "*" not in name:
-            return [name]
-        found = [known for node in self.nodes for known in self._names(node)
-                 if known.count(".") == name.count(".") and is_named(known, name)]
-        if not found:
-            if self._has_found_more():
-                return self._meant(name)
-            raise self._unknown(name)
-        return list(dict.fromkeys(found))
+    async def _entries(self, names: Sequence[str]) -> list[Entry]:
+        await self._list()
+        for want in names:
+            if not any(is_named(name, want) for node in self.nodes for name in self._listed[node]):
+                raise self._unknown(want)
+        wanted = {node: [name for name in listed if not names or any(is_named(name, want) for want in names)]
+                  for node, listed in self._listed.items()}
+        found = await gather(self._of_node(node, wanted[node]) for node in self.nodes if wanted[node])
+        return [entry for entries in found for entry in entries]
 
-    def _owner(self, name: str) -> str:
-        owners = [node for node in self.nodes if name in self._names(node)]
-        if not owners:
-            if self._has_found_more():
-                return self._owner(name)
-            raise self._unknown(name)
-        if len(owners) > 1:
-            raise InputError(f"parameter '{name}' belongs to several nodes: name one by --node: {', '.join(owners)}")
-        return owners[0]
+    async def _containing(self, words: Sequence[str]) -> list[Entry]:
+        every, found = await self._entries([]), set[tuple[str, str]]()
+        for word in words:
+            matching = [entry for entry in every if is_named(entry.name, word)] or [
+                entry for entry in every if word.lower() in f"{entry.name}\n{entry.descriptor.description}".lower()]
+            if not matching:
+                raise self._unknown(word)
+            found.update((entry.node, entry.name) for entry in matching)
+        return [entry for entry in every if not words or (entry.node, entry.name) in found]
+
+    async def _owners(self, given: Iterable[str]) -> dict[str, str]:
+        """Return the parameters that names mean, and their nodes."""
+        await self._list()
+        owners: dict[str, list[str]] = {}
+        for want in given:
+            meant = [(name, node) for node in self.nodes for name in self._listed[node] if _is_meant(name, want)]
+            if not meant:
+                raise self._unknown(want)
+            owners |= {name: [node for other, node in meant if other == name] for name, _ in meant}
+        for name, nodes in owners.items():
+            if len(nodes) > 1:
+                raise InputError(f"parameter '{name}' belongs to several nodes: name one by --node: {', '.join(nodes)}")
+        return {name: node for name, [node] in owners.items()}
+
+    async def _search(self, search: Callable[[], Request[T]]) -> T:
+        """Search; among more nodes if a name is unknown and a longer wait finds these."""
+        if not self.nodes:
+            self.nodes = await self._find_nodes()
+        try:
+            return await search()
+        except UnknownParameterError:
+            known = len(self.nodes)
+            if not self._named:
+                self.nodes = await self._find_nodes(counting=False)
+            if len(self.nodes) <= known:
+                raise
+        return await search()
 
     def _unknown(self, name: str) -> InputError:
-        known = [known for node in self.nodes for known in self._names(node)]
+        known = [known for node in self.nodes for known in self._listed[node]]
         answering = ", ".join(node for node in self.nodes if node not in self.silent)
         silent = f" ({', '.join(self.silent)} gave no answer)" if self.silent else ""
-        return InputError(f"no parameter '{name}' in {answering}{silent}: {suggest(name, known)}")
+        return UnknownParameterError(f"no parameter '{name}' in {answering}{silent}: {suggest(name, known)}")
 
-    def _names(self, node: str) -> list[str]:
-        if node not in self._listed:
-            with self._left_out_if_silent(node):
-                self._listed[node] = sorted(self._call(ListParameters, node, "list_parameters").result.names)
-        return self._listed[node]
+    async def _list(self) -> None:
+        """Read the names of the parameters of each node."""
+        nodes = [node for node in self.nodes if node not in self._listed]
+        self._listed |= zip(nodes, await gather(map(self._names, nodes)), strict=True)
 
-    def _entries_of(self, node: str, names: Sequence[str]) -> list[Entry]:
-        wanted = [name for name in self._names(node) if not names or any(is_named(name, want) for want in names)]
-        if not wanted:
+    async def _names(self, node: str) -> list[str]:
+        answer = await self._unless_silent(node, self._call(ListParameters, node, "list_parameters"))
+        return sorted(answer.result.names) if answer is not None else []
+
+    async def _of_node(self, node: str, names: list[str]) -> list[Entry]:
+        answers = await self._unless_silent(node, gather([
+            self._call(DescribeParameters, node, "describe_parameters", names=names),
+            self._call(GetParameters, node, "get_parameters", names=names)]))
+        if answers is None:
+            self._listed[node] = []
             return []
-        descriptors = self._call(DescribeParameters, node, "describe_parameters", names=wanted).descriptors
-        values = self._call(GetParameters, node, "get_parameters", names=wanted).values
         return [Entry(node, name, parameter_value_to_python(value), descriptor)
-                for name, value, descriptor in zip(wanted, values, descriptors, strict=True)]
+                for name, descriptor, value in zip(names, answers[0].descriptors, answers[1].values, strict=True)]
 
-    @contextmanager
-    def _left_out_if_silent(self, node: str) -> Iterator[None]:
-        """Within the context, skip a node that does not answer, unless it was named or no other is left."""
+    async def _unless_silent(self, node: str, request: Request[T]) -> T | None:
+        """Return an answer; None for a node that gives none, unless it was named or no other is left."""
         try:
-            yield
+            return await request
         except RobodynError:
-            self._client.refuse_namesakes(node)
+            self._graph.refuse_namesakes(node)
             if self._named or len(self.silent) + 1 >= len(self.nodes):
                 raise
             self.silent.append(node)
-            self._listed[node] = []
+            return None
 
-    def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
-        return self._client.call(kind, node, service, kind.Request(**fields), self._seconds, self._answer_seconds)
+    async def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
+        return await self._graph.call(kind, node, service, kind.Request(**fields), self._seconds, self._answer_seconds)
 
-    def _has_found_more(self) -> bool:
-        """Return whether a longer search finds further nodes: nodes can be known before their services."""
-        known = len(self.nodes)
-        if self._all:
-            self._all = False
-            self.nodes = self._find_nodes(counting=False)
-        return len(self.nodes) > known
-
-    def _find_nodes(self, counting: bool = True) -> list[str]:
-        own = self._client.node
+    async def _find_nodes(self, counting: bool = True) -> list[str]:
+        own = self._graph.node
         begin = own.get_namespace().rstrip("/") + "/"
 
         def nodes() -> list[str]:
@@ -229,10 +231,15 @@ class GraphParameters:
                      if service.endswith(LIST_SERVICE) and own.count_services(service))
             return sorted(name for name in names if name.rpartition("/")[0] + "/" == begin)
 
-        self._client.wait_for(nodes, "node with parameters" + f" in namespace {begin[:-1]}" * (begin != "/"),
-                              self._seconds)
-        self._client.wait_until_known(counting)
+        await self._graph.wait_for(nodes, "node with parameters" + f" in namespace {begin[:-1]}" * (begin != "/"),
+                                   self._seconds)
+        await self._graph.wait_until_known(services=True, counting=counting)
         return nodes()
+
+
+def _is_meant(name: str, given: str) -> bool:
+    """Return whether a parameter is set by a given name: the same, or of the same length with ``*`` in it."""
+    return name == given or ("*" in given and name.count(".") == given.count(".") and is_named(name, given))
 
 
 def to_value(text: str, descriptor: ParameterDescriptor) -> Any:

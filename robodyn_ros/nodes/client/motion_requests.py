@@ -10,18 +10,20 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters
 from rclpy.action import ActionClient
 from scipy.spatial.transform import Rotation
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
@@ -32,9 +34,9 @@ from robodyn_ros.control.references.joint_trajectory import Points
 from robodyn_ros.control.references.quintic import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.turns import shortest
-from robodyn_ros.nodes.client.controller_client import ControllerHealth
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import to_trajectory_points
+from robodyn_ros.nodes.common.joint_states import NO_STATES
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_vector
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
@@ -56,18 +58,8 @@ ANGLE_TOLERANCE, LENGTH_TOLERANCE, RESTING_FACTOR = 0.1, 0.02, 3.0
 """Tolerances of a joint at its goal [rad], [m], and the factor on them for joints that should not move."""
 
 
-def trigger(client: GraphClient, service: str) -> str:
-    """Call a service of the controller without arguments, such as ``stop``, and return its answer.
-
-    Raises:
-        RobodynError: The controller refuses, or does not answer.
-    """
-    answer = client.call(Trigger, "controller", service, Trigger.Request(), ANSWER)
-    if not answer.success:
-        raise RobodynError(f"node 'controller' refused {service}: {answer.message}")
-    return str(answer.message)
-
-
+DESCRIPTION_SECONDS = 5.0
+"""Time from the first diagnostics of a node for the publisher of the description to start [s]."""
 AT_LIMIT = 0.99
 """From this share of its effort limit a joint counts as at the limit."""
 
@@ -80,6 +72,66 @@ def _distance_reason(robot: Robot, message: ControllerState) -> str:
             for name, effort in zip(message.joint_names, message.output, strict=False)
             if abs(effort) >= AT_LIMIT * limits[name] > 0.0]
     return ", ".join(held) or "the law does not bring the arm there, or something holds it"
+
+
+class ControllerHealth:
+    """Reads the diagnostics of the node ``controller`` and other nodes of its namespace.
+
+    Diagnostics begin when a node has started.
+
+    Args:
+        client: The connection to the graph.
+
+    Attributes:
+        message: The last status message of ``controller``; empty: none has arrived.
+    """
+
+    def __init__(self, client: GraphClient) -> None:
+        self.message, self._since = "", 0.0
+        self._client, self._name = client, client.node.resolve_service_name("controller")
+        client.node.create_subscription(DiagnosticArray, topic_names.DIAGNOSTICS, self._on_diagnostics, 10)
+
+    @contextmanager
+    def states_expected(self) -> Iterator[None]:
+        """Within the context, waits end with an error if the controller has no joint states."""
+        with self._checking(self._check_states):
+            yield
+
+    @contextmanager
+    def description_expected(self) -> Iterator[None]:
+        """Within the context, waits end with an error if nodes run but none publishes the description."""
+        with self._checking(self._check_description):
+            yield
+
+    def lacks_states(self) -> bool:
+        """Return whether the controller reports that it has no joint states."""
+        return NO_STATES in self.message
+
+    @contextmanager
+    def _checking(self, check: Callable[[], None]) -> Iterator[None]:
+        self._client.checks.append(check)
+        try:
+            yield
+        finally:
+            self._client.checks.remove(check)
+
+    def _check_states(self) -> None:
+        if self.lacks_states():
+            raise RobodynError(f"the controller cannot act; it reports: {self.message}")
+
+    def _check_description(self) -> None:
+        topic, waited = topic_names.ROBOT_DESCRIPTION, time.monotonic() - self._since if self._since else 0.0
+        if (waited > DESCRIPTION_SECONDS or self.lacks_states()) and not self._client.node.count_publishers(topic):
+            report = f"; the controller reports: {self.message}" if self.lacks_states() else ""
+            raise RobodynError(f"nobody publishes {topic}: start the node state_publisher, or robot_state_publisher"
+                               f"{report}")
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name.rpartition("/")[0] == self._name.rpartition("/")[0]:
+                self._since = self._since or time.monotonic()
+            if status.name == self._name:
+                self.message = status.message
 
 
 class Settling:
@@ -331,23 +383,10 @@ class MotionRequests:
         set_stamp(segment.duration, to_nanoseconds(duration or 0.0))
         message = CartesianTrajectory(segments=[segment])
         message.header.frame_id = self.robot.model.base_link
-        node = self._client.node
-        states: list[ControllerState] = []
-        publisher = self._client.publisher_to("controller", CartesianTrajectory, topic_names.CARTESIAN_TRAJECTORY, 10,
-                                              ANSWER)
-        subscription = node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, states.append, 10)
-        try:
-            publisher.publish(message)
-            publisher.wait_for_all_acked()
-
-            arrival = TipArrival(position)
-            self._client.wait_for(
-                lambda: any(arrival.update(states.pop(0)) for _ in range(len(states))),
-                "arrival of the reference (its node logs why, if it refused the motion)",
-                STUCK_FACTOR * (1.0 + (duration or 0.0)))
-        finally:
-            node.destroy_publisher(publisher)
-            node.destroy_subscription(subscription)
+        arrival = TipArrival(position)
+        with self._arrives(arrival.update, "arrival of the reference (its node logs why, if it refused the motion)",
+                           STUCK_FACTOR * (1.0 + (duration or 0.0))):
+            self._client.publish("controller", topic_names.CARTESIAN_TRAJECTORY, message, ANSWER)
         text = f"the tip link is {1000.0 * arrival.distance:.1f} mm and {arrival.angle:.4f} rad from it"
         length, angle = self.tolerance or LENGTH_TOLERANCE, self.tolerance or ANGLE_TOLERANCE
         turns = rotation is not None  # without it, the orientation is kept only as far as the arm has joints for it
@@ -361,8 +400,8 @@ class MotionRequests:
         action: Any = ActionClient(self._client.node, FollowJointTrajectory, topic_names.FOLLOW_JOINT_TRAJECTORY)
         try:
             self._client.wait_for(action.server_is_ready, "node 'controller' with its action", ANSWER)
-            self._client.check_only_one("controller")
-            self._client.meet("controller")
+            self._client.run(self._client.graph.check_only_one("controller"))
+            self._client.run(self._client.graph.meet("controller"))
             sent = action.send_goal_async(goal)
             self._client.wait_for(sent.done, "answer of node 'controller'", ANSWER)
             handle = sent.result()
@@ -381,15 +420,18 @@ class MotionRequests:
             action.destroy()
         if answer.status != GoalStatus.STATUS_SUCCEEDED:
             raise RobodynError(f"node 'controller' ended the motion: {answer.result.error_string}")
-        arrival, node = JointArrival(self.robot, end), self._client.node
-        states: list[ControllerState] = []
-        subscription = node.create_subscription(ControllerState, topic_names.CONTROLLER_STATE, states.append, 10)
-        try:
-            self._client.wait_for(lambda: any(arrival.update(states.pop(0)) for _ in range(len(states))),
-                                  "rest of the joints (is the simulation paused?)", STUCK_FACTOR)
-        finally:
-            node.destroy_subscription(subscription)
+        arrival = JointArrival(self.robot, end)
+        with self._arrives(arrival.update, "rest of the joints (is the simulation paused?)", STUCK_FACTOR):
+            pass
         return arrival.end(self.tolerance)
+
+    @contextmanager
+    def _arrives(self, update: Callable[[ControllerState], bool], what: str, seconds: float) -> Iterator[None]:
+        """At the end of the context, wait until a function returns true for a state of the controller."""
+        states: list[ControllerState] = []
+        with self._client.subscribed(ControllerState, topic_names.CONTROLLER_STATE, states.append):
+            yield
+            self._client.wait_for(lambda: any(update(states.pop(0)) for _ in range(len(states))), what, seconds)
 
     def _controller_state(self) -> ControllerState:
         with self.health.states_expected():

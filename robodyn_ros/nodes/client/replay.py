@@ -32,7 +32,7 @@ from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.base.timing import split_stamp, to_nanoseconds
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import to_trajectory_points
-from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
+from robodyn_ros.nodes.client.simulation_requests import Simulation
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import message_class
@@ -67,7 +67,7 @@ class Replay(ABC):
 
     def __init__(self, client: GraphClient, plan: ReplayPlan | OpenLoopPlan, joints: tuple[str, ...]) -> None:
         self._client, self._plan, self._joints = client, plan, joints
-        self._simulation = SimulationRequests(client)
+        self._simulation = Simulation(client.graph, ANSWER)
         self.refusals: list[str] = []
         self.samples: dict[int, list[float]] = {}
         self._period_ns = to_nanoseconds(plan.period)
@@ -82,7 +82,7 @@ class Replay(ABC):
         """
         self._stand_still()
         self._set_state(self._plan.states[0])
-        state = self._simulation.next_state()
+        state = self._client.first_message(JointState, topic_names.JOINT_STATES, 1, "joint states", ANSWER)
         self._tick, self._origin = 0, read_stamp(state.header.stamp)
         for request in self._plan.requests:
             if (isinstance(request, RepeatedMessage) and not request.is_input
@@ -128,7 +128,7 @@ class Replay(ABC):
     def _set_state(self, request: SetState) -> None:
         positions, velocities = (dict(zip(self._joints, values.tolist(), strict=True))
                                  for values in (request.position, request.velocity))
-        self._simulation.set_state(positions, velocities, ANSWER)
+        self._client.run(self._simulation.set_state(positions, velocities))
 
     def _set_parameter(self, node: str, name: str, value: Any) -> None:
         plain = list(value) if not isinstance(value, bool | int | float | str) else value
@@ -204,13 +204,13 @@ class ClosedLoopReplay(Replay):
 
     def _stand_still(self) -> None:
         self._client.wait_for(self._action.server_is_ready, "node 'controller' with its action", START)
-        self._simulation.pause(True)
+        self._client.run(self._simulation.pause(True))
 
     def _go_to(self, tick: int, show: Callable[[int], None]) -> None:
         """Step to a tick, and wait until the controller has answered its state."""
         while self._tick < tick:
             periods = min(STEPS, tick - self._tick)
-            self._simulation.step(periods, ANSWER)
+            self._client.run(self._simulation.step(periods))
             self._tick += periods
             show(self._tick)
         stamp = self._origin + self._tick * self._period_ns

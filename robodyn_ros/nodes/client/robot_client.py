@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from rclpy.duration import Duration
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -25,7 +24,7 @@ from robodyn_ros.base.timing import to_nanoseconds, to_seconds
 from robodyn_ros.control.references.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.client.controller_client import ControllerClient
-from robodyn_ros.nodes.client.graph_client import check_node_name
+from robodyn_ros.nodes.client.graph import check_node_name
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.simulation.tracking import TrackingSample
 
@@ -62,13 +61,7 @@ class RobotClient(ControllerClient):
             RobodynError: No controller node subscribes.
         """
         message = JointTrajectory(joint_names=list(joint_names), points=to_trajectory_points(points))
-        topic = f"{self._controller}/joint_trajectory"
-        publisher = self.publisher_to(self._controller, JointTrajectory, topic, 1, seconds)
-        try:
-            publisher.publish(message)
-            publisher.wait_for_all_acked(Duration(seconds=seconds))
-        finally:
-            self.node.destroy_publisher(publisher)
+        self.publish(self._controller, f"{self._controller}/joint_trajectory", message, seconds)
 
     def record(self) -> list[TrackingSample]:
         """Start to record ``~/controller_state`` of a controller that follows joints.
@@ -109,7 +102,7 @@ class RobotClient(ControllerClient):
             RobodynError: The dynamics node does not answer or refuses.
         """
         request = Gravity.Request(joint_names=list(joint_names), position=np.asarray(q).tolist())
-        answer = self.call(Gravity, self._dynamics, "gravity", request, seconds)
+        answer = self.call(Gravity, self._dynamics, "gravity", request, seconds, repeatable=True)
         if not answer.success:
             raise RobodynError(f"node '{self._dynamics}' refused the request: {answer.message}")
         return np.array(answer.effort)

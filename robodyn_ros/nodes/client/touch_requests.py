@@ -68,9 +68,7 @@ class TouchRequests:
         """
         message = WrenchStamped(wrench=to_wrench(np.concatenate([force, np.zeros(3)])))
         message.header.frame_id = self._frame
-        publisher = self._client.publisher_to("controller", WrenchStamped, topic_names.WRENCH, 1, seconds)
-        publisher.publish(message)
-        publisher.wait_for_all_acked()
+        self._client.publish("controller", topic_names.WRENCH, message, seconds)
 
     def draw_circle(self, center: Array, axis: Array, duration: float, seconds: float) -> None:
         """Move once around an axis.
@@ -90,10 +88,7 @@ class TouchRequests:
         set_stamp(segment.duration, to_nanoseconds(duration))
         message = CartesianTrajectory(segments=[segment])
         message.header.frame_id = self._frame
-        publisher = self._client.publisher_to("controller", CartesianTrajectory, topic_names.CARTESIAN_TRAJECTORY, 1,
-                                              seconds)
-        publisher.publish(message)
-        publisher.wait_for_all_acked()
+        self._client.publish("controller", topic_names.CARTESIAN_TRAJECTORY, message, seconds)
 
     def record(self) -> TouchRecord:
         """Start recording the sensor and the controller's state; the lists grow while a method of the client waits."""

@@ -160,8 +160,7 @@ class GraphView:
         self._panel.show_recording(str(self._recording.folder or ""), self._recording.running)
         if not graph.alive:
             return
-        if self._commands.controller.ready and graph.follow.controller:
-            name = graph.follow.controller
+        if name := graph.follow.controller:
             if self._offered:
                 self._panel.show_controller(name)
             if name != self._wanted_gains:
@@ -173,10 +172,8 @@ class GraphView:
     def _ask(self) -> None:
         """Request values that no topic provides."""
         self._asked = self._pictures
-        if self._commands.hardware.ready:
-            self._commands.read_speed(self._panel.show_speed)
-        if self._commands.controller.ready:
-            self._commands.controller.suggestions("controller", self._offer)
+        self._commands.read_speed(self._panel.show_speed)
+        self._commands.read_controllers(self._offer)
 
     def _offer(self, names: list[str]) -> None:
         self._panel.offer_controllers(names or [self._graph.follow.controller or "?"])
@@ -184,7 +181,7 @@ class GraphView:
 
     def _read_gains(self) -> None:
         front = prefix(self._wanted_gains)
-        self._commands.controller.gains(front, lambda gains: self._show_gains(front, gains))
+        self._commands.read_gains(front, lambda gains: self._show_gains(front, gains))
 
     def _show_gains(self, front: str, gains: list[Gain]) -> None:
         if front == prefix(self._wanted_gains):

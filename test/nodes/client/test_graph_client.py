@@ -22,7 +22,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robodyn_ros import InputError, RobodynError
-from robodyn_ros.nodes.client import graph_client
+from robodyn_ros.nodes.client import graph, graph_client
 from robodyn_ros.nodes.client.controller_client import ControllerClient
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import RobotClient
@@ -34,7 +34,7 @@ from robodyn_ros.nodes.controller.plugins import SWAP_TIMEOUT
 @pytest.fixture
 def ends(monkeypatch):
     """A client, and a node with a parameter and a service that a test serves by hand."""
-    monkeypatch.setattr(graph_client, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(graph, "ANSWER_SECONDS", 0.3)
     with RosTest(namespace="cell") as ros, GraphClient("client", "cell") as client:
         asked = Node("asked", context=ros.context, namespace="cell", enable_rosout=False)
         asked.declare_parameter("mass", 2.5)
@@ -62,12 +62,10 @@ def test_parameters_are_asked_for_again(ends):
     came = lose_first(client, asked, GetParameters)
 
     def serve_after_the_first():
-        if came and client.checks:
-            client.checks.clear()
+        if came:
+            client.checks[:] = [lambda: ros.executor.spin_once(timeout_sec=0.0)]
             ros.executor.add_node(asked)
     client.checks.append(serve_after_the_first)
-    wait_for, client.wait_for = client.wait_for, lambda condition, what, seconds: wait_for(
-        lambda: ros.executor.spin_once(timeout_sec=0.0) or condition(), what, seconds)
     answer = client.call(GetParameters, "asked", "get_parameters", GetParameters.Request(names=["mass"]), 60.0)
     assert answer.values[0].double_value == 2.5 and len(came) == 1
 
@@ -95,8 +93,12 @@ def test_ctrl_c_while_a_message_is_taken_is_a_keyboard_interrupt(monkeypatch):
 def test_the_answer_to_a_swap_is_waited_for_until_its_node_refuses_it(monkeypatch):
     """Which it does after its parameter swap_timeout; a busy machine compiles a law for longer than 5 s."""
     waits = []
-    monkeypatch.setattr(ControllerClient, "call", lambda *given: waits.append(given[-1]) or SimpleNamespace(
-        results=[SimpleNamespace(successful=True, reason="")]))
+
+    async def answer(graph, node, values, seconds, answer_seconds):
+        waits.append(answer_seconds)
+        return SimpleNamespace(successful=True, reason="")
+
+    monkeypatch.setattr(graph.Graph, "set_parameters", answer)
     with ControllerClient("swap") as client:
         client.swap("pd")
     assert waits[0] > SWAP_TIMEOUT.default
@@ -130,9 +132,23 @@ def test_another_request_is_sent_once(ends):
     assert len(came) == 1
 
 
+def test_a_stop_reaches_all_nodes_of_a_name_other_requests_none(ends):
+    client, asked, ros = ends
+    second = Node("asked", context=ros.context, namespace="cell", enable_rosout=False)
+    second.create_service(Trigger, "~/stride", lambda request, response: response)
+    came = [lose_first(client, node, Trigger) for node in (asked, second)]
+    with pytest.raises(RobodynError, match="2 nodes are named /cell/asked"):
+        client.call(Trigger, "asked", "stride", Trigger.Request(), 1.0)
+    assert came == [[], []]
+    with pytest.raises(RobodynError, match="no answer of node 'asked' within 1 s"):
+        client.run(client.graph.call(Trigger, "asked", "stride", Trigger.Request(), 1.0, all_of_name=True))
+    assert [len(each) for each in came] == [1, 1]
+    second.destroy_node()
+
+
 def test_a_node_whose_topics_are_known_before_its_name_is_waited_for(monkeypatch):
     """The graph is a stand-in: when the middleware loses a node's name cannot be told."""
-    monkeypatch.setattr(graph_client, "is_this_machine_alone", lambda: False)
+    monkeypatch.setattr(graph, "is_this_machine_alone", lambda: False)
     with GraphClient("client", "cell") as client:
         begin = time.monotonic()
 
@@ -141,30 +157,30 @@ def test_a_node_whose_topics_are_known_before_its_name_is_waited_for(monkeypatch
 
         def publishers(topic):
             named = len(nodes())
-            return [SimpleNamespace(node_name="hardware" if place < named else graph_client.UNNAMED)
+            return [SimpleNamespace(node_name="hardware" if place < named else graph.UNNAMED)
                     for place in range(2)]
 
         monkeypatch.setattr(client.node, "get_node_names_and_namespaces", nodes)
         monkeypatch.setattr(client.node, "get_publishers_info_by_topic", publishers)
         with pytest.raises(RobodynError, match="2 nodes are named /cell/hardware"):
-            client.check_only_one("hardware")
+            client.run(client.graph.check_only_one("hardware"))
 
 
 def test_the_graph_is_known_once_all_participants_of_the_machine_have_told_their_nodes(monkeypatch):
     """Discovery by time alone would take longer than the test waits."""
-    monkeypatch.setattr(graph_client, "ANNOUNCED_SECONDS", 3600.0)
-    monkeypatch.setattr(graph_client, "LONGEST_DISCOVERY_SECONDS", 1800.0)
+    monkeypatch.setattr(graph, "ANNOUNCED_SECONDS", 3600.0)
+    monkeypatch.setattr(graph, "LONGEST_DISCOVERY_SECONDS", 1800.0)
     with RosTest("hardware", "cell") as ros, GraphClient("client", "cell") as client:
         domain = client.node.context.get_domain_id()
         assert participants_here(domain) == 2
-        client.wait_until_known()
+        client.run(client.graph.wait_until_known())
         assert ("hardware", "/cell") in client.node.get_node_names_and_namespaces()
         second = Context()
         second.init()
         namesake = Node("hardware", context=second, namespace="cell")
         assert participants_here(domain) == 3
         with pytest.raises(RobodynError, match="2 nodes are named /cell/hardware"):
-            client.check_only_one("hardware")
+            client.run(client.graph.check_only_one("hardware"))
         namesake.destroy_node()
         second.shutdown()
         assert ros.context.ok()
@@ -172,7 +188,7 @@ def test_the_graph_is_known_once_all_participants_of_the_machine_have_told_their
 
 def test_a_command_says_soon_that_there_is_no_graph_on_this_machine(monkeypatch):
     with GraphClient("client", "cell") as client:
-        client.waits_for_start = False
+        client.graph.waits_for_start = False
         with pytest.raises(RobodynError, match="no it: are the nodes running, with the same ROS_DOMAIN_ID .* on this"):
             client.wait_for(lambda: False, "it", 3600.0)
         monkeypatch.setattr(discovery, "_SOCKETS", Path("/nowhere"))  # as on a system that does not list them
@@ -181,9 +197,9 @@ def test_a_command_says_soon_that_there_is_no_graph_on_this_machine(monkeypatch)
 
 
 def test_a_name_that_never_comes_delays_a_request_for_some_seconds_only(monkeypatch):
-    monkeypatch.setattr(graph_client, "is_this_machine_alone", lambda: False)
-    monkeypatch.setattr(graph_client, "LONGEST_DISCOVERY_SECONDS", 0.6)
+    monkeypatch.setattr(graph, "is_this_machine_alone", lambda: False)
+    monkeypatch.setattr(graph, "LONGEST_DISCOVERY_SECONDS", 0.6)
     with GraphClient("client", "cell") as client:
         monkeypatch.setattr(client.node, "get_publishers_info_by_topic",
-                            lambda topic: [SimpleNamespace(node_name=graph_client.UNNAMED)])
-        client.check_only_one("hardware")
+                            lambda topic: [SimpleNamespace(node_name=graph.UNNAMED)])
+        client.run(client.graph.check_only_one("hardware"))

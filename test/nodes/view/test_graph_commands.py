@@ -66,6 +66,18 @@ def test_a_request_that_nobody_takes_is_told(page, monkeypatch):
                     "node 'controller' is not running"]
 
 
+def test_a_request_that_fails_is_dropped_and_the_others_go_on(page):
+    commands, told, _ = page
+    sent = []
+    for key, action in (("first", lambda: 1 / 0), ("second", lambda: sent.append(1))):
+        commands._later(key, commands._act(action))
+    with pytest.raises(ZeroDivisionError):
+        commands.run_pending()
+    commands.run_pending()
+    commands.run_pending()
+    assert sent == [1] and not told
+
+
 def test_nothing_is_left_of_a_robot_that_is_no_longer_shown(ros):
     def entities():
         return {kind: len(list(getattr(ros.node, kind))) for kind in ("clients", "publishers", "subscriptions")}
@@ -78,7 +90,6 @@ def test_nothing_is_left_of_a_robot_that_is_no_longer_shown(ros):
 
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
 
 from robodyn_ros.nodes.view.graph_commands import to_gain  # noqa: E402
 
@@ -86,7 +97,7 @@ from robodyn_ros.nodes.view.graph_commands import to_gain  # noqa: E402
 def gain(value, *limits):
     descriptor = ParameterDescriptor(name="pd.p", floating_point_range=[
         FloatingPointRange(from_value=limits[0], to_value=limits[1])] if limits else [])
-    return to_gain(descriptor, Parameter("pd.p", value=value).to_parameter_msg().value)
+    return to_gain(descriptor, value)
 
 
 @pytest.mark.parametrize("value", [math.nan, -math.inf, 1e300, "text", [1.0, 2.0], 2**62])
