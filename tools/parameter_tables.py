@@ -10,8 +10,9 @@
 
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
 ``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, a section of a
-YAML file, one of `SETTINGS`, ``filter`` (of any controller), ``observations``, or ``modes`` and ``mode_changes`` of the
-control loop. A table has no rows that the tables of names after ``beside`` have:
+YAML file, one of `SETTINGS`, ``filter`` (of any controller), ``observations``, ``outputs`` and ``quantities`` of the
+plant, ``c_fields`` of a plant in C, or ``modes`` and ``mode_changes`` of the control loop. The comments of the message
+ActuatorStates are written, too. A table has no rows that the tables of names after ``beside`` have:
 ``<!-- parameters: NAME beside OTHER -->``.
 Tables of nodes need ROS 2's message packages.
 """
@@ -26,7 +27,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.base.fields import Field, Range, Unit, declared
+from robodyn_ros.base.fields import MAX_MAGNITUDE, Field, Range, Unit, declared
+from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.networks.observations import ACTIONS, JOINTS, OBSERVATIONS
 from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
@@ -34,9 +36,13 @@ from robodyn_ros.control.plugins.registry import load_controller
 from robodyn_ros.control.runtime.modes import MEANINGS, Cause, Mode
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.outputs import OUTPUTS
+from robodyn_ros.simulation.quantities import MODEL, QUANTITIES
+from robodyn_ros.toolbox.export.c_plant import RECORDS, described_fields
 
 ROOT = Path(__file__).parents[1]
 NAMES = ROOT / "robodyn_ros" / "nodes" / "common" / "unknown_parameters.py"
+MESSAGE = ROOT / "robodyn_interfaces" / "msg" / "ActuatorStates.msg"
 NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
 SETTINGS = {"actuator": "robodyn_ros.actuation.actuator_settings:ActuatorSettings",
             "current_loop": "robodyn_ros.actuation.current_loop:CurrentLoopSettings",
@@ -61,7 +67,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 def documents() -> list[Path]:
     """Documents that have such a table."""
-    return [path for path in sorted((ROOT / "docs").glob("*.md")) if _TABLE.search(path.read_text(encoding="utf-8"))]
+    return [path for path in sorted((ROOT / "docs").rglob("*.md")) if _TABLE.search(path.read_text(encoding="utf-8"))]
 
 
 def rendered(text: str) -> str:
@@ -85,8 +91,7 @@ def _without_controller(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _rows(name: str) -> Iterable[tuple[str, ...]]:
-    return (_observation_rows() if name == "observations" else _mode_rows() if name == "modes" else
-            _mode_change_rows() if name == "mode_changes" else _node_rows(name) if name in NODES else
+    return (_OTHERS[name]() if name in _OTHERS else _node_rows(name) if name in NODES else
             _settings_rows(name) if name in SETTINGS else
             _controller_rows("<controller>_safety", SafetyParameters) if name == "filter" else
             _controller_rows(name, load_controller(name).Parameters))
@@ -125,6 +130,46 @@ def _observation_rows() -> Iterable[tuple[str, ...]]:
         yield f"`{name}`", {JOINTS: "n", ACTIONS: "m"}.get(str(own.size), str(own.size)), str(own.unit), own.description
 
 
+def _output_rows() -> Iterable[tuple[str, ...]]:
+    yield "output", "unit", "meaning"
+    yield ("---",) * 3
+    for name, own in OUTPUTS.items():
+        yield f"`{name}`", _unit(own.unit), own.description + (f"; NaN: {own.missing}" if own.missing else "")
+
+
+def _quantity_rows() -> Iterable[tuple[str, ...]]:
+    yield "quantity", "of each", "unit", "range", "meaning"
+    yield ("---",) * 5
+    for name, own in QUANTITIES.items():
+        if not name.startswith(MODEL):
+            bounded = own.minimum > -MAX_MAGNITUDE or own.maximum < MAX_MAGNITUDE
+            yield (f"`{name}`", ", ".join(map(str, own.axes)), _unit(own.unit),
+                   _range(own.range if bounded else Range(), ()), _typeset(own.description))
+
+
+def _c_field_rows() -> Iterable[tuple[str, ...]]:
+    yield "field", "unit", "meaning"
+    yield ("---",) * 3
+    for record, kind in RECORDS.items():
+        for path, own in described_fields(kind):
+            yield f"`{record}_{identifier(path)}`", _unit(own.unit), own.description
+
+
+_OTHERS = {"observations": _observation_rows, "modes": _mode_rows, "mode_changes": _mode_change_rows,
+           "outputs": _output_rows, "quantities": _quantity_rows, "c_fields": _c_field_rows}
+"""Tables that have one form."""
+
+
+def message_rendered(text: str) -> str:
+    """Return the text of the message ActuatorStates with the fields of the plant's outputs written anew."""
+    rows = []
+    for name, own in OUTPUTS.items():
+        unit, missing = f" [{own.unit}]" if own.unit else "", f"; NaN: {own.missing}" if own.missing else ""
+        field = f"{'bool' if own.is_flag else 'float64'}[] {name}"
+        rows.append(f"{field:<31} # {own.description[:1].lower()}{own.description[1:]}{unit}{missing}\n")
+    return re.sub(r"(string\[\] name[^\n]*\n).*", lambda found: found[1] + "".join(rows), text, flags=re.DOTALL)
+
+
 def _settings_rows(name: str) -> Iterable[tuple[str, ...]]:
     module, kind = SETTINGS[name].split(":")
     yield "key", "unit", "default", "range", "meaning"
@@ -142,12 +187,14 @@ def _node_rows(name: str) -> Iterable[tuple[str, ...]]:
 
 
 def _row(field: Field, name: str, more: str = "") -> tuple[str, ...]:
-    unit = field.unit
-    text = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
-    text = re.sub(r"\^([23])", lambda power: power[1].translate(_SUPERSCRIPTS), text)
     allowed = field.range if field.numeric or field.per_joint else Range()
-    return (f"`{name}`", text, _typeset(_default(field.default)), _range(allowed, field.choices),
+    return (f"`{name}`", _unit(field.unit), _typeset(_default(field.default)), _range(allowed, field.choices),
             _typeset(field.description) + more)
+
+
+def _unit(unit: str | Unit) -> str:
+    text = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
+    return re.sub(r"\^([23])", lambda power: power[1].translate(_SUPERSCRIPTS), text)
 
 
 def _typeset(text: str) -> str:
@@ -217,6 +264,8 @@ def _range(allowed: Range, choices: Iterable[Any]) -> str:
     if allowed == Range():
         return ""
     lower, upper = _number(allowed.minimum), _number(allowed.maximum)
+    if allowed.or_infinite:
+        return f"> {lower}" if allowed.above else f"≥ {lower}"
     return f"> {lower}, ≤ {upper}" if allowed.above else f"{lower} to {upper}"
 
 
@@ -229,4 +278,5 @@ def _number(value: float) -> str:
 if __name__ == "__main__":
     for path in documents():
         path.write_text(rendered(path.read_text(encoding="utf-8")), encoding="utf-8")
+    MESSAGE.write_text(message_rendered(MESSAGE.read_text(encoding="utf-8")), encoding="utf-8")
     NAMES.write_text(names_rendered(NAMES.read_text(encoding="utf-8")), encoding="utf-8")

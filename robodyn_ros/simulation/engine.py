@@ -20,15 +20,10 @@ from numpy.typing import ArrayLike
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.outputs import ActuatorState, read_outputs
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import PlantReport, PlantState
-from robodyn_ros.simulation.readings import (
-    ActuatorState,
-    Energy,
-    actuator_state,
-    encoder_motion,
-    readings_at_motors,
-)
+from robodyn_ros.simulation.plant_state import PlantState
+from robodyn_ros.simulation.readings import Energy, encoder_motion, readings_at_motors
 
 
 class Engine(StrEnum):
@@ -63,7 +58,7 @@ class SimulatedRobot(ABC):
     v: Array
     steps: int
     _state: PlantState
-    _report: PlantReport
+    _report: ActuatorState
 
     @property
     def time(self) -> float:
@@ -78,7 +73,7 @@ class SimulatedRobot(ABC):
     @property
     def effort(self) -> Array:
         """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
-        return self._report.effort.copy()
+        return self._report.joint_effort.copy()
 
     @property
     def encoder_motion(self) -> tuple[Array, Array]:
@@ -90,12 +85,12 @@ class SimulatedRobot(ABC):
     @property
     def motor_side(self) -> tuple[Array, Array, Array]:
         """`State.motor_q`, `motor_v` and `joint_torque`; rigid joints are where their motors are."""
-        return readings_at_motors(self.model, self._state, self._report.effort)
+        return readings_at_motors(self.model, self._state, self._report.joint_effort)
 
     @property
     def actuator_state(self) -> ActuatorState:
         """State of the actuators at the end of the last step."""
-        return actuator_state(self.model, self._state, self._report)
+        return read_outputs(self._report)
 
     @property
     @abstractmethod

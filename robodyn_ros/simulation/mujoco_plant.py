@@ -34,10 +34,11 @@ from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolution
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
 from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_scene
+from robodyn_ros.simulation.outputs import ActuatorState, StepEnd, report, report_at_rest
 from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import PlantCommand, PlantReport, PlantState
-from robodyn_ros.simulation.readings import Energy, report, summed_energy
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
+from robodyn_ros.simulation.readings import Energy, summed_energy
 
 _MAX_RATE = 1e10  # velocity or acceleration beyond which MuJoCo, too, considers the motion divergent
 _MAX_ATTEMPTS = 20  # to find the motors at their limits; two or three usually suffice
@@ -121,7 +122,7 @@ class MujocoPlant(SimulatedRobot):
         self._limited = bool(np.isfinite(self._limit).any())
         self._sticking = np.full(len(joints), float(STICKING))
         n, self._state = robot.n, model.state(*np.zeros((2, robot.n)))
-        self._command, self._report = PlantCommand(*np.zeros((6, n))), model.report_at_rest()
+        self._command, self._report = PlantCommand(*np.zeros((6, n))), report_at_rest(model, self._state)
         given: dict[str, Any] = {"state": self._state, "command": self._command}
         self._drives = compile_function(partial(joint_drives, model), given, "joint drives").call
         each, motors, none = np.zeros(len(joints)), np.zeros(n), np.zeros(len(model.sliding_motors))
@@ -405,7 +406,7 @@ class MujocoPlant(SimulatedRobot):
             raise SimulationError(f"{self._scene.name}: MuJoCo cannot simulate it with '{self.robot.name}' at "
                                   f"{self.q.tolist()}: {one_line(error)}") from None
         self._snapshot = data.qpos.copy(), data.qvel.copy()
-        self._report = self.model.report_at_rest()
+        self._report = report_at_rest(self.model, state)
 
     def _check_start(self) -> None:
         """Simulate a moment with brakes, and return to the start; refuse a scene that diverges."""
@@ -423,7 +424,7 @@ class _StepEnd(NamedTuple):
     """State and report after a step."""
 
     state: PlantState
-    report: PlantReport
+    report: ActuatorState
 
 
 def _step_end(plant: PlantModel, state: PlantState, command: PlantCommand, drives: JointDrives, q: NDArray[Any],
@@ -440,5 +441,5 @@ def _step_end(plant: PlantModel, state: PlantState, command: PlantCommand, drive
     """
     after = semi_implicit_euler.METHOD.integrate(plant, state, command, drives.voltage, solution)
     after = after._replace(q=q[:plant.n], motor_side=after.motor_side._replace(q=q[plant.n:]))
-    return _StepEnd(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse,
-                                  solution.motor_impulse))
+    return _StepEnd(after, report(StepEnd(plant, after, command, drives.voltage, solution.friction, solution.impulse,
+                                          solution.motor_impulse)))

@@ -44,6 +44,7 @@ from robodyn_ros.simulation.fast_motion import (
     with_divided_steps,
 )
 from robodyn_ros.simulation.integrator import Integrator
+from robodyn_ros.simulation.outputs import report_at_rest
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
@@ -110,7 +111,7 @@ class Plant(SimulatedRobot):
         form: Any = form_of(rest)
         self._form, self._numbers = form, to_numbers(form, rest, "state")  # q and v first
         self._rest, self._places = self._numbers, places(form)
-        self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), model.report_at_rest()
+        self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), report_at_rest(model, rest)
         self._forces = np.zeros((model.surroundings.pairs, 3))
         self._kind: _Kind | None = None
         self._angular_speed = 0.0  # sum of angular speeds [rad/s]
@@ -309,8 +310,9 @@ class Plant(SimulatedRobot):
             start = Compute(lambda: np.float64(0.0), (), "peak")
             end = Compute(lambda v, peak: maximum(peak, angular_speed_sum(model, v)), ("state.v", "peak"),
                           "angular_speed")
+            statements = [start, Repeat("steps", step.statements), report_statement(model, with_health=True), end]
             procedure = compile_procedure(
-                variables, [start, Repeat("steps", step.statements), report_statement(model), end], step.inputs,
+                variables, statements, step.inputs,
                 ["state", "report", "health", "angular_speed", "solution.contact_force"], name="plant")
             program = procedure, procedure.bind() if self._compiled else None
             self._programs.setdefault(kind, program)  # another thread may have stored it first
@@ -411,8 +413,9 @@ class Plant(SimulatedRobot):
         self._angular_speed = float(angular_speed_sum(self.model, self.v))
         self._restore()
         self._choose_program()
-        for array in (*self._report, self._forces):
-            array[...] = 0.0
+        self._forces[...] = 0.0
+        for array, at_rest in zip(self._report, report_at_rest(self.model, self._state), strict=True):
+            array[...] = at_rest
 
     def _set_numbers(self, numbers: Array) -> None:
         n = self._n

@@ -33,7 +33,7 @@ from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.integrator import IntegrationMethod, Integrator
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
-from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantReport, PlantState
+from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantState
 from robodyn_ros.simulation.presliding import at_rest
 
 _BENT = 1e-9
@@ -499,7 +499,3 @@ class PlantModel:
     @cached_property
     def _gravity(self) -> Callable[..., Array]:
         return compile_function(lambda q: bias(self.model, q, np.zeros(self.n)), {"q": (self.n,)}, name="gravity").call
-
-    def report_at_rest(self) -> PlantReport:
-        """Return the report of a robot without any effort."""
-        return PlantReport(*np.zeros((8, self.n)))

@@ -10,13 +10,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.current_loop import CurrentLoopState
+from robodyn_ros.base.fields import DAMPING, EFFORT, POSITION, VELOCITY, Field, Unit
 from robodyn_ros.simulation.presliding import Presliding
+
+
+@dataclass(frozen=True)
+class Described:
+    """Declaration of a field of a record, from which documents and exported code take its meaning.
+
+    It is the field's default in its class, where `_field_defaults` finds it; every instance has all values.
+    """
+
+    description: str  # meaning, without unit and full stop
+    unit: str | Unit = ""  # empty: none
+
+    @property
+    def text(self) -> str:
+        """The meaning with its unit, and a full stop."""
+        return Field("", None, self.description, self.unit).text
+
+
+def described(description: str, unit: str | Unit = "") -> Any:
+    """Declare a field of a record; arguments as in `Described`."""
+    return Described(description, unit)
 
 
 class EnergySums(NamedTuple):
@@ -31,15 +54,11 @@ class EnergySums(NamedTuple):
 
 
 class MotorSide(NamedTuple):
-    """Motors of elastic joints at the outputs of their gears, shape (m,) each, in the order of `PlantModel.elastic`.
+    """Motors of elastic joints, shape (m,) each, in the order of `PlantModel.elastic`."""
 
-    Attributes:
-        q: Positions; equal to the joint position while the spring is relaxed [rad or m].
-        v: Velocities [rad/s or m/s].
-    """
-
-    q: NDArray[Any]
-    v: NDArray[Any]
+    q: NDArray[Any] = described("Positions of the motors of elastic joints, at the outputs of their gears; equal to "
+                                "the joint position while the spring is relaxed", POSITION)
+    v: NDArray[Any] = described("Their velocities", VELOCITY)
 
 
 class PlantState(NamedTuple):
@@ -47,31 +66,20 @@ class PlantState(NamedTuple):
 
     Plants store it as one array of numbers, see `compile.records`. A new field may be an array or a record of any
     shape, empty for robots without such a part; q and v stay first. :meth:`PlantModel.state` creates it.
-
-    Attributes:
-        q: Joint positions [rad or m].
-        v: Joint velocities [rad/s or m/s].
-        current: Armature currents of the motors [A].
-        temperature: Temperatures of their windings [degrees Celsius].
-        contact_mode: Modes of friction and stops that the next step tries first, see `joint_constraints`; joints, then
-            motors of elastic joints, shape (n + m,).
-        saturation: Modes of the motors that it tries first: 1 or -1 at the limit of their current, else 0.
-        energies: Work and losses since the start.
-        presliding: Bristles of the dry friction.
-        loops: Current loops of the drives.
-        motor_side: Motors of elastic joints.
     """
 
-    q: NDArray[Any]
-    v: NDArray[Any]
-    current: NDArray[Any]
-    temperature: NDArray[Any]
-    contact_mode: NDArray[Any]
-    saturation: NDArray[Any]
-    energies: EnergySums
-    presliding: Presliding
-    loops: CurrentLoopState
-    motor_side: MotorSide
+    q: NDArray[Any] = described("Joint positions", POSITION)
+    v: NDArray[Any] = described("Joint velocities", VELOCITY)
+    current: NDArray[Any] = described("Armature currents of the motors", "A")
+    temperature: NDArray[Any] = described("Temperatures of their windings", "degrees Celsius")
+    contact_mode: NDArray[Any] = described(
+        "Modes of friction and stops that the next step tries first; those of joints, then of motors of elastic joints")
+    saturation: NDArray[Any] = described(
+        "Modes of the motors that it tries first: 1 or -1 at the limit of their current, else 0")
+    energies: EnergySums = described("Work and losses since the start")
+    presliding: Presliding = described("Bristles of the dry friction")
+    loops: CurrentLoopState = described("Current loops of the drives")
+    motor_side: MotorSide = described("Motors of elastic joints")
 
     def without_energies(self) -> Self:
         """The state with work and losses reset to 0."""
@@ -79,51 +87,17 @@ class PlantState(NamedTuple):
 
 
 class PlantCommand(NamedTuple):
-    """Commands during a step; each array has shape (n,), and may be traced.
+    """Commands during a step; each array has shape (n,), and may be traced."""
 
-    Attributes:
-        effort: Commanded effort [N m or N].
-        voltage: Commanded voltage [V].
-        by_voltage: 1: the voltage is the command; 0: the effort.
-        damping: Damping by the drive [N m s/rad or N s/m].
-        brake: Dry friction of the brake, infinite for a brake that always holds [N m or N].
-        external: Effort of external wrenches [N m or N].
-    """
-
-    effort: NDArray[Any]
-    voltage: NDArray[Any]
-    by_voltage: NDArray[Any]
-    damping: NDArray[Any]
-    brake: NDArray[Any]
-    external: NDArray[Any]
+    effort: NDArray[Any] = described("Commanded efforts", EFFORT)
+    voltage: NDArray[Any] = described("Commanded voltages of the motors", "V")
+    by_voltage: NDArray[Any] = described("1: the voltage is the command of the joint; 0: the effort")
+    damping: NDArray[Any] = described("Damping by the drive", DAMPING)
+    brake: NDArray[Any] = described("Dry friction of the brake, infinite for a brake that always holds", EFFORT)
+    external: NDArray[Any] = described("Efforts of external wrenches: the transpose of the Jacobian times the wrench",
+                                       EFFORT)
 
     @classmethod
     def from_effort(cls, effort: NDArray[Any]) -> Self:
         """Efforts only: no voltages, damping, brakes and wrenches."""
         return cls(effort, *np.zeros((5, len(effort))))
-
-
-class PlantReport(NamedTuple):
-    """Voltages, currents and efforts at the end of a step; each array has shape (n,), and may be traced.
-
-    A new field may be an array or a record of any shape; :meth:`PlantModel.report_at_rest` creates it.
-
-    Attributes:
-        voltage: Voltage at the motor's terminals [V].
-        current: Armature current [A].
-        effort: Effort of the drive on the joint: gamma tau_0 of a motor, and the damping by the drive [N m or N].
-        friction: Viscous and dry friction of joint, gear and brake on the joint [N m or N].
-        stop: Effort of the stops on the joint [N m or N].
-        voltage_saturated: 1 where the voltage limit of the amplifier is active, else 0.
-        current_saturated: 1 where the limit of current or torque is active, else 0.
-        effort_saturated: 1 where the effort limit of the joint is active, else 0.
-    """
-
-    voltage: NDArray[Any]
-    current: NDArray[Any]
-    effort: NDArray[Any]
-    friction: NDArray[Any]
-    stop: NDArray[Any]
-    voltage_saturated: NDArray[Any]
-    current_saturated: NDArray[Any]
-    effort_saturated: NDArray[Any]

@@ -54,11 +54,11 @@ from robodyn_ros.simulation.joint_constraints import (
     without_constraints,
 )
 from robodyn_ros.simulation.motion import SmoothState
+from robodyn_ros.simulation.outputs import ActuatorState, StepEnd, report
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import PlantCommand, PlantReport, PlantState
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_round, with_bristles
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
-from robodyn_ros.simulation.readings import report
 
 _NO_SPRINGS = SpringLine(np.zeros(0), np.zeros(0))
 
@@ -108,7 +108,7 @@ class Solution(NamedTuple):
 
 
 def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: SmoothState | None = None
-         ) -> tuple[PlantState, PlantReport]:
+         ) -> tuple[PlantState, ActuatorState]:
     """Take a step on floats, for reading and debugging; :func:`step_program` compiles the same functions.
 
     Args:
@@ -136,8 +136,8 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
         solution, guess = solve(plant, step_problem, guess)
     after = integrate(plant, state, command, step_problem, solution, guess, *given)
     at_end = described.at_state(after.temperature, after.q, after.v, after.motor_side)
-    return after, report(at_end, after, command, step_problem.voltage, step_problem.problem.friction, solution.impulse,
-                         solution.motor_impulse, solution.bent.impulse)
+    return after, report(StepEnd(at_end, after, command, step_problem.voltage, step_problem.problem.friction,
+                                 solution.impulse, solution.motor_impulse, solution.bent.impulse))
 
 
 def set_up_problem(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState
@@ -314,20 +314,22 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
     return StepProgram(variables, tuple(statements), inputs + smooth * (not method.has_fixed_steps))
 
 
-def report_statement(plant: PlantModel) -> Statement:
-    """Return the statement that computes ``report``, a `PlantReport`, and ``health``, finite if the state is.
+def report_statement(plant: PlantModel, *, with_health: bool = False) -> Statement:
+    """Return the statement that computes ``report``, an `ActuatorState`, at the end of a step.
 
-    It follows the steps of a program.
+    Args:
+        plant: The simulated model.
+        with_health: Whether it also computes ``health``, which is finite if the state is.
     """
-    return Compute(partial(_report, plant), ("state", "command", "step_problem.voltage",
-                                             "step_problem.problem.friction", "solution.impulse",
-                                             "solution.motor_impulse", "solution.bent.impulse"), ("report", "health"))
+    def reported(state: PlantState, *acting: Any) -> Any:
+        at_end = plant.at_state(state.temperature, state.q, state.v, state.motor_side)
+        outputs = report(StepEnd(at_end, state, *acting))
+        moving = (*state.q, *state.v, *state.current, *state.motor_side.q, *state.motor_side.v)
+        return (outputs, sum(moving, start=np.float64(0.0))) if with_health else outputs
 
-
-def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:
-    moving = (*state.q, *state.v, *state.current, *state.motor_side.q, *state.motor_side.v)
-    at_end = plant.at_state(state.temperature, state.q, state.v, state.motor_side)
-    return report(at_end, state, *acting), sum(moving, start=np.float64(0.0))
+    return Compute(reported, ("state", "command", "step_problem.voltage", "step_problem.problem.friction",
+                              "solution.impulse", "solution.motor_impulse", "solution.bent.impulse"),
+                   ("report", "health") if with_health else "report")
 
 
 def _prepare(plant: PlantModel, state: PlantState, command: PlantCommand) -> SmoothState:

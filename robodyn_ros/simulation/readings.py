@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""State of the actuators, and energies, after some steps."""
+"""Motions at encoders and motors, and energies, after some steps."""
 
 from __future__ import annotations
 
@@ -15,28 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile import clip, greater, greater_equal, where
-from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.simulation.elastic_joints import spring_deflection, spring_energy, spring_torque
-from robodyn_ros.simulation.motion import drive_damping, ideal_effort, shaft_friction, viscous
+from robodyn_ros.simulation.motion import ideal_effort
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantReport, PlantState
-from robodyn_ros.simulation.presliding import bristle_energy, on_joints
-
-
-class ActuatorState(NamedTuple):
-    """State of the actuators at the end of a step; every array has shape (n,)."""
-
-    voltage: Array  # voltage at the motor's terminals; NaN for an ideal source [V]
-    current: Array  # armature current; NaN for an ideal source [A]
-    motor_torque: Array  # generated torque, before rotor inertia and gear; NaN for an ideal source [N m]
-    joint_effort: Array  # effort of the drive on the joint [N m or N]
-    friction_effort: Array  # friction of joint, gear and brake on the joint [N m or N]
-    temperature: Array  # temperature of the winding; NaN if it is not modelled [degrees Celsius]
-    voltage_saturated: NDArray[np.bool_]  # whether the voltage limit of the amplifier is active
-    current_saturated: NDArray[np.bool_]  # whether the limit of current or torque is active
-    effort_saturated: NDArray[np.bool_]  # whether the effort limit of the joint is active
+from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantState
+from robodyn_ros.simulation.presliding import bristle_energy
 
 
 class Energy(NamedTuple):
@@ -57,46 +41,6 @@ class Energy(NamedTuple):
     friction_loss: float  # loss to dry friction and brakes
     stop_loss: float  # loss at stops
     winding_heat: float  # loss in the motors' resistances
-
-
-def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-           friction: NDArray[Any], impulse: NDArray[Any], motor_impulse: NDArray[Any],
-           bristle_impulse: NDArray[Any] | None = None) -> PlantReport:
-    """Compute the report at the end of a step; can be compiled.
-
-    Args:
-        plant: The simulated model.
-        state: State after the step.
-        command: The commands.
-        voltage: Voltage demanded from the amplifiers, within their limits, shape (n,) [V].
-        friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
-        impulse: Impulse of friction and stops, shape (n,) [N m s or N s].
-        motor_impulse: Impulse of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
-        bristle_impulse: Impulse of dry friction that bends before joints slide, shape (N, m) of `friction.Bristles`
-            [N m s or N s]; None: no bristles.
-    """
-    actuators, step, v, current = plant.actuators, plant.step, state.v, state.current
-    motion = plant.joined(v, state.motor_side.v)
-    seen = plant.reflected_to_motors(motion)
-    damping = drive_damping(plant, command, seen)
-    regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(seen))
-    dry, of_drive = clip(impulse, -friction, friction), plant.split(np.zeros(plant.n), damping)
-    voltage = voltage.astype(np.result_type(voltage, state.loops.voltage))
-    voltage[actuators.current_loops.joints] = state.loops.voltage
-    bent = 0.0 if bristle_impulse is None else on_joints(plant.bristles, bristle_impulse, plant.n) / step
-    cogging = actuators.cogging_effort(plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q)))
-    return PlantReport(
-        voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),
-        current=current,
-        effort=(ideal_effort(plant, command) + actuators.effort_from_current(current) - damping * seen
-                + plant.per_joint(plant.limits.on_joints(cogging))),
-        friction=(plant.per_joint(dry / step - (viscous(plant, command, seen) - of_drive) * motion
-                                  + plant.limits.sliding.T @ (motor_impulse / step)) + shaft_friction(plant, v) + bent),
-        stop=((impulse - dry) / step)[:plant.n],
-        voltage_saturated=np.where(actuators.is_motor & np.isfinite(actuators.limits.voltage_limit),
-                                   greater_equal(abs(voltage), actuators.limits.voltage_limit), 0.0),
-        current_saturated=abs(state.saturation),
-        effort_saturated=where(command.by_voltage, 0.0, greater(abs(command.effort), plant.model.effort_limit)))
 
 
 class MotorReadings(NamedTuple):
@@ -130,32 +74,6 @@ def readings_at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]
     torque = spring_torque(plant, spring_deflection(plant, state)).whole
     return MotorReadings(*_motor_motion(plant, state.q, state.v, state.motor_side),
                          np.where(plant.actuators.is_elastic, plant.at_elastic(torque), drive))
-
-
-def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) -> ActuatorState:
-    """Return the state of the actuators from the report.
-
-    Args:
-        plant: The simulated model.
-        state: State at the end of the step.
-        reported: Result of :func:`report`.
-    """
-    actuators = plant.at_state(state.temperature, state.q, state.v, state.motor_side).actuators
-
-    def of_motor(values: Array) -> Array:
-        return np.where(actuators.is_motor, values, np.nan)
-
-    return ActuatorState(
-        voltage=of_motor(reported.voltage),
-        current=of_motor(reported.current),
-        motor_torque=of_motor(actuators.motors.motor.torque_constant * reported.current),
-        joint_effort=reported.effort.copy(),
-        friction_effort=reported.friction.copy(),
-        temperature=np.where(actuators.has_heat, state.temperature, np.nan),
-        voltage_saturated=reported.voltage_saturated > 0.0,
-        current_saturated=reported.current_saturated > 0.0,
-        effort_saturated=reported.effort_saturated > 0.0,
-    )
 
 
 def encoder_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide

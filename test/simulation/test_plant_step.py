@@ -30,6 +30,7 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.joint_constraints import LOWER, UPPER
+from robodyn_ros.simulation.outputs import report_at_rest
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_state import PlantCommand
@@ -365,9 +366,9 @@ def test_the_step_on_floats_is_the_compiled_program(kind, integrator, touching):
         options = options | {"world": World((floor,), (ContactPoint(robot.tip_link, np.zeros(3), 0.01),))}
     model = PlantModel.from_description(robot.model, 1e-3, integrator=integrator, **options)
     program = step_program(model)
-    variables = program.variables | {"report": model.report_at_rest(), "health": ()}
-    procedure = compile_procedure(variables, [*program.statements, report_statement(model)], program.inputs,
-                                  ["state", "report", "health"])
+    variables = program.variables | {"report": report_at_rest(model, model.state(*np.zeros((2, 6)))), "health": ()}
+    procedure = compile_procedure(variables, [*program.statements, report_statement(model, with_health=True)],
+                                  program.inputs, ["state", "report", "health"])
     rng, state = np.random.default_rng(4), model.state(np.zeros(6), np.zeros(6))
     for _ in range(5):
         command = PlantCommand(20.0 * rng.normal(size=6), *np.zeros((2, 6)), np.full(6, 0.1),

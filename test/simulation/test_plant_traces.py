@@ -76,7 +76,7 @@ def plant(name, part, method):
 
 
 def trace(name, part, method):
-    """Numbers of the state and of the report after 24 steps, with voltages in the middle ones."""
+    """Numbers of the state and of each output after 24 steps, with voltages in the middle ones."""
     made = plant(name, part, method)
     motors, rng = 1.0 * made.actuators.is_motor, np.random.default_rng(5)
     state = made.state(rng.uniform(-0.4, 0.4, made.n), 1.5 * rng.normal(size=made.n))
@@ -86,15 +86,17 @@ def trace(name, part, method):
                                np.full(made.n, 0.05 * (number > 20)), np.full(made.n, 0.3 * (number > 20)),
                                0.5 * rng.normal(size=made.n))
         state, report = step(made, state, command)
-    return np.concatenate([to_numbers(form_of(each), each, "trace") for each in (state, report)])
+    return {"state": to_numbers(form_of(state), state, "trace")} | report._asdict()
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)
 def test_the_motion_is_the_recorded_one(case):
-    expected = json.loads(RECORDED.read_text(encoding="utf-8"))["-".join(case)]
-    np.testing.assert_allclose(trace(*case), expected, rtol=1e-9, atol=1e-9)
+    expected, found = json.loads(RECORDED.read_text(encoding="utf-8"))["-".join(case)], trace(*case)
+    for name, numbers in expected.items():
+        np.testing.assert_allclose(found[name], numbers, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
 if __name__ == "__main__":
-    RECORDED.write_text(json.dumps({"-".join(case): [float(f"{number:.12g}") for number in trace(*case)]
-                                    for case in CASES}, indent=0) + "\n", encoding="utf-8")
+    RECORDED.write_text(json.dumps({"-".join(case): {
+        name: [float(f"{number:.12g}") for number in numbers] for name, numbers in trace(*case).items()}
+        for case in CASES}, indent=0) + "\n", encoding="utf-8")

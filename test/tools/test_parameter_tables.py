@@ -33,9 +33,16 @@ def test_the_names_of_all_nodes_are_those_that_they_declare():
     assert {"step", "controller", "payload.", "constraints.", "initial_position."} <= parameter_tables.parameter_names()
 
 
+def test_the_message_of_actuators_has_the_outputs_of_the_plant():
+    text = parameter_tables.MESSAGE.read_text(encoding="utf-8")
+    assert parameter_tables.message_rendered(text) == text, "run python tools/parameter_tables.py"
+    assert "bool[] effort_saturated" in text and "Header header" in text
+
+
 def test_every_law_and_every_node_has_one_table():
     tables = [name for text in TEXTS.values() for name in parameter_tables.names(text)]
-    others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "observations", "modes", "mode_changes"]
+    others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "observations", "modes", "mode_changes",
+              "outputs", "quantities", "c_fields"]
     assert sorted(tables) == sorted([*OURS, *others])
 
 

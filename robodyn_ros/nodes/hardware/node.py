@@ -59,8 +59,8 @@ from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SharedPlant, SimulatedRobot
+from robodyn_ros.simulation.outputs import OUTPUTS, ActuatorState
 from robodyn_ros.simulation.plant import Plant, default_position
-from robodyn_ros.simulation.readings import ActuatorState
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
 
@@ -141,8 +141,8 @@ def saturated(names: Sequence[str], state: ActuatorState) -> list[str]:
         names: Joint names, length n.
         state: The actuators' state.
     """
-    kinds = {"voltage": state.voltage_saturated, "current": state.current_saturated, "effort": state.effort_saturated}
-    return [f"{name} ({kind})" for kind, mask in kinds.items()
+    kinds = {kind: values for kind, values in state._asdict().items() if OUTPUTS[kind].is_flag}
+    return [f"{name} ({kind.removesuffix('_saturated')})" for kind, mask in kinds.items()
             for name, at_limit in zip(names, mask, strict=True) if at_limit]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -27,16 +27,15 @@ from robodyn_ros.compile.records import Shape, flatten_all, form_of
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.simulation.fast_motion import resolved_speed
+from robodyn_ros.simulation.outputs import ActuatorState, report_at_rest
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_step import step_program
+from robodyn_ros.simulation.plant_state import Described, PlantCommand, PlantState
+from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.toolbox.export.c_function import CFunction, folded, row
 from robodyn_ros.toolbox.export.c_source import CSource, assembled, comment
 
-_COMMAND = {
-    "effort": "Efforts [N m or N].", "voltage": "Voltages of the motors [V].",
-    "by_voltage": "1: the voltage is the command of the joint; 0: the effort.",
-    "damping": "Passive, by the drive [N m s/rad or N s/m].", "brake": "Dry friction of the brake [N m or N].",
-    "external": "Efforts of external wrenches: the transpose of the Jacobian times the wrench [N m or N]."}
+RECORDS = {"state": PlantState, "command": PlantCommand, "report": ActuatorState}
+"""Records in the struct whose fields are described."""
 
 
 def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
@@ -47,7 +46,8 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
         precision: ``double`` or ``float``.
 
     Returns:
-        C99 without memory allocation. A struct of the caller holds state and command; ``init`` and ``step`` work on it.
+        C99 without memory allocation. A struct of the caller holds state, command and outputs; ``init``, ``step`` and
+        ``read`` work on it.
 
     Raises:
         InputError: The precision is unknown, the integrator divides steps by itself, or the robot touches
@@ -61,9 +61,11 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
     rest = plant.state(*np.zeros((2, n)))
     forms: Any = {"state": form_of(rest)}
     step = step_program(plant)
-    program = Program(step.variables, step.statements, step.inputs, ["state"])
+    variables = step.variables | {"report": report_at_rest(plant, rest)}
+    program = Program(variables, [*step.statements, report_statement(plant)], step.inputs, ["state", "report"])
     written: list[CFunction] = []
-    lines = list(_statements(program, program.statements, prefix, written, 1))
+    lines = list(_statements(program, program.statements[:-1], prefix, written, 1))
+    reading = list(_statements(program, program.statements[-1:], prefix, written, 1))
     initial = ", ".join(f".{identifier(path)} = {{{row(np.ravel(array), precision)}}}" for path, array in
                         flatten_all(forms, {"state": rest}, "export").items() if array.any())
     wind = []
@@ -87,18 +89,22 @@ def plant_source(plant: PlantModel, precision: str = "double") -> CSource:
               for path in commands]
     bodies.append("\n".join([f"int {prefix}_step({prefix} *plant)", "{", "    int replaced = 0;", *_counters(lines),
                              *checks, *lines, "    return replaced;", "}"]))
+    bodies.append("\n".join([f"void {prefix}_read({prefix} *plant)", "{", *reading, "}"]))
     fields = "\n".join(f"    {precision} {identifier(path)}[{math.prod(program.variables[path])}];{_about(path)}"
                        for path in _filled(program, program.variables))
     speed = resolved_speed(plant)
     declared = [
         comment([f"The simulated robot. Set command_* and call step, which goes on by {plant.step:g} s "
-                 f"({plant.integrator}); then read state_*. The other fields are its memory.",
+                 f"({plant.integrator}); then read state_*, "
+                 "and call read for report_*. The other fields are its memory.",
                  f"Steps resolve motions up to {speed:.4g} rad/s, the sum of the joints' speeds by their shares in the "
                  "inertia: beyond that, choose a smaller step."]) + f"\ntypedef struct {{\n{fields}\n}} {prefix};",
         comment(["Begin at positions and velocities, with all commands 0. -1: some were not finite and count as 0."]) +
         f"\nint {prefix}_init({prefix} *plant, const {precision} q[{n}], const {precision} v[{n}]);",
         comment(["A step. -1: some commands were not finite and count as 0."]) +
-        f"\nint {prefix}_step({prefix} *plant);"]
+        f"\nint {prefix}_step({prefix} *plant);",
+        comment(["Compute the outputs report_* at the end of the last step."]) +
+        f"\nvoid {prefix}_read({prefix} *plant);"]
     return assembled(prefix, plant.model, declared, bodies, written, precision)
 
 
@@ -158,12 +164,17 @@ def _counters(lines: Sequence[str]) -> list[str]:
     return [f"    int {', '.join(used)};"] if used else []
 
 
+def described_fields(kind: Any) -> Iterator[tuple[str, Described]]:
+    """Yield the paths of the described arrays of a record's class, and their descriptions."""
+    for name, own in kind._field_defaults.items():
+        inner = get_type_hints(kind)[name]
+        if not hasattr(inner, "_fields"):
+            yield name, own
+        else:
+            yield from ((f"{name}.{path}", about) for path, about in described_fields(inner))
+
+
 def _about(path: str) -> str:
     record, _, name = path.partition(".")
-    texts = {"state": {"q": "Joint positions [rad or m].", "v": "Joint velocities [rad/s or m/s].",
-                       "current": "Of the motors [A].", "temperature": "Of their windings [degrees Celsius].",
-                       "motor_side.q": "Of the motors of elastic joints, at the outputs of their gears [rad or m].",
-                       "motor_side.v": "Their velocities [rad/s or m/s]."},
-             "command": _COMMAND}
-    text = texts.get(record, {}).get(name, "")
-    return f" /* {text} */" if text else ""
+    own = dict(described_fields(RECORDS[record])).get(name) if record in RECORDS else None
+    return f" /* {own.text} */" if own else ""

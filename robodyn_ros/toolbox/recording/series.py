@@ -22,6 +22,7 @@ from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.base.errors import RecordingError, shown
 from robodyn_ros.description.model import Array
 from robodyn_ros.description.ranges import MAX_JOINTS, MAX_NAME_LENGTH
+from robodyn_ros.simulation.outputs import OUTPUTS, ActuatorState
 
 TIP = 3
 
@@ -78,15 +79,10 @@ class ControlSeries:
 
 @dataclass(frozen=True)
 class ActuatorSeries:
-    """States of the simulated motors; NaN for joints without one."""
+    """Outputs of the simulated actuators; NaN for joints and recordings without them."""
 
     time: Array  # time of each sample since the first joint state, shape (N,) [s]
-    voltage: Array  # voltages at the motors' terminals, shape (N, n) [V]
-    current: Array  # armature currents, shape (N, n) [A]
-    motor_torque: Array  # motor torques before rotor inertia and gear train, shape (N, n) [N m]
-    joint_effort: Array  # efforts of the drives on the joints, shape (N, n) [N m or N]
-    friction_effort: Array  # efforts of friction and brakes on the joints, shape (N, n) [N m or N]
-    temperature: Array  # temperatures of the windings, shape (N, n) [degrees Celsius]
+    outputs: ActuatorState  # the outputs, shape (N, n) each; flags are 1 or 0
 
 
 class JointColumns:
@@ -215,8 +211,8 @@ def _terms(messages: Sequence[Any], names: Sequence[Sequence[str]], columns: Joi
 def actuator_series(time: Array, messages: Sequence[Any], columns: JointColumns) -> ActuatorSeries:
     """Return the arrays of robodyn_interfaces/ActuatorStates messages."""
     names = [message.name for message in messages]
-    return ActuatorSeries(time, *(columns.table(names, [getattr(message, field) for message in messages]) for field in (
-        "voltage", "current", "motor_torque", "joint_effort", "friction_effort", "temperature")))
+    return ActuatorSeries(time, ActuatorState(*(
+        columns.table(names, [getattr(message, field, ()) for message in messages]) for field in OUTPUTS)))
 
 
 def _is_name(name: Any) -> bool:

@@ -22,6 +22,7 @@ from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import flatten_all, form_of, from_numbers, to_numbers
 from robodyn_ros.description.resources import actuators_file, robot_file
 from robodyn_ros.simulation.integrator import Integrator
+from robodyn_ros.simulation.outputs import OUTPUTS
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.toolbox.export import plant_source
@@ -55,6 +56,12 @@ class InC:
         self._call("step")
         assert self._numbers[-1] == 7.0
 
+    def read(self):
+        """Outputs at the end of the last step, the last fields of the struct, shape (outputs, n)."""
+        self._call("read")
+        end = np.flatnonzero(self._numbers != 7.0)[-1] + 1
+        return self._numbers[end - len(OUTPUTS) * self.n:end].reshape(-1, self.n)
+
     @property
     def state(self):
         """Positions, velocities, currents, temperatures, modes, energies, and what else the state has."""
@@ -81,6 +88,8 @@ def drive(robot, model, steps=1500, by_voltage=False):
         expected = flatten_all(forms, {"state": plant._state}, "Python")
         for path, found in flatten_all(forms, {"state": in_c.state}, "C").items():
             np.testing.assert_allclose(found, expected[path], rtol=1e-6, atol=1e-6, err_msg=f"{path} at step {step}")
+        if step % 50 == 49:
+            np.testing.assert_allclose(in_c.read(), np.array(plant.actuator_state, float), rtol=1e-5, atol=1e-5)
         fastest = np.maximum(fastest, np.abs(plant.v))
     return fastest
 
