@@ -150,8 +150,8 @@ def _quantity_rows() -> Iterable[tuple[str, ...]]:
 def _c_field_rows() -> Iterable[tuple[str, ...]]:
     yield "field", "unit", "meaning"
     yield ("---",) * 3
-    for record, kind in RECORDS.items():
-        for path, own in described_fields(kind):
+    for record in ("state", "command"):
+        for path, own in described_fields(RECORDS[record]):
             yield f"`{record}_{identifier(path)}`", _unit(own.unit), own.description
 
 

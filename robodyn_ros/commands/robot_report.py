@@ -35,7 +35,8 @@ from robodyn_ros.description.robot_sources import mesh_folder
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.plant_model import PlantModel, resolving_step
+from robodyn_ros.simulation.elastic_joints import resolving_step
+from robodyn_ros.simulation.plant_model import PlantModel
 
 _MAX_TIPS = 12
 
@@ -357,7 +358,7 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
     Returns:
         The lines of the description (none for a rigid robot), and the doubts.
     """
-    joints = plant.elastic
+    joints = plant.elastic.joints
     if not len(joints):
         return ["elastic joints: none"], []
     names = [plant.model.joint_names[joint] for joint in joints]
@@ -369,7 +370,7 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
     rows = [[name, *(f"{number:.4g}" for number in numbers)] for name, *numbers in zip(names, *columns, strict=True)]
     lines = aligned([["elastic joint", "stiffness", "backlash", "motor locked", "motor free"],
                      ["", "[N m/rad, N/m]", "[rad, m]", "[Hz]", "[Hz]"], *rows], 13, gap=" ")
-    rates, modes = plant.spring_modes()
+    rates, modes = plant.elastic.modes_at_zero()
     fastest, name = float(rates[-1]), names[int(np.argmax(np.abs(modes[:, -1])))]
     lines.append(f"fastest mode: {fastest / (2.0 * np.pi):.4g} Hz, mainly of {name}; steps of "
                  f"{resolving_step(fastest):.3g} s have it within 1 %, in positions 0, without damping and backlash")

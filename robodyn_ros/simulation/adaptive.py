@@ -64,7 +64,7 @@ class AdaptiveMotion:
             SimulationError: The solver failed.
         """
         plant, start = self._plant, SmoothState.from_state(state)
-        v_start = plant.reflected_to_motors(plant.joined(state.v, state.motor_side.v)).copy()
+        v_start = plant.elastic.at_motors(plant.elastic.velocity(state)).copy()
         form: Any = form_of(start)
 
         evaluations = count()

@@ -33,7 +33,7 @@ from robodyn_ros.control.contract.terms import DRIVER, LIMITS
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
-from robodyn_ros.simulation.contact import contact_wrench
+from robodyn_ros.simulation.contact import CONTACT_FORCE, contact_wrench
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import angular_speed_sum, period_program
@@ -281,7 +281,7 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
 
     statements: list[Statement] = [
         *([] if world is None else [
-            Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
+            Compute(partial(tip_wrench, plant.model, world), ("state.q", CONTACT_FORCE), "wrench_tip")]),
         Compute(tick, ("tick_input", "state.q", "state.v", "state.motor_side", "loop_state", "parameters", "wrench_tip",
                        *moved, *sensing, *driving, *of_law, *seen),
                 ("loop_state", "motion", "command.effort", *(("terms",) if terms else ()))),

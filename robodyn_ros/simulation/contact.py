@@ -25,17 +25,21 @@ friction becomes a viscous friction of the same force, which converges slowly bu
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import greater, maximum, where
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.kinematics.forward import forward_kinematics, link_poses, path_to
 from robodyn_ros.kinematics.twists import cross
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.joint_constraints import Problem
+from robodyn_ros.simulation.plant_part import PartRound, PlantPart
+from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 
 CREEP = 1e-6
 """u_s: greatest tangential velocity of a contact that sticks [m/s]."""
@@ -49,6 +53,10 @@ MAX_ROUNDS = 100
 _FORCE_TOLERANCE = 1e-9  # [N]
 _RELATIVE_TOLERANCE, _LATE_TOLERANCE = 1e-6, 1e-3  # for friction levels and slips: during Newton's method, and after it
 _TINY = 1e-300
+
+
+CONTACT_FORCE = "solution.parts.contacts.force"
+"""Path of the forces in programs of a step, see `ContactResult`."""
 
 
 class ContactGeometry(NamedTuple):
@@ -69,12 +77,11 @@ class ContactChoice(NamedTuple):
     slip: NDArray[Any]  # tangential velocity, shape (pairs, 3) [m/s]
 
 
-class ContactSolution(NamedTuple):
-    """The result of a round."""
+class ContactResult(NamedTuple):
+    """Action of the contacts in a step."""
 
-    force: NDArray[Any]  # mean force on the robot over the step, in base axes, shape (pairs, 3) [N]
-    choice: ContactChoice  # the next guess
-    moved: Any  # positive if the next guess differs, 0 if the solution is consistent
+    force: NDArray[Any]  # mean force on the robot in base axes, shape (pairs, 3) [N]
+    effort: NDArray[Any]  # joint efforts of these forces, shape (n,) [N m or N]
 
 
 def contact_geometry(world: World, model: RobotModel, q: NDArray[Any]) -> ContactGeometry:
@@ -100,83 +107,6 @@ def contact_geometry(world: World, model: RobotModel, q: NDArray[Any]) -> Contac
     pairs = world.pairs
     return ContactGeometry(np.array(penetrations), np.reshape(normals, (pairs, 3)), np.reshape(places, (pairs, 3)),
                            np.reshape(jacobians, (pairs, 3, model.n)))
-
-
-def first_choice(world: World, geometry: ContactGeometry, v: NDArray[Any], drift: float) -> ContactChoice:
-    """First guess: the forces that the velocities before the step would cause."""
-    forces, slips = _normal_forces(world, geometry, v, drift), _slips(geometry, v)
-    pressed = greater(forces, 0.0)
-    return ContactChoice(pressed, greater(_lengths(slips), CREEP), world.friction * maximum(forces, 0.0), slips)
-
-
-def presses(world: World, geometry: ContactGeometry, velocity: NDArray[Any], drift: float) -> Any:
-    """Return a positive number where a pair exerts a force at velocities after the step, else 0."""
-    forces = _normal_forces(world, geometry, velocity, drift)
-    return sum(greater(forces, _FORCE_TOLERANCE), np.float64(0.0))
-
-
-def with_contacts(world: World, geometry: ContactGeometry, choice: ContactChoice, problem: Problem, step: float,
-                  drift: float, rounds: Any) -> Problem:
-    """Add the contacts to the problem of a step.
-
-    Args:
-        world: Surfaces and contact points.
-        geometry: Geometry at the beginning of the step, or in its middle.
-        choice: The guess.
-        problem: The problem without contacts.
-        step: h [s].
-        drift: Time from the geometry to the end of the step [s].
-        rounds: Number of rounds before this one.
-    """
-    matrix, momentum = problem.matrix, problem.momentum
-    late = greater(rounds, NEWTON_ROUNDS - 0.5)
-    for pair in range(world.pairs):
-        weight, impulse = _linearised(world, geometry, choice, pair, step, drift, late)
-        jacobian = geometry.jacobian[pair]
-        matrix = matrix + jacobian.T @ (weight @ jacobian)
-        momentum = momentum + jacobian.T @ impulse
-    return problem._replace(matrix=matrix, momentum=momentum)
-
-
-def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice, velocity: NDArray[Any], step: float,
-                  drift: float, rounds: Any) -> ContactSolution:
-    """Compare a guess with the velocities that follow from it, and guess again.
-
-    Args:
-        world: Surfaces and contact points.
-        geometry: As for :func:`with_contacts`.
-        choice: The guess.
-        velocity: Velocity after the step, from the problem of :func:`with_contacts`, shape (n,) [rad/s or m/s].
-        step: h [s].
-        drift: As for :func:`with_contacts` [s].
-        rounds: Number of rounds before this one.
-    """
-    late = greater(rounds, NEWTON_ROUNDS - 0.5)
-    forces, slips = _normal_forces(world, geometry, velocity, drift), _slips(geometry, velocity)
-    pressed = greater(forces, where(choice.pressed, -_FORCE_TOLERANCE, _FORCE_TOLERANCE))
-    moved = sum(abs(pressed - choice.pressed), np.float64(0.0))
-    levels = world.friction * maximum(forces, 0.0)
-    tolerance = where(late, _LATE_TOLERANCE, _RELATIVE_TOLERANCE)
-    lengths, sliding, total = _lengths(slips), [], []
-    for pair, coefficient in enumerate(world.friction):
-        weight, impulse = _linearised(world, geometry, choice, pair, step, drift, late)
-        total.append((impulse - weight @ (geometry.jacobian[pair] @ velocity)) / step)
-        if coefficient == 0.0:
-            sliding.append(np.float64(0.0))
-            continue
-        before, slip, length = choice.slip[pair], slips[pair], lengths[pair]
-        along = before @ slip / maximum(np.sqrt(before @ before), _TINY)
-        fast = greater(length, CREEP * (1.0 + tolerance))
-        slides = where(choice.sliding[pair], greater(along, 0.0) * greater(length, CREEP), fast)
-        turned = where(choice.sliding[pair] * slides,
-                       where(late, greater(abs(_lengths(np.array([before]))[0] - length), tolerance * length),
-                             greater(length - along, tolerance * length)), 0.0)
-        changed = greater(abs(levels[pair] - choice.level[pair]),
-                          tolerance * levels[pair] + _FORCE_TOLERANCE)
-        moved = moved + pressed[pair] * (abs(slides - choice.sliding[pair]) + turned + changed)
-        sliding.append(slides)
-    return ContactSolution(np.reshape(total, (world.pairs, 3)),
-                           ContactChoice(pressed, np.array(sliding), levels, slips), moved)
 
 
 def contact_wrench(world: World, model: RobotModel, q: NDArray[Any], force: NDArray[Any], link: str) -> NDArray[Any]:
@@ -234,24 +164,6 @@ def _point_motion(model: RobotModel, poses: list[NDArray[Any]], point: ContactPo
     return centre, angular, linear
 
 
-def _coefficients(world: World, geometry: ContactGeometry, pair: int) -> tuple[float, Any]:
-    """Stiffness [N/m] and damping [N s/m] of a pair in this step."""
-    material = world.surfaces[pair % len(world.surfaces)].material
-    if material.damping == 0.0:
-        return material.stiffness, np.float64(0.0)
-    return material.stiffness, material.stiffness * material.damping * maximum(geometry.penetration[pair], 0.0)
-
-
-def _normal_forces(world: World, geometry: ContactGeometry, v: NDArray[Any], drift: float) -> NDArray[Any]:
-    """k d + k c d0 d' of each pair at velocities v after the step, negative where it is open, shape (pairs,) [N]."""
-    forces = []
-    for pair, (normal, jacobian) in enumerate(zip(geometry.normal, geometry.jacobian, strict=True)):
-        stiffness, damping = _coefficients(world, geometry, pair)
-        rate = normal @ (jacobian @ v)
-        forces.append(stiffness * geometry.penetration[pair] - (drift * stiffness + damping) * rate)
-    return np.array(forces)
-
-
 def _slips(geometry: ContactGeometry, v: NDArray[Any]) -> NDArray[Any]:
     """Tangential velocity of each pair, shape (pairs, 3) [m/s]."""
     slips = []
@@ -265,20 +177,140 @@ def _lengths(vectors: NDArray[Any]) -> NDArray[Any]:
     return np.array([np.sqrt(vector @ vector) for vector in vectors])
 
 
-def _linearised(world: World, geometry: ContactGeometry, choice: ContactChoice, pair: int, step: float, drift: float,
-                late: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """W, shape (3, 3), and p, shape (3,), of the impulse p - W u of a pair at the velocity u of its point."""
-    stiffness, damping = _coefficients(world, geometry, pair)
-    normal, pressed = geometry.normal[pair], choice.pressed[pair]
-    across = np.outer(normal, normal)
-    weight = (pressed * step * (drift * stiffness + damping)) * across
-    impulse = (pressed * step * stiffness * geometry.penetration[pair]) * normal
-    if world.friction[pair] == 0.0:
-        return weight, impulse
-    level, slip, sliding = choice.level[pair] * pressed, choice.slip[pair], choice.sliding[pair]
-    length = maximum(np.sqrt(slip @ slip), CREEP)
-    direction = slip / length
-    newton = sliding * (1.0 - late)
-    viscous = step * level / where(sliding, length, CREEP)
-    weight = weight + viscous * (np.eye(3) - across - newton * np.outer(direction, direction))
-    return weight, impulse - (newton * step * level) * direction
+@dataclass(frozen=True, eq=False)
+class Contacts(PlantPart):
+    """The contacts of a robot with surfaces; a round is given a `ContactGeometry`, a guess is a `ContactChoice`.
+
+    Attributes:
+        world: Surfaces and contact points.
+        model: The robot.
+        step: h [s].
+        drift: Time from the geometry to the end of the step [s].
+    """
+
+    world: World
+    model: RobotModel
+    step: float
+    drift: float
+
+    @property
+    def more_rounds(self) -> int:  # type: ignore[override]  # depends on the plant
+        """As in `PlantPart`."""
+        return MAX_ROUNDS if self.world.pairs else 0
+
+    def check(self, plant: Any) -> None:
+        """As in `PlantPart`."""
+        if not self.world.pairs:
+            return
+        self.world.check(self.model)
+        if not plant.method.is_implicit:
+            raise InputError(f"{self.world.where}: expected the integrator {type(plant.integrator).SEMI_IMPLICIT_EULER}"
+                             f", the only one with contacts, received {plant.integrator}; set the integrator, or leave "
+                             "out the world")
+
+    def example(self) -> tuple[Any, Any, Any]:
+        """As in `PlantPart`."""
+        pairs, n = self.world.pairs, self.model.n
+        forces = np.zeros((pairs, 3))
+        return (ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n))), self._open(),
+                ContactResult(forces, np.zeros(n)))
+
+    def _open(self) -> ContactChoice:
+        pairs = self.world.pairs
+        return ContactChoice(np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros((pairs, 3)))
+
+    def start(self, state: PlantState, _bending: NDArray[Any]) -> tuple[Any, Any]:
+        """As in `PlantPart`; the first guess is the forces that the velocities before the step would cause."""
+        geometry, v = contact_geometry(self.world, self.model, state.q), state.v
+        forces, slips = self._normal_forces(geometry, v), _slips(geometry, v)
+        pressed = greater(forces, 0.0)
+        return geometry, ContactChoice(pressed, greater(_lengths(slips), CREEP),
+                                       self.world.friction * maximum(forces, 0.0), slips)
+
+    def add(self, given: Any, guess: Any, problem: Problem, rounds: Any) -> Problem:
+        """As in `PlantPart`."""
+        matrix, momentum = problem.matrix, problem.momentum
+        late = greater(rounds, NEWTON_ROUNDS - 0.5)
+        for pair in range(self.world.pairs):
+            weight, impulse = self._linearised(given, guess, pair, late)
+            jacobian = given.jacobian[pair]
+            matrix = matrix + jacobian.T @ (weight @ jacobian)
+            momentum = momentum + jacobian.T @ impulse
+        return problem._replace(matrix=matrix, momentum=momentum)
+
+    def compare(self, given: Any, guess: Any, velocity: NDArray[Any], rounds: Any, moved: Any) -> PartRound:
+        """As in `PlantPart`."""
+        world, step, v = self.world, self.step, velocity[:self.model.n]
+        late = greater(rounds, NEWTON_ROUNDS - 0.5)
+        forces, slips = self._normal_forces(given, v), _slips(given, v)
+        pressed = greater(forces, where(guess.pressed, -_FORCE_TOLERANCE, _FORCE_TOLERANCE))
+        differs = sum(abs(pressed - guess.pressed), np.float64(0.0))
+        levels = world.friction * maximum(forces, 0.0)
+        tolerance = where(late, _LATE_TOLERANCE, _RELATIVE_TOLERANCE)
+        lengths, sliding, total = _lengths(slips), [], []
+        for pair, coefficient in enumerate(world.friction):
+            weight, impulse = self._linearised(given, guess, pair, late)
+            total.append((impulse - weight @ (given.jacobian[pair] @ v)) / step)
+            if coefficient == 0.0:
+                sliding.append(np.float64(0.0))
+                continue
+            before, slip, length = guess.slip[pair], slips[pair], lengths[pair]
+            along = before @ slip / maximum(np.sqrt(before @ before), _TINY)
+            fast = greater(length, CREEP * (1.0 + tolerance))
+            slides = where(guess.sliding[pair], greater(along, 0.0) * greater(length, CREEP), fast)
+            turned = where(guess.sliding[pair] * slides,
+                           where(late, greater(abs(_lengths(np.array([before]))[0] - length), tolerance * length),
+                                 greater(length - along, tolerance * length)), 0.0)
+            changed = greater(abs(levels[pair] - guess.level[pair]),
+                              tolerance * levels[pair] + _FORCE_TOLERANCE)
+            differs = differs + pressed[pair] * (abs(slides - guess.sliding[pair]) + turned + changed)
+            sliding.append(slides)
+        force = np.reshape(total, (world.pairs, 3))
+        effort = sum((jacobian.T @ each for jacobian, each in zip(given.jacobian, force, strict=True)),
+                     start=np.zeros(self.model.n))
+        return PartRound(ContactResult(force, effort), ContactChoice(pressed, np.array(sliding), levels, slips),
+                         moved + differs)
+
+    def undisturbed(self, _state: PlantState, given: Any, _guess: Any, velocity: NDArray[Any], moved: Any) -> PartRound:
+        """As in `PlantPart`: no contact acts."""
+        forces = self._normal_forces(given, velocity[:self.model.n])
+        touches = sum(greater(forces, _FORCE_TOLERANCE), np.float64(0.0))
+        return PartRound(self.example()[2], self._open(), moved + touches)
+
+    def acting(self, command: PlantCommand, result: Any) -> PlantCommand:
+        """As in `PlantPart`."""
+        return command._replace(external=command.external + result.effort)
+
+    def _coefficients(self, geometry: ContactGeometry, pair: int) -> tuple[float, Any]:
+        """Stiffness [N/m] and damping [N s/m] of a pair in this step."""
+        material = self.world.surfaces[pair % len(self.world.surfaces)].material
+        if material.damping == 0.0:
+            return material.stiffness, np.float64(0.0)
+        return material.stiffness, material.stiffness * material.damping * maximum(geometry.penetration[pair], 0.0)
+
+    def _normal_forces(self, geometry: ContactGeometry, v: NDArray[Any]) -> NDArray[Any]:
+        """k d + k c d0 d' of each pair at velocities v after the step; negative: it is open, shape (pairs,) [N]."""
+        forces = []
+        for pair, (normal, jacobian) in enumerate(zip(geometry.normal, geometry.jacobian, strict=True)):
+            stiffness, damping = self._coefficients(geometry, pair)
+            rate = normal @ (jacobian @ v)
+            forces.append(stiffness * geometry.penetration[pair] - (self.drift * stiffness + damping) * rate)
+        return np.array(forces)
+
+    def _linearised(self, geometry: ContactGeometry, choice: ContactChoice, pair: int, late: Any
+                    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """W, shape (3, 3), and p, shape (3,), of the impulse p - W u of a pair at the velocity u of its point."""
+        stiffness, damping = self._coefficients(geometry, pair)
+        normal, pressed = geometry.normal[pair], choice.pressed[pair]
+        across = np.outer(normal, normal)
+        weight = (pressed * self.step * (self.drift * stiffness + damping)) * across
+        impulse = (pressed * self.step * stiffness * geometry.penetration[pair]) * normal
+        if self.world.friction[pair] == 0.0:
+            return weight, impulse
+        level, slip, sliding = choice.level[pair] * pressed, choice.slip[pair], choice.sliding[pair]
+        length = maximum(np.sqrt(slip @ slip), CREEP)
+        direction = slip / length
+        newton = sliding * (1.0 - late)
+        viscous = self.step * level / where(sliding, length, CREEP)
+        weight = weight + viscous * (np.eye(3) - across - newton * np.outer(direction, direction))
+        return weight, impulse - (newton * self.step * level) * direction

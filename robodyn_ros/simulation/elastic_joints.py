@@ -6,285 +6,316 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Springs between motors and links, with backlash: the elastic joints of [Spong].
+"""Elastic joints: motors behind springs with backlash [Spong]; `transmission` has the springs.
 
 The motor of such a joint has a position theta and a velocity of its own, at the output of its gear:
 
-    M(q) q'' + ... = T + efforts on the link,    J theta'' = motor - T,    T = K g(theta - q) + D (theta' - q'),
-
-where g subtracts a dead zone as wide as the backlash. The spring transmits nothing across the gap: D acts only while
-the spring is loaded, and T never has the opposite sign of K g.
-
-A step takes the mean of T by the discrete gradient of the spring's energy between the deflections before and after it
-[HairerLubichWanner], so that the spring stores exactly the work done on it, also through the dead zone. Without
-backlash, this is the mean of both, the average acceleration method of [Newmark]: stable for any stiffness, without
-numerical damping, and with the frequency (2 / h) atan(h omega / 2). The damping uses the mean rate of the step, so that
-it never adds energy. The step begins with the deflections in its middle, delta = delta_before + h delta'_before / 2,
-since positions drift first, see `semi_implicit_euler`.
+    M(q) q'' + ... = T + efforts on the link,    J theta'' = motor - T
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.base.checks import constants
-from robodyn_ros.compile import by_element, clip, greater, greater_equal, less, maximum, minimum, where
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.actuation.transmission import SpringDeflection, SpringLine, SpringTorque, Transmission
+from robodyn_ros.base.checks import is_traced
+from robodyn_ros.base.errors import InputError
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.simulation.joint_constraints import Problem
-from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import PlantState
-
-_TOLERANCE = 1e-10  # relative error of a spring's impulse that counts as solved
-_MIN_CHANGE = 1e-150  # smaller changes of a deflection count as 0: their inverse would overflow [rad or m]
-_DEFLECTION_TOLERANCE = 1e-15  # error of a deflection that counts as solved [rad or m]
-
-NEWTON_ROUNDS = 8
-"""Full rounds of Newton's method for the impulses of springs with backlash; later rounds take half of its step."""
+from robodyn_ros.simulation.plant_part import Losses, PartRound, PlantPart
+from robodyn_ros.simulation.plant_state import MotorSide, PlantState
 
 DEAD_ZONE_ROUNDS = 100
 """Bound of the rounds, which is never reached."""
 
-
-class SpringDeflection(NamedTuple):
-    """Deflection of springs at an instant, or amid a step with the rate before it, shape (springs,) each."""
-
-    value: NDArray[Any]  # theta - q [rad or m]
-    rate: NDArray[Any]  # theta' - q' [rad/s or m/s]
-
-    def at(self, springs: NDArray[Any]) -> SpringDeflection:
-        """Return some of the springs."""
-        return SpringDeflection(self.value[springs], self.rate[springs])
+FREQUENCY_ERROR = 0.02
+"""Relative error of a spring's frequency above which the simulation warns."""
 
 
-class SpringImpulse(NamedTuple):
-    """Impulses of springs in a step near a rate of deflection, each array of shape (springs,)."""
-
-    impulse: NDArray[Any]  # impulse of spring and damper [N m s or N s]
-    elastic: NDArray[Any]  # its elastic part, without damping [N m s or N s]
-    slope: NDArray[Any]  # derivative of ``impulse`` by the rate after the step
-
-    def tangent(self, rate: NDArray[Any]) -> SpringLine:
-        """Return the line through the impulses at a rate, shape (springs,) [rad/s or m/s]."""
-        return SpringLine(self.impulse - self.slope * rate, self.slope)
-
-
-class SpringLine(NamedTuple):
-    """Impulses of springs that are linear in the rate of deflection after the step, each array of shape (springs,)."""
-
-    at_rest: NDArray[Any]  # impulse at rate 0 [N m s or N s]
-    slope: NDArray[Any]  # derivative by the rate
-
-
-class SpringTorque(NamedTuple):
-    """Torque of springs at an instant, each array of shape (m,)."""
-
-    whole: NDArray[Any]  # T, which torque sensors measure [N m or N]
-    loss: NDArray[Any]  # power dissipated by the dampers [W]
-
-
-def spring_deflection(plant: PlantModel, state: PlantState) -> SpringDeflection:
-    """Return the springs' deflections and their rates, shape (m,) each."""
-    return deflection_from_motion(plant, state.q, state.motor_side.q, state.v, state.motor_side.v)
-
-
-def deflection_from_motion(plant: PlantModel, q: NDArray[Any], motor_q: NDArray[Any], v: NDArray[Any],
-                           motor_v: NDArray[Any]) -> SpringDeflection:
-    """As :func:`spring_deflection`, from positions and velocities of joints, shape (n,), and of motors, shape (m,)."""
-    return SpringDeflection(motor_q - q[plant.elastic], motor_v - v[plant.elastic])
-
-
-def beyond_dead_zone(deflection: NDArray[Any], backlash: NDArray[Any]) -> NDArray[Any]:
-    """g: deflections beyond the dead zone of total width ``backlash``; both arrays have one shape."""
-    half = 0.5 * backlash
-    return np.where(_always_loaded(backlash), deflection,
-                    maximum(deflection - half, 0.0) + minimum(deflection + half, 0.0))
-
-
-def spring_impulse(plant: PlantModel, springs: NDArray[Any], start: SpringDeflection, rate: NDArray[Any]
-                   ) -> SpringImpulse:
-    """Return the impulses of springs in a step that ends with given rates of deflection, and their slopes.
+def resolving_step(rate: float) -> float:
+    """Return the step that simulates an oscillation at (2 / h) atan(h omega / 2), with 1 % less than omega [s].
 
     Args:
-        plant: The simulated model.
-        springs: Joints of the springs, shape (springs,).
-        start: Deflection in the middle of the step, with the rate before it.
-        rate: Rate at the end of the step, shape (springs,) [rad/s or m/s].
+        rate: omega [rad/s].
     """
-    h, stiffness, damping, backlash = _spring_constants(plant, springs)
-    linear = h * stiffness * (start.value + 0.25 * h * (rate - start.rate))
-    firm = SpringImpulse(linear + 0.5 * h * damping * (start.rate + rate), linear,
-                         0.25 * h * h * stiffness + 0.5 * h * damping)
-    simple = _always_loaded(backlash)
-    if simple.all():
-        return firm
-    slack = by_element(partial(_slack_impulse, h), stiffness, damping, 0.5 * backlash, _deflection_before(h, start),
-                       start.value + 0.5 * h * rate)
-    return SpringImpulse(*(np.where(simple, one, other) for one, other in zip(firm, slack, strict=True)))
+    return float(np.sqrt(12.0 * 0.01) / rate)
 
 
-def _slack_impulse(h: float, stiffness: Any, damping: Any, half: Any, before: Any, after: Any) -> tuple[Any, Any, Any]:
-    """Impulse of a spring with backlash, its elastic part, and its slope by the rate after the step.
+@dataclass(frozen=True, eq=False)
+class ElasticDrives(PlantPart):
+    """The m elastic joints of a robot, and the order of links and their motors in arrays of shape (n + m,).
 
-    A face of the dead zone pushes and never pulls. A step that stays on one face takes the mean of both deflections.
-    In other steps, the faces that the spring leaves and enters push for the share of the way on which they are pressed.
-    ``h`` is the step [s], ``half`` the half backlash, ``before`` and ``after`` are the deflections.
+    Attributes:
+        model: The rigid bodies.
+        actuators: Actuators of all n joints.
+        step: h [s].
+        in_problem: Whether the springs act in the problem of a step; else they are smooth efforts.
     """
-    start, end = (where(greater(x, half), x - half, where(less(x, -half), x + half, 0.0)) for x in (before, after))
-    apart, weight = after - before, 0.5 * h * stiffness
-    inverse = 1.0 / where(less(abs(apart), _MIN_CHANGE), 1.0, apart)
-    left, entered = clip(-start * inverse, 0.0, 1.0), clip(end * inverse, 0.0, 1.0)  # shares of the way
-    pushes = greater(weight * left, damping)
-    impulse = where(pushes, start * (weight * left - damping), 0.0) + end * (weight * entered + damping)
-    slope = where(pushes, weight * left * left, 0.0) + where(end, weight * entered * (2.0 - entered) + damping, 0.0)
-    on_one = weight * (start + end) + damping * (end - start)
-    held = greater(on_one * start, 0.0)
-    stays = greater(start * end, 0.0)
-    return (where(stays, where(held, on_one, 0.0), impulse),
-            weight * where(stays, start + end, start * left + end * entered),
-            0.5 * h * where(stays, where(held, weight + damping, 0.0), slope))
 
+    model: RobotModel
+    actuators: JointActuators
+    step: float
+    in_problem: bool
 
-def loaded_line(plant: PlantModel, start: SpringDeflection) -> SpringLine:
-    """Return the impulses of springs with backlash if each stays on its face, or in the dead zone.
+    def __len__(self) -> int:
+        """Number of elastic joints."""
+        return len(self.joints)
 
-    Args:
-        plant: The simulated model.
-        start: Deflection of these springs in the middle of the step.
-    """
-    h, stiffness, damping, backlash = _spring_constants(plant, plant.elastic[plant.slack_springs])
-    before, side = _deflection_before(h, start), _face(plant, start)
-    pressed = side * side
-    mean = 0.5 * (before + start.value) - side * (0.5 * backlash)
-    at_rest = h * stiffness * mean + 0.5 * h * damping * start.rate
-    return SpringLine(pressed * at_rest, pressed * (0.25 * h * h * stiffness + 0.5 * h * damping))
+    @cached_property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.model.n
 
+    @cached_property
+    def joints(self) -> NDArray[np.intp]:
+        """Indices of the m joints with a spring between motor and link, shape (m,)."""
+        return np.flatnonzero(self.actuators.is_elastic)
 
-def leaves_face(plant: PlantModel, start: SpringDeflection, line: SpringLine, velocity: NDArray[Any]) -> Any:
-    """Return a positive number if a spring leaves the face, or the dead zone, that `loaded_line` assumes; else 0.
+    @cached_property
+    def springs(self) -> Transmission:
+        """Their springs."""
+        return self.actuators.transmission.at(self.joints)
 
-    Args:
-        plant: The simulated model.
-        start: Deflection of the springs with backlash in the middle of the step.
-        line: Result of `loaded_line`.
-        velocity: Velocities of links and motors after the step, shape (n + m,).
-    """
-    rate, h = slack_rates(plant, velocity), plant.step
-    half = 0.5 * plant.actuators.transmission.backlash[plant.elastic[plant.slack_springs]]
-    side, after = _face(plant, start), start.value + 0.5 * h * rate
-    pushes = greater_equal(side * (line.at_rest + line.slope * rate), 0.0)
-    stays = where(side, greater(side * after, half) * pushes, greater_equal(half, abs(after)))
-    return sum(1.0 - stays, np.float64(0.0))
+    @cached_property
+    def inertia(self) -> Array:
+        """J of their motors, at the outputs of the gears, shape (m,) [kg m^2 or kg]."""
+        return self.actuators.reflected_inertia[self.joints]
 
+    @cached_property
+    def slack(self) -> NDArray[np.intp]:
+        """Indices into `joints` of the springs with backlash in the problem of a step, shape (slack,)."""
+        return np.flatnonzero(self.springs.has_backlash & self.in_problem)
 
-def _spring_constants(plant: PlantModel, springs: NDArray[Any]
-                      ) -> tuple[float, NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Step, and stiffness, damping and backlash of springs, shape (springs,)."""
-    own = plant.actuators.transmission
-    return plant.step, own.stiffness[springs], own.spring_damping[springs], own.backlash[springs]
+    @cached_property
+    def _slack_springs(self) -> Transmission:
+        return self.springs.at(self.slack)
 
+    @property
+    def more_rounds(self) -> int:  # type: ignore[override]  # depends on the plant
+        """As in `PlantPart`."""
+        return DEAD_ZONE_ROUNDS if len(self.slack) else 0
 
-def _deflection_before(h: float, start: SpringDeflection) -> NDArray[Any]:
-    """Deflections before the step, from those in its middle, shape (springs,) [rad or m]."""
-    return start.value - 0.5 * h * start.rate
+    def joined(self, of_joints: NDArray[Any], of_motors: NDArray[Any]) -> NDArray[Any]:
+        """Concatenate values of links and of motors of elastic joints, shape (n + m,).
 
+        Args:
+            of_joints: Shape (n,).
+            of_motors: Shape (m,).
+        """
+        return np.concatenate([of_joints, of_motors]) if len(self) else of_joints
 
-def _face(plant: PlantModel, start: SpringDeflection) -> NDArray[Any]:
-    """Face on which each spring with backlash starts: 1 or -1, or 0 in the dead zone, shape (slack,)."""
-    h, _, _, backlash = _spring_constants(plant, plant.elastic[plant.slack_springs])
-    before, half = _deflection_before(h, start), 0.5 * backlash
-    side: NDArray[Any] = where(greater(before, half), 1.0, where(greater(-half, before), -1.0, 0.0))
-    return side
+    def position(self, state: PlantState) -> NDArray[Any]:
+        """Return the positions of links and motors, shape (n + m,) [rad or m]."""
+        return self.joined(state.q, state.motor_side.q)
 
+    def velocity(self, state: PlantState) -> NDArray[Any]:
+        """Return the velocities of links and motors, shape (n + m,) [rad/s or m/s]."""
+        return self.joined(state.v, state.motor_side.v)
 
-def with_springs(plant: PlantModel, springs: NDArray[Any], line: SpringLine, problem: Problem) -> Problem:
-    """Return a problem with the impulses of springs.
+    def split(self, of_link: NDArray[Any], *of_motor: NDArray[Any]) -> NDArray[Any]:
+        """Add values of link and motor for rigid joints, and keep them apart for elastic joints, shape (n + m,).
 
-    Args:
-        plant: The simulated model.
-        springs: Indices into ``plant.elastic``, shape (springs,).
-        line: Impulses of these springs.
-        problem: Problem of links and motors.
-    """
-    matrix = problem.matrix.astype(np.result_type(problem.matrix, line.slope))
-    momentum = problem.momentum.astype(np.result_type(problem.momentum, line.at_rest))
-    for slope, impulse, joint, place in zip(line.slope, line.at_rest, plant.elastic[springs], springs, strict=True):
-        motor = plant.n + place
-        matrix[joint, joint] += slope
-        matrix[motor, motor] += slope
-        matrix[joint, motor] -= slope
-        matrix[motor, joint] -= slope
-        momentum[joint] += impulse
-        momentum[motor] -= impulse
-    return problem._replace(matrix=matrix, momentum=momentum)
+        Args:
+            of_link: Shape (n,).
+            of_motor: Shape (n,) each.
+        """
+        whole, motor = of_link, np.zeros(self.n)
+        for each in of_motor:
+            whole, motor = whole + each, motor + each
+        if not len(self):
+            return whole
+        return np.concatenate([np.where(self.actuators.is_elastic, of_link, whole), motor[self.joints]])
 
+    def at_motors(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values at the motors: those of links, and for elastic joints those of motors, shape (n,).
 
-def dead_zone_round(plant: PlantModel, start: SpringDeflection, guess: SpringLine, velocity: NDArray[Any], rounds: Any
-                    ) -> tuple[SpringLine, Any]:
-    """Compare the guessed impulses of springs with backlash with those at the resulting rates.
+        Args:
+            values: Shape (n + m,).
+        """
+        if not len(self):
+            return values
+        seen = values[:self.n].copy()
+        seen[self.joints] = values[self.n:]
+        return seen
 
-    Args:
-        plant: The simulated model.
-        start: Deflection of these springs in the middle of the step.
-        guess: Guessed impulses.
-        velocity: Velocities of links and motors under this guess, shape (n + m,).
-        rounds: Number of rounds before this one.
+    def per_joint(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Add values of link and motor for each joint, shape (n,); argument as for :meth:`at_motors`."""
+        if not len(self):
+            return values
+        sums = values[:self.n].copy()
+        sums[self.joints] += values[self.n:]
+        return sums
 
-    Returns:
-        The next guess; and a number that is positive if it differs.
-    """
-    joints, rate = plant.elastic[plant.slack_springs], slack_rates(plant, velocity)
-    found = spring_impulse(plant, joints, start, rate)
-    error = abs(found.impulse - guess.at_rest - guess.slope * rate)
-    least = plant.step * plant.actuators.transmission.stiffness[joints] * _DEFLECTION_TOLERANCE
-    # Newton's method can jump back and forth across a dead zone that a step crosses at once.
-    late, tangent = greater(rounds, NEWTON_ROUNDS - 0.5), found.tangent(rate)
-    after = SpringLine(*(where(late, 0.5 * (old + new), new) for old, new in zip(guess, tangent, strict=True)))
-    return after, sum(greater(error, _TOLERANCE * abs(found.impulse) + least), np.float64(0.0))
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Expand values of elastic joints, shape (m,), to all joints, 0 for rigid ones, shape (n,)."""
+        spread = np.zeros(self.n, dtype=values.dtype)
+        spread[self.joints] = values
+        return spread
 
+    def at_rest(self, q: NDArray[Any], gravity: NDArray[Any]) -> NDArray[Any]:
+        """Return the motor positions at which the springs bear the links' weights, shape (m,) [rad or m].
 
-def slack_rates(plant: PlantModel, velocity: NDArray[Any]) -> NDArray[Any]:
-    """Return the rates of springs with backlash, shape (slack,), of velocities of links and motors, shape (n + m,)."""
-    springs = plant.slack_springs
-    rates: NDArray[Any] = velocity[plant.n + springs] - velocity[plant.elastic[springs]]
-    return rates
+        Args:
+            q: Joint positions, shape (n,), may be traced [rad or m].
+            gravity: Efforts that hold the robot against gravity, shape (n,), may be traced [N m or N].
+        """
+        return self.springs.motors_at_rest(q[self.joints], gravity[self.joints])
 
+    def deflection(self, q: NDArray[Any], v: NDArray[Any], motors: MotorSide) -> SpringDeflection:
+        """Return the deflections, and their rates, at positions and velocities of joints, shape (n,), and of motors."""
+        return SpringDeflection(motors.q - q[self.joints], motors.v - v[self.joints])
 
-def damping_loss(plant: PlantModel, state: PlantState, velocity: NDArray[Any]) -> NDArray[Any]:
-    """Return the energy that the springs' dampers dissipate in a step, shape (m,) [J].
+    def torque(self, q: NDArray[Any], v: NDArray[Any], motors: MotorSide) -> SpringTorque:
+        """Return the torques at an instant; arguments as for :meth:`deflection`."""
+        return self.springs.torque(self.deflection(q, v, motors))
 
-    Args:
-        plant: The simulated model.
-        state: State in the middle of the step, with the velocities before it.
-        velocity: Velocities of links and motors after the step, shape (n + m,).
-    """
-    start, joints = spring_deflection(plant, state), plant.elastic
-    rate = velocity[plant.n:] - velocity[joints]
-    line = spring_impulse(plant, joints, start, rate)
-    return (line.impulse - line.elastic) * (0.5 * (start.rate + rate))
+    def add_linear(self, state: PlantState, problem: Problem) -> Problem:
+        """Add the springs without backlash."""
+        firm = np.setdiff1d(np.arange(len(self)), self.slack)
+        if not len(firm):
+            return problem
+        start = self._start(state, firm)
+        line = self.springs.at(firm).impulse(self.step, start, start.rate).tangent(start.rate)
+        return self._with_springs(firm, line, problem)
 
+    def _start(self, state: PlantState, springs: NDArray[Any]) -> SpringDeflection:
+        return self.deflection(state.q, state.v, state.motor_side).at(springs)
 
-def spring_torque(plant: PlantModel, deflection: SpringDeflection) -> SpringTorque:
-    """Return T of the springs at an instant."""
-    springs, joints = plant.actuators.transmission, plant.elastic
-    backlash = springs.backlash[joints]
-    elastic = springs.stiffness[joints] * beyond_dead_zone(deflection.value, backlash)
-    dashpot = springs.spring_damping[joints] * deflection.rate
-    whole = elastic + dashpot
-    torque = np.where(_always_loaded(backlash), whole, where(greater(elastic * whole, 0.0), whole, 0.0))
-    return SpringTorque(torque, (torque - elastic) * deflection.rate)
+    def _with_springs(self, springs: NDArray[Any], line: SpringLine, problem: Problem) -> Problem:
+        """Return a problem with the impulses of springs, given by indices into `joints`, shape (springs,)."""
+        if not len(springs):
+            return problem
+        matrix = problem.matrix.astype(np.result_type(problem.matrix, line.slope))
+        momentum = problem.momentum.astype(np.result_type(problem.momentum, line.at_rest))
+        for slope, impulse, joint, place in zip(line.slope, line.at_rest, self.joints[springs], springs, strict=True):
+            motor = self.n + place
+            matrix[joint, joint] += slope
+            matrix[motor, motor] += slope
+            matrix[joint, motor] -= slope
+            matrix[motor, joint] -= slope
+            momentum[joint] += impulse
+            momentum[motor] -= impulse
+        return problem._replace(matrix=matrix, momentum=momentum)
 
+    def example(self) -> tuple[Any, Any, Any]:
+        """As in `PlantPart`."""
+        none = np.zeros(len(self.slack))
+        return SpringDeflection(none, none), SpringLine(none, none), None
 
-def spring_energy(plant: PlantModel, state: PlantState) -> NDArray[Any]:
-    """Return the energy of the springs, shape (m,) [J]."""
-    deflection, springs = spring_deflection(plant, state), plant.actuators.transmission
-    beyond = beyond_dead_zone(deflection.value, springs.backlash[plant.elastic])
-    return 0.5 * springs.stiffness[plant.elastic] * beyond * beyond
+    def start(self, state: PlantState, _bending: NDArray[Any]) -> tuple[Any, Any]:
+        """Return the deflections of the springs with backlash; the first guess is that each stays on its face."""
+        start = self._start(state, self.slack)
+        return start, self._slack_springs.loaded_line(self.step, start)
 
+    def add(self, _given: Any, guess: Any, problem: Problem, _rounds: Any) -> Problem:
+        """Add the springs with backlash."""
+        return self._with_springs(self.slack, guess, problem)
 
-def _always_loaded(backlash: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether springs have no dead zone; a traced backlash counts as one."""
-    always: NDArray[np.bool_] = constants(backlash, traced=1.0) == 0.0
-    return always
+    def _rates(self, velocity: NDArray[Any]) -> NDArray[Any]:
+        return velocity[self.n + self.slack] - velocity[self.joints[self.slack]]
+
+    def compare(self, given: Any, guess: Any, velocity: NDArray[Any], rounds: Any, moved: Any) -> PartRound:
+        """As in `PlantPart`."""
+        if not len(self.slack):
+            return PartRound(None, guess, moved)
+        line, differs = self._slack_springs.next_line(self.step, given, guess, self._rates(velocity), rounds)
+        return PartRound(None, line, moved + differs)
+
+    def add_undisturbed(self, guess: Any, problem: Problem) -> Problem:
+        """Add springs that stay on their faces."""
+        return self._with_springs(self.slack, guess, problem)
+
+    def undisturbed(self, _state: PlantState, given: Any, guess: Any, velocity: NDArray[Any], moved: Any) -> PartRound:
+        """As in `PlantPart`."""
+        if not len(self.slack):
+            return PartRound(None, guess, moved)
+        leaves = self._slack_springs.leaves_face(self.step, given, guess, self._rates(velocity))
+        return PartRound(None, guess, moved + leaves)
+
+    def add_losses(self, losses: Losses, state: PlantState, _result: Any, velocity: NDArray[Any]) -> Losses:
+        """Add the energy that the dampers dissipate."""
+        if not len(self):
+            return losses
+        start = self.deflection(state.q, state.v, state.motor_side)
+        rate = velocity[self.n:] - velocity[self.joints]
+        line = self.springs.impulse(self.step, start, rate)
+        lost = (line.impulse - line.elastic) * (0.5 * (start.rate + rate))
+        return losses._replace(viscous=losses.viscous + self.spread(lost))
+
+    def add_smooth(self, effort: NDArray[Any] | float, q: NDArray[Any], v: NDArray[Any], motors: MotorSide
+                   ) -> NDArray[Any] | float:
+        """Add the torques of the springs."""
+        if not len(self):
+            return effort
+        torque = self.torque(q, v, motors).whole
+        return self.joined(effort + self.spread(torque), -torque)
+
+    def add_smooth_loss(self, loss: NDArray[Any], q: NDArray[Any], v: NDArray[Any], motors: MotorSide) -> NDArray[Any]:
+        """Add the power of the dampers."""
+        return loss + self.spread(self.torque(q, v, motors).loss) if len(self) else loss
+
+    def energy(self, state: PlantState) -> NDArray[Any]:
+        """Return the energy of the springs, shape (m,) [J]."""
+        return self.springs.energy(self.deflection(state.q, state.v, state.motor_side).value)
+
+    @property
+    def _has_known_modes(self) -> bool:
+        return len(self) > 0 and not is_traced(self.springs.stiffness, self.inertia)
+
+    def modes_at_zero(self) -> tuple[Array, Array]:
+        """Return the angular frequencies of free oscillations about positions 0, rising, and their modes.
+
+        Without damping and backlash: K (B M^-1 B^T) x = omega^2 x for the deflections x.
+
+        Returns:
+            Frequencies, shape (m,) [rad/s]; and modes in the columns of a matrix, shape (m, m).
+        """
+        of_links = np.linalg.inv(mass_matrix(self.model, np.zeros(self.n)) + self.actuators.rotor_inertia)
+        mobility = of_links[np.ix_(self.joints, self.joints)] + np.diag(1.0 / self.inertia)
+        root = np.sqrt(self.springs.stiffness)
+        squares, modes = np.linalg.eigh(root[:, None] * mobility * root)
+        return np.sqrt(np.maximum(squares, 0.0)), modes
+
+    def fastest_mode(self) -> tuple[float, str]:
+        """Return the frequency of the fastest mode [rad/s], and the joint with the greatest share in it."""
+        frequencies, modes = self.modes_at_zero()
+        return float(frequencies[-1]), self.model.joint_names[self.joints[int(np.argmax(np.abs(modes[:, -1])))]]
+
+    def check(self, plant: Any) -> None:
+        """Refuse springs that are too fast for an explicit method; `varied_state` checks those of varied plants."""
+        stable, integrator = plant.method.stable_angle, plant.integrator
+        if not np.isfinite(stable) or not self._has_known_modes:
+            return
+        names = ", ".join(self.model.joint_names[joint] for joint in self.joints)
+        if stable == 0.0:
+            raise InputError(f"integrator {integrator}: expected rigid joints, since it gives energy to springs, "
+                             f"received elastic ones at {names}; use {type(integrator).SEMI_IMPLICIT_EULER}")
+        fastest, joint = self.fastest_mode()
+        if self.step * fastest > stable:
+            raise InputError(f"integrator {integrator}: expected steps of at most {stable / fastest:.3g} s "
+                             f"for the spring of joint '{joint}', which swings at {fastest / (2.0 * np.pi):.4g} Hz, "
+                             f"received {self.step:g} s; use {type(integrator).SEMI_IMPLICIT_EULER}, or smaller steps")
+
+    def unresolved_mode(self) -> str:
+        """Return a sentence on a spring that is too fast for the step of an implicit method; "" if none is.
+
+        The step's frequency is (2 / h) atan(h omega / 2), see `transmission`. If it is off by more than
+        `FREQUENCY_ERROR`, laws of elastic joints may be stable in the simulation and unstable on the robot, or vice
+        versa. The sentence says which step the spring needs.
+        """
+        if not self._has_known_modes:
+            return ""
+        (fastest, joint), step = self.fastest_mode(), self.step
+        seen = 2.0 / step * np.arctan(0.5 * step * fastest)
+        if seen >= (1.0 - FREQUENCY_ERROR) * fastest:
+            return ""
+        return (f"spring of joint '{joint}': a step of {step:g} s is too long for its mode of "
+                f"{fastest / (2.0 * np.pi):.4g} Hz, which swings at {seen / (2.0 * np.pi):.4g} Hz in it; a step of "
+                f"{resolving_step(fastest):.3g} s has it within 1 %")

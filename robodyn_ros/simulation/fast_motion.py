@@ -26,12 +26,10 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import Compute, Repeat, clip, greater, less_equal, maximum, where
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.dynamics.energy import potential_energy
-from robodyn_ros.simulation.elastic_joints import spring_energy
 from robodyn_ros.simulation.motion import inertia
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_state import PlantState
 from robodyn_ros.simulation.plant_step import StepProgram, plant_computation, step_program
-from robodyn_ros.simulation.presliding import bristle_energy
 
 MAX_ANGLE = 10.0
 """h w, the sum of the angles that joints turn in a step; the simulation ends beyond it [rad]: 10,000 rad/s at 1 ms."""
@@ -143,16 +141,15 @@ def with_energy_balance(plant: PlantModel, before: PlantState, after: PlantState
 
 
 def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:
-    motion = plant.joined(state.v, state.motor_side.v)
+    motion = plant.elastic.velocity(state)
     return 0.5 * motion @ (inertia(plant, state.q) @ motion)
 
 
 def _stored_energy(plant: PlantModel, state: PlantState) -> Any:
     """Energy of the links' weights, the motors' inductances and magnets, bristles, and springs behind motors."""
-    at_motors = plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))
+    at_motors = plant.elastic.at_motors(plant.elastic.position(state))
     stored = [*plant.actuators.magnetic_energy(state.current), *plant.actuators.cogging_energy(at_motors),
-              *bristle_energy(plant.bristles, state.presliding, plant.n)[plant.bristles.joints],
-              *spring_energy(plant, state)]
+              *(each for part in reversed(plant.parts) for each in part.energy(state))]
     return potential_energy(plant.model, state.q) + sum(stored, np.float64(0.0))
 
 

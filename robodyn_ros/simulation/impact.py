@@ -45,7 +45,7 @@ class Impact(NamedTuple):
 
 def meets_stop(plant: PlantModel, state: PlantState) -> Any:
     """Return a positive number if a joint would drift past a stop in the first half of a step, else 0."""
-    limits, v = plant.limits, plant.joined(state.v, state.motor_side.v)
+    limits, v = plant.limits, plant.elastic.velocity(state)
     slowest, fastest = _reach(plant, state)
     met = [*less(v, slowest - _TOLERANCE)[np.isfinite(limits.lower)],
            *greater(v, fastest + _TOLERANCE)[np.isfinite(limits.upper)]]
@@ -54,7 +54,7 @@ def meets_stop(plant: PlantModel, state: PlantState) -> Any:
 
 def impact(plant: PlantModel, state: PlantState) -> Impact:
     """Set up the problem of an impact; the first guess is that no stop is hit."""
-    motion, none = plant.joined(state.v, state.motor_side.v), np.zeros(plant.n + len(plant.elastic))
+    motion, none = plant.elastic.velocity(state), np.zeros(plant.n + len(plant.elastic))
     matrix, of_motors = inertia(plant, state.q), np.zeros(plant.n)
     problem = Problem(matrix, matrix @ motion, none, *_reach(plant, state), of_motors, of_motors,
                       np.zeros(len(plant.sliding_motors)))
@@ -70,8 +70,8 @@ def impact_round(plant: PlantModel, met: Impact) -> Impact:
 
 def after_impact(plant: PlantModel, state: PlantState, met: Impact) -> PlantState:
     """Return the state after an impact."""
-    n, motion = plant.n, plant.joined(state.v, state.motor_side.v)
-    lost = plant.per_joint(met.impulse * (0.5 * (motion + met.velocity)))
+    n, motion = plant.n, plant.elastic.velocity(state)
+    lost = plant.elastic.per_joint(met.impulse * (0.5 * (motion + met.velocity)))
     energies = state.energies._replace(stop_loss=state.energies.stop_loss - lost)
     return state._replace(v=met.velocity[:n], energies=energies,
                           motor_side=state.motor_side._replace(v=met.velocity[n:]))
@@ -79,4 +79,4 @@ def after_impact(plant: PlantModel, state: PlantState, met: Impact) -> PlantStat
 
 def _reach(plant: PlantModel, state: PlantState) -> tuple[NDArray[Any], NDArray[Any]]:
     """Velocities with which joints come to their lower and upper stops in the middle of a step, shape (n + m,) each."""
-    return plant.limits.reach(plant.joined(state.q, state.motor_side.q), plant.step - plant.drift)
+    return plant.limits.reach(plant.elastic.position(state), plant.step - plant.drift)

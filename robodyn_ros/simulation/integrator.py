@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
+from robodyn_ros.simulation.plant_part import PlantParts
 from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
-from robodyn_ros.simulation.presliding import BristleLines, BristleRound
 
 
 class IntegrationMethod(ABC):
@@ -67,8 +67,8 @@ class IntegrationMethod(ABC):
 
     @abstractmethod
     def problem(self, plant: Any, state: PlantState, command: PlantCommand, *smooth: Any
-                ) -> tuple[Problem, NDArray[Any], BristleLines]:
-        """Return the problem of the velocity after the step, the motor voltages, and the impulses of bristles.
+                ) -> tuple[Problem, NDArray[Any], NDArray[Any]]:
+        """Return the problem of the velocity after the step, the motor voltages, and the friction that bends bristles.
 
         Args:
             plant: The simulated model.
@@ -83,8 +83,11 @@ class IntegrationMethod(ABC):
 
     @abstractmethod
     def integrate(self, plant: Any, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-                  solution: ConstraintSolution, bent: BristleRound, *smooth: Any) -> PlantState:
-        """Return the state after the step; arguments as for `problem`, and its voltages, solution and bristles."""
+                  solution: ConstraintSolution, results: PlantParts, *smooth: Any) -> PlantState:
+        """Return the state after the step, except for that of the parts.
+
+        Arguments as for `problem`, and its voltages, its solution, and the results of the parts.
+        """
 
 
 class Integrator(StrEnum):

@@ -44,6 +44,7 @@ from robodyn_ros.simulation.closed_loop import (
     tip_wrench,
 )
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.contact import CONTACT_FORCE
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.fast_motion import angular_speed_sum, period_program
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -126,7 +127,7 @@ class InterpretedLoop:
                                                         "requested", "loop_state", *self._driving),
                                             ("loop_state", "motion", "command.effort")), *period.statements]
         if world is not None:
-            program.append(Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"),
+            program.append(Compute(partial(tip_wrench, plant.model, world), ("state.q", CONTACT_FORCE),
                                    "wrench_tip"))
         inputs = [*period.inputs, "tick_input", "requested", "loop_state", *self._driving]
         outputs = ["state", "loop_state", "motion", "wrench_tip", "peak"]
@@ -193,8 +194,8 @@ class InterpretedLoop:
         ``motions`` receives each tick, and ``parts``, if given, the terms of its efforts.
         """
         plant, engine, follows = self._plant, self._engine, self._controller.follows
-        bound["state"], bound["solution.contact_force"] = varied_state(plant, scenario.q, scenario.v, values), np.zeros(
-            (plant.surroundings.pairs, 3))
+        bound["state"] = varied_state(plant, scenario.q, scenario.v, values)
+        bound[CONTACT_FORCE] = np.zeros((plant.parts.contacts.world.pairs, 3))
         bound["wrench_tip"], bound["peak"] = np.zeros(6), 0.0
         loop_state = first_loop_state(plant, follows, None, int(values[DELAY]) if DELAY in values else None,
                                       self._longest_command_delay)
@@ -251,7 +252,7 @@ class InterpretedLoop:
         else:
             state.q[:], state.v[:] = engine.q, engine.v
             for own, there in zip(state.motor_side, engine.motor_side, strict=False):
-                own[:] = there[self._plant.elastic]
+                own[:] = there[self._plant.elastic.joints]
 
     def _efforts(self, state: State, reference: Any) -> Array:
         return as_efforts(answer(self._controller, state, reference), self._plant.n)

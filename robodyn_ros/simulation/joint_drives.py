@@ -59,20 +59,21 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
         state: The state.
         command: The commands.
     """
-    actuators, motion = plant.actuators, plant.joined(state.v, state.motor_side.v)
-    seen = plant.reflected_to_motors(motion)
+    actuators, motion = plant.actuators, plant.elastic.velocity(state)
+    seen = plant.elastic.at_motors(motion)
     requested = demand(plant, command, seen)
     line = actuators.effort_line(requested.voltage, state.current, plant.step)
     line = regulated_line(actuators, line, loop_demand(plant, state, command), seen, plant.step)
-    speed, nothing, bending = plant.limits.output_velocity(motion), np.zeros(plant.n), plant.bristles.joints
+    speed, nothing = plant.limits.output_velocity(motion), np.zeros(plant.n)
+    bending = plant.parts.presliding.bristles.joints
     at_start = actuators.limited_effort(line.effort - line.damping * speed)
-    at_motors = plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))
+    at_motors = plant.elastic.at_motors(plant.elastic.position(state))
     cogging = actuators.cogging_effort(at_motors, plant.step * seen)
     losses = actuators.gear_friction(at_start + cogging, speed)
-    dry = plant.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses))
+    dry = plant.elastic.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses))
     rigid = dry.copy()
     rigid[bending] = 0.0
-    effort = plant.split(nothing, requested.effort) + plant.limits.on_joints(cogging)
+    effort = plant.elastic.split(nothing, requested.effort) + plant.limits.on_joints(cogging)
     return JointDrives(effort, line.effort, line.damping, viscous(plant, command, seen),
-                       rigid + plant.split(nothing, command.brake), requested.voltage, losses[plant.sliding_motors],
-                       dry[bending])
+                       rigid + plant.elastic.split(nothing, command.brake), requested.voltage,
+                       losses[plant.sliding_motors], dry[bending])

@@ -26,9 +26,8 @@ from robodyn_ros.compile import greater, where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
-from robodyn_ros.simulation.elastic_joints import deflection_from_motion, spring_torque
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
+from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantState
 
 
 class SmoothState(NamedTuple):
@@ -100,7 +99,7 @@ def viscous(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArra
         Values of links, then of the motors of elastic joints, shape (n + m,).
     """
     shafts = np.where(plant.actuators.is_coupled, 0.0, plant.actuators.reflected_damping)
-    return plant.split(plant.friction.viscous, shafts, drive_damping(plant, command, v))
+    return plant.elastic.split(plant.friction.viscous, shafts, drive_damping(plant, command, v))
 
 
 def shaft_damping(plant: PlantModel) -> NDArray[Any] | float:
@@ -145,7 +144,7 @@ def drive_damping(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> 
 def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
     """M(q) + B^T Gamma^T J_M Gamma B, (6.17), then the motors of elastic joints, shape (n + m, n + m)."""
     of_links: NDArray[Any] = mass_matrix(plant.model, q) + plant.actuators.rotor_inertia
-    return np.asarray(with_motor_diagonal(plant, of_links, plant.actuators.reflected_inertia[plant.elastic]))
+    return np.asarray(with_motor_diagonal(plant, of_links, plant.actuators.reflected_inertia[plant.elastic.joints]))
 
 
 def with_motor_diagonal(plant: PlantModel, of_links: NDArray[Any] | float, of_motors: NDArray[Any]
@@ -178,27 +177,28 @@ def derivative(plant: PlantModel, x: SmoothState, requested: Demand, command: Pl
         x'.
     """
     n, q, v, current, external = plant.n, x.q, x.v, x.current, command.external
-    motion, none = plant.joined(v, x.motor_v), np.zeros(len(plant.elastic))
-    seen = plant.reflected_to_motors(motion)
+    motion, none = plant.elastic.joined(v, x.motor_v), np.zeros(len(plant.elastic))
+    seen = plant.elastic.at_motors(motion)
     actuators, damping = plant.actuators, viscous(plant, command, seen)
     flowing = actuators.instant_current(requested.voltage, current, seen)
     current_rate = actuators.current_rate(requested.voltage, current, seen)
-    cogging = plant.limits.on_joints(actuators.cogging_effort(plant.reflected_to_motors(plant.joined(q, x.motor_q))))
-    spring = spring_torque(plant, deflection_from_motion(plant, q, x.motor_q, v, x.motor_v))
-    shafts = shaft_friction(plant, v)
-    if len(none):
-        shafts = plant.joined(shafts + plant.at_elastic(spring.whole), -spring.whole)
-    effort = plant.split(np.zeros(n), requested.effort + actuators.effort_from_current(flowing)) + cogging + shafts
-    forces = effort + plant.joined(external, none) - plant.joined(bias(plant.model, q, v), none) - damping * motion
+    at_motors = plant.elastic.at_motors(plant.elastic.joined(q, x.motor_q))
+    cogging = plant.limits.on_joints(actuators.cogging_effort(at_motors))
+    motors, of_parts = MotorSide(x.motor_q, x.motor_v), shaft_friction(plant, v)
+    for part in plant.parts:
+        of_parts = part.add_smooth(of_parts, q, v, motors)
+    drives = plant.elastic.split(np.zeros(n), requested.effort + actuators.effort_from_current(flowing))
+    forces = (drives + cogging + of_parts + plant.elastic.joined(external, none)
+              - plant.elastic.joined(bias(plant.model, q, v), none) - damping * motion)
     a = solve_mass(inertia(plant, q), forces)
     work = requested.effort * seen + actuators.power(flowing, current_rate, seen)
-    loss = plant.per_joint(damping * motion * motion) + shaft_losses(plant, v, v)
-    if len(none):
-        loss = loss + plant.at_elastic(spring.loss)
+    loss = plant.elastic.per_joint(damping * motion * motion) + shaft_losses(plant, v, v)
+    for part in plant.parts:
+        loss = part.add_smooth_loss(loss, q, v, motors)
     return SmoothState(v, a[:n], current_rate, work, external * v, loss, actuators.heating(flowing), x.motor_v, a[n:])
 
 
 def smooth_rate(plant: PlantModel, state: PlantState, command: PlantCommand) -> Callable[[SmoothState], SmoothState]:
     """Return f of x' = f(x) in a step, with the demands on the actuators at its beginning."""
-    requested = demand(plant, command, plant.reflected_to_motors(plant.joined(state.v, state.motor_side.v)))
+    requested = demand(plant, command, plant.elastic.at_motors(plant.elastic.velocity(state)))
     return lambda x: derivative(plant, x, requested, command)

@@ -28,7 +28,6 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.driver import Driver
-from robodyn_ros.simulation.elastic_joints import spring_deflection
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolution
@@ -37,9 +36,11 @@ from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_
 from robodyn_ros.simulation.outputs import ActuatorState, StepEnd, report, report_at_rest
 from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_part import PlantParts
 from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 from robodyn_ros.simulation.readings import Energy, summed_energy
 
+_NO_RESULTS = PlantParts(None, None, None)  # MuJoCo has no bristles, and contacts of its own
 _MAX_RATE = 1e10  # velocity or acceleration beyond which MuJoCo, too, considers the motion divergent
 _MAX_ATTEMPTS = 20  # to find the motors at their limits; two or three usually suffice
 _TRIAL_SECONDS = 0.05
@@ -88,7 +89,7 @@ class MujocoPlant(SimulatedRobot):
         if model.follows_state:
             raise InputError("engine mujoco: expected motors that do not depend on the temperature or their angle; use "
                              "engine robodyn, or leave out temperature_effects, derating and torque_ripple")
-        if len(model.bristles.joints):
+        if model.parts.presliding.modes:
             raise InputError(f"engine mujoco: expected friction without presliding, received stiffness of friction "
                              f"model '{model.friction.name}'; use engine robodyn, or leave out the stiffness")
         self._check_springs()
@@ -108,12 +109,12 @@ class MujocoPlant(SimulatedRobot):
         self._upper = np.where(self._engine.jnt_limited[self._scene.joints],
                                self._engine.jnt_range[self._scene.joints, 1], np.inf)
         self._joint_of_brake = np.full(self._engine.neq, -1)
-        self._joint_of_brake[self._scene.brakes] = model.reflected_to_motors(np.arange(robot.n + len(model.elastic)))
+        self._joint_of_brake[self._scene.brakes] = model.elastic.at_motors(np.arange(robot.n + len(model.elastic)))
         self._joint_of_dof, self._joint_of_number = (np.full(size, -1) for size in (self._engine.nv, self._engine.njnt))
         joints = np.concatenate([self._scene.joints, self._scene.rotors])  # of links, and of motors behind springs
         self._positions = self._engine.jnt_qposadr[joints]
         self._dofs = self._engine.jnt_dofadr[joints]
-        self._braked = self._positions[model.reflected_to_motors(np.arange(len(joints)))]
+        self._braked = self._positions[model.elastic.at_motors(np.arange(len(joints)))]
         self._joint_of_dof[self._dofs] = self._joint_of_number[joints] = np.arange(len(joints))
         self._tendons, self._joint_of_tendon = np.full(robot.n, -1), np.full(self._engine.ntendon, -1)
         self._tendons[model.actuators.is_coupled] = self._scene.motors
@@ -145,12 +146,11 @@ class MujocoPlant(SimulatedRobot):
         model = self.model
         if not len(model.elastic) or not model.method.is_implicit:  # else it is checked
             return
-        frequencies, modes = model.spring_modes()
-        if model.step * frequencies[-1] > _STABLE_ANGLE:
-            joint = self.robot.joint_names[model.elastic[int(np.argmax(np.abs(modes[:, -1])))]]
-            raise InputError(f"engine mujoco: expected steps of at most {_STABLE_ANGLE / frequencies[-1]:.3g} s for "
-                             f"the spring of joint '{joint}', which swings at {frequencies[-1] / (2.0 * np.pi):.4g} "
-                             f"Hz, received {model.step:g} s; use engine robodyn, or smaller steps")
+        fastest, joint = model.elastic.fastest_mode()
+        if model.step * fastest > _STABLE_ANGLE:
+            raise InputError(f"engine mujoco: expected steps of at most {_STABLE_ANGLE / fastest:.3g} s for "
+                             f"the spring of joint '{joint}', which swings at {fastest / (2.0 * np.pi):.4g} Hz, "
+                             f"received {model.step:g} s; use engine robodyn, or smaller steps")
 
     @property
     def has_surroundings(self) -> bool:
@@ -170,7 +170,7 @@ class MujocoPlant(SimulatedRobot):
         mujoco.mj_energyPos(self._engine, probe)
         mujoco.mj_energyVel(self._engine, probe)
         potential, kinetic = probe.energy.tolist()
-        half = 0.5 * self.model.actuators.transmission.backlash[self.model.elastic]
+        half = 0.5 * self.model.elastic.springs.backlash
         stretched = probe.ten_length[self._scene.springs]
         bent = np.maximum(np.abs(stretched) - half, 0.0)
         potential -= float(0.5 * self._engine.tendon_stiffness[self._scene.springs] @ bent**2)  # counted in the state
@@ -301,9 +301,10 @@ class MujocoPlant(SimulatedRobot):
         state, command = self._state, self._command
         mujoco.mj_getState(engine, data, self._before, self._everything)
         command.external[:] = self._apply_wrenches()[self._scene.dofs]
-        own = model.actuators.transmission
-        loaded = abs(spring_deflection(model, state).value) > 0.5 * own.backlash[model.elastic]
-        engine.tendon_damping[springs] = np.where(loaded, own.spring_damping[model.elastic], 0.0)
+        elastic = model.elastic
+        bent = elastic.deflection(state.q, state.v, state.motor_side).value
+        loaded = abs(bent) > 0.5 * elastic.springs.backlash
+        engine.tendon_damping[springs] = np.where(loaded, elastic.springs.spring_damping, 0.0)
         drives = self._drives(state, command)
         locked = np.isinf(drives.friction)
         engine.dof_frictionloss[dofs] = np.where(locked, 0.0, drives.friction)
@@ -313,7 +314,7 @@ class MujocoPlant(SimulatedRobot):
         for attempt in range(_MAX_ATTEMPTS):
             linear = saturation == 0.0
             damping = np.where(linear, drives.motor_damping, 0.0)
-            engine.dof_damping[dofs] = drives.viscous + model.split(none, np.where(coupled, 0.0, damping))
+            engine.dof_damping[dofs] = drives.viscous + model.elastic.split(none, np.where(coupled, 0.0, damping))
             engine.tendon_damping[self._scene.motors] = (self.model.coupled_damping + damping)[coupled]
             motors = np.where(linear, drives.motor_effort, saturation * np.where(linear, 0.0, self._limit))
             data.qfrc_applied[:] = self._external
@@ -439,7 +440,7 @@ def _step_end(plant: PlantModel, state: PlantState, command: PlantCommand, drive
         q: Positions of links and motors of elastic joints after the step, shape (n + m,).
         solution: Velocities after the step, and impulses of friction and stops.
     """
-    after = semi_implicit_euler.METHOD.integrate(plant, state, command, drives.voltage, solution)
+    after = semi_implicit_euler.METHOD.integrate(plant, state, command, drives.voltage, solution, _NO_RESULTS)
     after = after._replace(q=q[:plant.n], motor_side=after.motor_side._replace(q=q[plant.n:]))
     return _StepEnd(after, report(StepEnd(plant, after, command, drives.voltage, solution.friction, solution.impulse,
-                                          solution.motor_impulse)))
+                                          solution.motor_impulse, _NO_RESULTS)))

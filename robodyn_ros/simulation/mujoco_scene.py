@@ -145,11 +145,11 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # Euler: tendon damping explicit
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     joints = np.array([model.joint(joint).id for joint in robot.joint_names], dtype=np.int64)
-    elastic = [robot.joint_names[joint] for joint in plant.elastic]
+    elastic = [robot.joint_names[joint] for joint in plant.elastic.joints]
     rotors = np.array([model.joint(_motor(joint)).id for joint in elastic], dtype=np.int64)
     springs = np.array([model.tendon(_spring(joint)).id for joint in elastic], dtype=np.int64)
-    half = 0.5 * plant.actuators.transmission.backlash[plant.elastic]
-    model.tendon_stiffness[springs] = plant.actuators.transmission.stiffness[plant.elastic]
+    half = 0.5 * plant.elastic.springs.backlash
+    model.tendon_stiffness[springs] = plant.elastic.springs.stiffness
     model.tendon_lengthspring[springs] = np.stack([-half, half], axis=1)
     base_body, rotation, position = _base(mujoco, model, robot, name, mounting is None)
     model.opt.gravity = rotation @ robot.gravity
@@ -283,7 +283,7 @@ def _drive(mujoco: Any, spec: Any, plant: PlantModel) -> None:
         for name, share in zip(plant.model.joint_names, rows[index].tolist(), strict=True):
             if share:
                 tendon.wrap_joint(name, share)
-    for joint in plant.elastic:
+    for joint in plant.elastic.joints:
         name, own = plant.model.joint_names[joint], float(actuators.reflected_inertia[joint])
         body = spec.worldbody.add_body(name=_motor(name), mass=_MIN_INERTIA, inertia=np.full(3, _MIN_INERTIA),
                                        explicitinertial=True)

@@ -28,8 +28,8 @@ from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.motion import drive_damping, ideal_effort, shaft_friction, viscous
 from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_part import PlantParts
 from robodyn_ros.simulation.plant_state import Described, PlantCommand, PlantState
-from robodyn_ros.simulation.presliding import on_joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,7 @@ class StepEnd:
         friction: Greatest impulse of dry friction, shape (n + m,) [N m s or N s].
         impulse: Impulse of friction and stops, shape (n + m,) [N m s or N s].
         motor_impulse: Impulse of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
-        bristle_impulse: Impulse of dry friction that bends before joints slide, shape (N, m) of `friction.Bristles`
-            [N m s or N s]; None: no bristles.
+        results: Results of the parts.
     """
 
     plant: PlantModel
@@ -55,17 +54,17 @@ class StepEnd:
     friction: NDArray[Any]
     impulse: NDArray[Any]
     motor_impulse: NDArray[Any]
-    bristle_impulse: NDArray[Any] | None = None
+    results: PlantParts
 
     @cached_property
     def motion(self) -> NDArray[Any]:
         """Velocities of links and motors, shape (n + m,) [rad/s or m/s]."""
-        return self.plant.joined(self.state.v, self.state.motor_side.v)
+        return self.plant.elastic.velocity(self.state)
 
     @cached_property
     def seen(self) -> NDArray[Any]:
         """Velocities at the motors, shape (n,) [rad/s or m/s]."""
-        return self.plant.reflected_to_motors(self.motion)
+        return self.plant.elastic.at_motors(self.motion)
 
     @cached_property
     def damping(self) -> NDArray[Any]:
@@ -89,18 +88,20 @@ def _voltage(end: StepEnd) -> NDArray[Any]:
 
 def _joint_effort(end: StepEnd) -> NDArray[Any]:
     plant, state, actuators = end.plant, end.state, end.plant.actuators
-    cogging = actuators.cogging_effort(plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q)))
+    cogging = actuators.cogging_effort(plant.elastic.at_motors(plant.elastic.position(state)))
     return (ideal_effort(plant, end.command) + actuators.effort_from_current(state.current) - end.damping * end.seen
-            + plant.per_joint(plant.limits.on_joints(cogging)))
+            + plant.elastic.per_joint(plant.limits.on_joints(cogging)))
 
 
 def _friction_effort(end: StepEnd) -> NDArray[Any]:
     plant, step = end.plant, end.plant.step
-    dry, of_drive = clip(end.impulse, -end.friction, end.friction), plant.split(np.zeros(plant.n), end.damping)
-    bent = 0.0 if end.bristle_impulse is None else on_joints(plant.bristles, end.bristle_impulse, plant.n) / step
-    return (plant.per_joint(dry / step - (viscous(plant, end.command, end.seen) - of_drive) * end.motion
-                            + plant.limits.sliding.T @ (end.motor_impulse / step)) + shaft_friction(plant, end.state.v)
-            + bent)
+    dry, of_drive = clip(end.impulse, -end.friction, end.friction), plant.elastic.split(np.zeros(plant.n), end.damping)
+    effort = (plant.elastic.per_joint(dry / step - (viscous(plant, end.command, end.seen) - of_drive) * end.motion
+                                      + plant.limits.sliding.T @ (end.motor_impulse / step))
+              + shaft_friction(plant, end.state.v))
+    for part, result in zip(plant.parts, end.results, strict=True):
+        effort = effort + part.friction_effort(result)
+    return effort
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,11 +173,13 @@ def report_at_rest(plant: PlantModel, state: PlantState) -> ActuatorState:
     """Return the outputs before the first step: those of the state, and 0 for the others."""
     nothing, none = np.zeros(plant.n), np.zeros(plant.n + len(plant.elastic))
     end = StepEnd(plant.at_state(state.temperature, state.q, state.v, state.motor_side), state,
-                  PlantCommand.from_effort(nothing), nothing, none, none, np.zeros(len(plant.sliding_motors)))
+                  PlantCommand.from_effort(nothing), nothing, none, none, np.zeros(len(plant.sliding_motors)),
+                  PlantParts(*(part.example()[2] for part in plant.parts)))
     return ActuatorState(*(own.masked(end, own.value(end) if own.of_state else nothing) for own in OUTPUTS.values()))
 
 
 def read_outputs(reported: ActuatorState) -> ActuatorState:
     """Return copies of the outputs of a report, with flags as booleans."""
-    return ActuatorState(*(values > 0.0 if own.is_flag else np.array(values)
-                           for values, own in zip(reported, OUTPUTS.values(), strict=True)))
+    read: list[Any] = [values > 0.0 if own.is_flag else np.array(values)
+                       for values, own in zip(reported, OUTPUTS.values(), strict=True)]
+    return ActuatorState(*read)

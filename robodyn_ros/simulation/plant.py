@@ -32,7 +32,7 @@ from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.twists import cross
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.contact import contact_geometry, contact_wrench, surface_energy
+from robodyn_ros.simulation.contact import CONTACT_FORCE, contact_geometry, contact_wrench, surface_energy
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.engine import SimulatedRobot
@@ -112,7 +112,7 @@ class Plant(SimulatedRobot):
         self._form, self._numbers = form, to_numbers(form, rest, "state")  # q and v first
         self._rest, self._places = self._numbers, places(form)
         self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), report_at_rest(model, rest)
-        self._forces = np.zeros((model.surroundings.pairs, 3))
+        self._forces = np.zeros((model.parts.contacts.world.pairs, 3))
         self._kind: _Kind | None = None
         self._angular_speed = 0.0  # sum of angular speeds [rad/s]
         self._resolved, self._greatest = resolved_speed(model), max_speed(model)
@@ -310,10 +310,10 @@ class Plant(SimulatedRobot):
             start = Compute(lambda: np.float64(0.0), (), "peak")
             end = Compute(lambda v, peak: maximum(peak, angular_speed_sum(model, v)), ("state.v", "peak"),
                           "angular_speed")
-            statements = [start, Repeat("steps", step.statements), report_statement(model, with_health=True), end]
+            outputs = report_statement(model, with_health=True)
             procedure = compile_procedure(
-                variables, statements, step.inputs,
-                ["state", "report", "health", "angular_speed", "solution.contact_force"], name="plant")
+                variables, [start, Repeat("steps", step.statements), outputs, end], step.inputs,
+                ["state", "report", "health", "angular_speed", CONTACT_FORCE], name="plant")
             program = procedure, procedure.bind() if self._compiled else None
             self._programs.setdefault(kind, program)  # another thread may have stored it first
         return self._programs[kind]
@@ -331,9 +331,9 @@ class Plant(SimulatedRobot):
             return
         self._kind, (self._procedure, bound) = kind, self._program(kind)
         if bound is not None:
-            bound["command"], bound["report"], bound["solution.contact_force"] = command, self._report, self._forces
+            bound["command"], bound["report"], bound[CONTACT_FORCE] = command, self._report, self._forces
             self._command, self._report = bound["command"], bound["report"]
-            self._forces, self._health = bound["solution.contact_force"], bound["health"]
+            self._forces, self._health = bound[CONTACT_FORCE], bound["health"]
             self._bound_angular_speed = bound["angular_speed"]
             self._bound_numbers = bound.numbers("state")
             self._bound_numbers[:] = self._numbers
@@ -380,7 +380,7 @@ class Plant(SimulatedRobot):
             result = self._procedure.interpret(state=self._state, steps=steps, **command, **more)
         except InputError:  # the motor formulas accept finite numbers only
             return np.full_like(self._numbers, np.nan), np.nan, np.nan
-        self._report, self._forces = result["report"], result["solution.contact_force"]
+        self._report, self._forces = result["report"], result[CONTACT_FORCE]
         return (to_numbers(self._form, result["state"], "state"), float(result["health"]),
                 float(result["angular_speed"]))
 

@@ -19,37 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.driver_profile import DRIVERS
-from robodyn_ros.actuation.friction import Bristles, Friction, FrictionModel
+from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.base.checks import Range, as_number, constants, is_traced
+from robodyn_ros.base.checks import Range, as_number, constants
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import DEFAULT_STEP
-from robodyn_ros.compile import clip, compile_function
+from robodyn_ros.compile import compile_function
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.mass_matrix import check_mass_matrix, mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.contact import Contacts
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.driver import Driver
+from robodyn_ros.simulation.elastic_joints import ElasticDrives
 from robodyn_ros.simulation.integrator import IntegrationMethod, Integrator
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
+from robodyn_ros.simulation.plant_part import PlantParts
 from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantState
-from robodyn_ros.simulation.presliding import at_rest
-
-_BENT = 1e-9
-"""A spring with backlash rests on a face if the load deflects it by more than this [rad or m]."""
-
-FREQUENCY_ERROR = 0.02
-"""Relative error of a spring's frequency above which the simulation warns."""
-
-
-def resolving_step(rate: float) -> float:
-    """Return the step that simulates an oscillation at (2 / h) atan(h omega / 2), with 1 % less than omega [s].
-
-    Args:
-        rate: omega [rad/s].
-    """
-    return float(np.sqrt(12.0 * 0.01) / rate)
+from robodyn_ros.simulation.presliding import BristleFriction
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +95,6 @@ class PlantModel:
                              f"{self.integrator!r}")
         object.__setattr__(self, "integrator", Integrator(self.integrator))
         self._check_electrical_time_constants()
-        self._check_springs()
         if self.actuators.follows_temperature and not self.method.has_fixed_steps:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
@@ -116,16 +103,10 @@ class PlantModel:
         loops = self.actuators.current_loops
         self._check_implicit(len(loops.joints) > 0, "motors without current_loop")
         loops.check(self.actuators.motors.motor, self.step, self.model.joint_names)
-        self._check_implicit(len(self.bristles.joints) > 0, "friction without presliding, received stiffness of "
-                             f"friction model '{self.friction.name}'", "leave out the stiffness")
         if self.world is not None and self.world.pairs == 0:
             object.__setattr__(self, "world", None)
-        if self.world is not None:
-            self.world.check(self.model)
-            if not self.method.is_implicit:
-                raise InputError(f"{self.world.where}: expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, the "
-                                 f"only one with contacts, received {self.integrator}; set the integrator, or leave "
-                                 "out the world")
+        for part in self.parts:
+            part.check(self)
 
     @classmethod
     def from_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
@@ -211,59 +192,9 @@ class PlantModel:
                     f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
                     f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
 
-    def _check_springs(self) -> None:
-        """Refuse springs that are too fast for an explicit method; `varied_state` checks those of varied plants."""
-        actuators, joints = self.actuators, self.elastic
-        stable = self.method.stable_angle
-        if (not np.isfinite(stable) or not len(joints)
-                or is_traced(actuators.transmission.stiffness, actuators.reflected_inertia)):
-            return
-        names = ", ".join(self.model.joint_names[joint] for joint in joints)
-        if stable == 0.0:
-            raise InputError(f"integrator {self.integrator}: expected rigid joints, since it gives energy to springs, "
-                             f"received elastic ones at {names}; use {Integrator.SEMI_IMPLICIT_EULER}")
-        frequencies, modes = self.spring_modes()
-        fastest, share = float(frequencies[-1]), np.abs(modes[:, -1])
-        if self.step * fastest > stable:
-            joint = self.model.joint_names[joints[int(np.argmax(share))]]
-            raise InputError(f"integrator {self.integrator}: expected steps of at most {stable / fastest:.3g} s "
-                             f"for the spring of joint '{joint}', which swings at {fastest / (2.0 * np.pi):.4g} Hz, "
-                             f"received {self.step:g} s; use {Integrator.SEMI_IMPLICIT_EULER}, or smaller steps")
-
-    def spring_modes(self) -> tuple[Array, Array]:
-        """Return the angular frequencies of free oscillations about positions 0, rising, and their modes.
-
-        Without damping and backlash: K (B M^-1 B^T) x = omega^2 x for the deflections x.
-
-        Returns:
-            Frequencies, shape (m,) [rad/s]; and modes in the columns of a matrix, shape (m, m).
-        """
-        actuators, joints = self.actuators, self.elastic
-        of_links = np.linalg.inv(mass_matrix(self.model, np.zeros(self.n)) + actuators.rotor_inertia)
-        mobility = of_links[np.ix_(joints, joints)] + np.diag(1.0 / actuators.reflected_inertia[joints])
-        root = np.sqrt(actuators.transmission.stiffness[joints])
-        squares, modes = np.linalg.eigh(root[:, None] * mobility * root)
-        return np.sqrt(np.maximum(squares, 0.0)), modes
-
     def unresolved_spring(self) -> str:
-        """Return a sentence on a spring that is too fast for the step, with the step that it needs; "" if none is.
-
-        The step's frequency is (2 / h) atan(h omega / 2), see `elastic_joints`. If it is off by more than
-        `FREQUENCY_ERROR`, laws of elastic joints may be stable in the simulation and unstable on the robot, or vice
-        versa.
-        """
-        if (not self.method.is_implicit or not len(self.elastic)
-                or is_traced(self.actuators.transmission.stiffness, self.actuators.reflected_inertia)):
-            return ""
-        frequencies, modes = self.spring_modes()
-        fastest, step = float(frequencies[-1]), self.step
-        seen = 2.0 / step * np.arctan(0.5 * step * fastest)
-        if seen >= (1.0 - FREQUENCY_ERROR) * fastest:
-            return ""
-        joint = self.model.joint_names[self.elastic[int(np.argmax(np.abs(modes[:, -1])))]]
-        return (f"spring of joint '{joint}': a step of {step:g} s is too long for its mode of "
-                f"{fastest / (2.0 * np.pi):.4g} Hz, which swings at {seen / (2.0 * np.pi):.4g} Hz in it; a step of "
-                f"{resolving_step(fastest):.3g} s has it within 1 %")
+        """Return a sentence on a spring that is too fast for the step, see `ElasticDrives.unresolved_mode`."""
+        return self.elastic.unresolved_mode() if self.method.is_implicit else ""
 
     @property
     def method(self) -> IntegrationMethod:
@@ -288,8 +219,8 @@ class PlantModel:
         if actuators.follows_temperature:
             actuators = actuators.at(temperature)
         if actuators.has_ripple:
-            actuators = actuators.at_angle(self.reflected_to_motors(self.joined(q, motor_side.q)),
-                                           self.step * self.reflected_to_motors(self.joined(v, motor_side.v)))
+            actuators = actuators.at_angle(self.elastic.at_motors(self.elastic.joined(q, motor_side.q)),
+                                           self.step * self.elastic.at_motors(self.elastic.joined(v, motor_side.v)))
         return self if actuators is self.actuators else replace(self, actuators=actuators)
 
     def check_voltages(self, by_voltage: Array) -> None:
@@ -323,11 +254,6 @@ class PlantModel:
         return 0.5 * self.step if self.drifts_first else self.step
 
     @cached_property
-    def bristles(self) -> Bristles:
-        """Springs that the dry friction bends before joints slide."""
-        return self.friction.bristles
-
-    @cached_property
     def has_dry_friction(self) -> NDArray[np.bool_]:
         """Whether joint, motor or gear have dry friction, shape (n,)."""
         return self.friction.has_dry | self.actuators.has_gear_friction
@@ -339,76 +265,29 @@ class PlantModel:
         coupling, nowhere = gear.coupling, np.full(m, np.inf)
         if m:
             coupling = np.hstack([gear.joint_rows, np.zeros((self.n, m))])
-            coupling[self.elastic, self.elastic] = 0.0
-            coupling[self.elastic, self.n + np.arange(m)] = 1.0
+            coupling[self.elastic.joints, self.elastic.joints] = 0.0
+            coupling[self.elastic.joints, self.n + np.arange(m)] = 1.0
         sliding = np.zeros((0, self.n + m)) if coupling is None else coupling[self.sliding_motors]
-        return ConstraintLimits(self.joined(self.model.position_lower, -nowhere),
-                                self.joined(self.model.position_upper, nowhere), drive, coupling, sliding)
+        return ConstraintLimits(self.elastic.joined(self.model.position_lower, -nowhere),
+                                self.elastic.joined(self.model.position_upper, nowhere), drive, coupling, sliding)
 
     @cached_property
-    def elastic(self) -> NDArray[np.intp]:
-        """Indices of the m joints with a spring between motor and link, shape (m,)."""
-        return np.flatnonzero(self.actuators.is_elastic)
+    def elastic(self) -> ElasticDrives:
+        """The m joints with a spring between motor and link, and the order of arrays of links and motors."""
+        return ElasticDrives(self.model, self.actuators, self.step, self.method.is_implicit)
+
+    @cached_property
+    def parts(self) -> PlantParts:
+        """The parts that act in the problem of a step, or have a state."""
+        world = World((), ()) if self.world is None else self.world
+        return PlantParts(self.elastic, Contacts(world, self.model, self.step, self.drift),
+                     BristleFriction(self.friction.bristles, self.n, self.step))
 
     @cached_property
     def measured_at_motors(self) -> NDArray[np.bool_] | None:
         """Which joints are measured on the motor's side of a spring, shape (n,); None: none."""
         at_motors: NDArray[np.bool_] = self.actuators.transmission.motor_encoder & self.actuators.is_elastic
         return at_motors if at_motors.any() else None
-
-    @cached_property
-    def slack_springs(self) -> NDArray[np.intp]:
-        """Indices into `elastic` of the springs with backlash, shape (slack,)."""
-        return np.flatnonzero(self.actuators.transmission.has_backlash[self.elastic])
-
-    def joined(self, of_joints: NDArray[Any], of_motors: NDArray[Any]) -> NDArray[Any]:
-        """Concatenate values of links and of motors of elastic joints, shape (n + m,).
-
-        Args:
-            of_joints: Shape (n,).
-            of_motors: Shape (m,).
-        """
-        return np.concatenate([of_joints, of_motors]) if len(self.elastic) else of_joints
-
-    def split(self, of_link: NDArray[Any], *of_motor: NDArray[Any]) -> NDArray[Any]:
-        """Add values of link and motor for rigid joints, and keep them apart for elastic joints, shape (n + m,).
-
-        Args:
-            of_link: Shape (n,).
-            of_motor: Shape (n,) each.
-        """
-        whole, motor = of_link, np.zeros(self.n)
-        for each in of_motor:
-            whole, motor = whole + each, motor + each
-        if not len(self.elastic):
-            return whole
-        return np.concatenate([np.where(self.actuators.is_elastic, of_link, whole), motor[self.elastic]])
-
-    def reflected_to_motors(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values at the motors: those of links, and for elastic joints those of motors, shape (n,).
-
-        Args:
-            values: Shape (n + m,).
-        """
-        if not len(self.elastic):
-            return values
-        seen = values[:self.n].copy()
-        seen[self.elastic] = values[self.n:]
-        return seen
-
-    def per_joint(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Add values of link and motor for each joint, shape (n,); argument as for :meth:`reflected_to_motors`."""
-        if not len(self.elastic):
-            return values
-        sums = values[:self.n].copy()
-        sums[self.elastic] += values[self.n:]
-        return sums
-
-    def at_elastic(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Expand values of elastic joints, shape (m,), to all joints, 0 for rigid ones, shape (n,)."""
-        spread = np.zeros(self.n, dtype=values.dtype)
-        spread[self.elastic] = values
-        return spread
 
     @cached_property
     def sliding_motors(self) -> NDArray[np.intp]:
@@ -457,11 +336,6 @@ class PlantModel:
         shares: Array = np.diag(self.actuators.rotor_inertia) + own
         return shares
 
-    @property
-    def surroundings(self) -> World:
-        """The world, or an empty one."""
-        return World((), ()) if self.world is None else self.world
-
     def state(self, q: Array, v: Array) -> PlantState:
         """Return a state with given positions and velocities, no current, ambient temperature and energies 0.
 
@@ -474,27 +348,13 @@ class PlantModel:
         none, q, v = np.zeros(self.n), np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
         return PlantState(q, v, none, np.broadcast_to(self.actuators.winding.ambient_temperature, self.n) + 0.0,
                           np.full(self.n + len(self.elastic), float(STICKING)), none,
-                          EnergySums(*np.zeros((6, self.n))), at_rest(self.bristles),
+                          EnergySums(*np.zeros((6, self.n))), self.parts.presliding.at_rest(),
                           self.actuators.current_loops.at_rest(), self.motors_at(q, v))
 
     def motors_at(self, q: Array, v: Array) -> MotorSide:
         """Return motors of elastic joints whose springs bear the links' weights; arguments as for :meth:`state`."""
-        motor_q = self.motors_at_rest(q, self._gravity(q)) if len(self.elastic) else np.zeros(0)
-        return MotorSide(motor_q, v[self.elastic].copy())
-
-    def motors_at_rest(self, q: NDArray[Any], gravity: NDArray[Any]) -> NDArray[Any]:
-        """Return the motor positions at which the springs bear the links' weights, shape (m,) [rad or m].
-
-        Without load, a motor is in the middle of its backlash.
-
-        Args:
-            q: Joint positions, shape (n,), may be traced [rad or m].
-            gravity: Efforts that hold the robot against gravity, shape (n,), may be traced [N m or N].
-        """
-        bent = gravity[self.elastic] / self.actuators.transmission.stiffness[self.elastic]
-        side = clip(bent / _BENT, -1.0, 1.0)  # 0 without load: no sign of a rounding error
-        rest: NDArray[Any] = q[self.elastic] + bent + 0.5 * self.actuators.transmission.backlash[self.elastic] * side
-        return rest
+        motor_q = self.elastic.at_rest(q, self._gravity(q)) if len(self.elastic) else np.zeros(0)
+        return MotorSide(motor_q, v[self.elastic.joints].copy())
 
     @cached_property
     def _gravity(self) -> Callable[..., Array]:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.current_loop import CurrentLoopState
 from robodyn_ros.base.fields import DAMPING, EFFORT, POSITION, VELOCITY, Field, Unit
-from robodyn_ros.simulation.presliding import Presliding
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,14 @@ class MotorSide(NamedTuple):
     q: NDArray[Any] = described("Positions of the motors of elastic joints, at the outputs of their gears; equal to "
                                 "the joint position while the spring is relaxed", POSITION)
     v: NDArray[Any] = described("Their velocities", VELOCITY)
+
+
+class Presliding(NamedTuple):
+    """State of the bristles; each array has shape (N, m) of `friction.Bristles`."""
+
+    deflection: NDArray[Any] = described("Deflections of the bristles", POSITION)
+    mode: NDArray[Any] = described("Modes that the next step tries first: 0 for a bristle that holds, 1 or -1 for one "
+                                   "that slips and pushes that way")
 
 
 class PlantState(NamedTuple):

@@ -24,26 +24,6 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import Compute, Repeat
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.compile.tape import trace
-from robodyn_ros.simulation.contact import (
-    MAX_ROUNDS,
-    ContactChoice,
-    ContactGeometry,
-    contact_geometry,
-    contact_round,
-    first_choice,
-    presses,
-    with_contacts,
-)
-from robodyn_ros.simulation.elastic_joints import (
-    DEAD_ZONE_ROUNDS,
-    SpringDeflection,
-    SpringLine,
-    dead_zone_round,
-    leaves_face,
-    loaded_line,
-    spring_deflection,
-    with_springs,
-)
 from robodyn_ros.simulation.impact import after_impact, impact, impact_round, meets_stop
 from robodyn_ros.simulation.joint_constraints import (
     ConstraintSolution,
@@ -56,11 +36,9 @@ from robodyn_ros.simulation.joint_constraints import (
 from robodyn_ros.simulation.motion import SmoothState
 from robodyn_ros.simulation.outputs import ActuatorState, StepEnd, report
 from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_part import PartRound, PlantParts
 from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
-from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_round, with_bristles
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
-
-_NO_SPRINGS = SpringLine(np.zeros(0), np.zeros(0))
 
 
 class StepProblem(NamedTuple):
@@ -68,9 +46,7 @@ class StepProblem(NamedTuple):
 
     problem: Problem  # matrix v' = momentum + impulses of friction, stops and motors
     voltage: NDArray[Any]  # motor voltages, held during the step, shape (n,) [V]
-    contacts: ContactGeometry  # geometry of the contacts with surfaces
-    bristles: BristleLines  # impulses of the dry friction that bends before joints slide
-    deflection: SpringDeflection  # deflection of the springs with backlash at the beginning of the step
+    parts: PlantParts  # what the rounds of each part are given
 
 
 class Guess(NamedTuple):
@@ -79,9 +55,7 @@ class Guess(NamedTuple):
     contact_mode: NDArray[Any]  # modes of friction and stops of joints and motors of elastic joints, shape (n + m,)
     saturation: NDArray[Any]  # modes of the motors, shape (n,)
     motor_mode: NDArray[Any]  # modes of the dry friction of coupled motors, shape (coupled,)
-    springs: SpringLine  # impulses of springs with backlash
-    touching: ContactChoice  # modes of the contacts
-    bristle_mode: NDArray[Any]  # modes of the bristles, shape (N, m) of `friction.Bristles`
+    parts: PlantParts  # guess of each part
     rounds: Any  # number of rounds before this one
 
 
@@ -92,18 +66,14 @@ class Solution(NamedTuple):
         velocity: Velocities of links and motors of elastic joints after the step, shape (n + m,) [rad/s or m/s].
         impulse: Impulse of friction and stops, shape (n + m,) [N m s or N s].
         motor_impulse: Impulse of the dry friction of coupled motors, shape (coupled,) [N m s or N s].
-        contact_force: Mean forces of surfaces on the robot in base axes, shape (pairs, 3) [N].
-        contact_effort: Joint efforts of these forces, shape (n,) [N m or N].
-        bent: Bristles at the end of the step.
+        parts: Result of each part.
         moved: Positive if the next guess differs, 0 if the solution is consistent.
     """
 
     velocity: NDArray[Any]
     impulse: NDArray[Any]
     motor_impulse: NDArray[Any]
-    contact_force: NDArray[Any]
-    contact_effort: NDArray[Any]
-    bent: BristleRound
+    parts: PlantParts
     moved: Any
 
 
@@ -137,7 +107,7 @@ def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: Sm
     after = integrate(plant, state, command, step_problem, solution, guess, *given)
     at_end = described.at_state(after.temperature, after.q, after.v, after.motor_side)
     return after, report(StepEnd(at_end, after, command, step_problem.voltage, step_problem.problem.friction,
-                                 solution.impulse, solution.motor_impulse, solution.bent.impulse))
+                                 solution.impulse, solution.motor_impulse, solution.parts))
 
 
 def set_up_problem(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState
@@ -145,84 +115,77 @@ def set_up_problem(plant: PlantModel, state: PlantState, command: PlantCommand, 
     """Set up the problem of the velocity after the step from drives, friction, contacts, inertia; guess its modes."""
     method = plant.method
     state = method.acting_state(plant, state)
-    problem, voltage, bristles = method.problem(plant, state, command, *smooth)
+    problem, voltage, bending = method.problem(plant, state, command, *smooth)
     contact_mode, saturation = method.first_modes(state, problem)
-    contacts = contact_geometry(plant.surroundings, plant.model, state.q)
-    touching = first_choice(plant.surroundings, contacts, state.v, plant.drift)
-    motion = plant.joined(state.v, state.motor_side.v)
-    deflection = spring_deflection(plant, state).at(plant.slack_springs[:0] if smooth else plant.slack_springs)
-    springs = loaded_line(plant, deflection) if len(deflection.rate) else _NO_SPRINGS
-    guess = Guess(admissible(contact_mode, problem.friction), saturation, plant.limits.motor_modes(motion), springs,
-                  touching, state.presliding.mode, np.float64(0.0))
-    return StepProblem(problem, voltage, contacts, bristles, deflection), guess
+    given, guesses = _start(plant, state, bending)
+    guess = Guess(admissible(contact_mode, problem.friction), saturation,
+                  plant.limits.motor_modes(plant.elastic.velocity(state)), guesses, np.float64(0.0))
+    return StepProblem(problem, voltage, given), guess
+
+
+def _start(plant: PlantModel, state: PlantState, bending: NDArray[Any]) -> tuple[PlantParts, PlantParts]:
+    """What the parts are given in a step, and their first guesses."""
+    given, guesses = zip(*(part.start(state, bending) for part in plant.parts), strict=True)
+    return PlantParts(*given), PlantParts(*guesses)
 
 
 def solve(plant: PlantModel, step_problem: StepProblem, guess: Guess) -> tuple[Solution, Guess]:
-    """Solve for one guess of the modes of friction, stops, motors, springs and contacts; return the next guess."""
-    world, contacts, rounds, springs = plant.surroundings, step_problem.contacts, guess.rounds, guess.springs
-    problem, unsolved = step_problem.problem, np.float64(0.0)
-    if len(springs.slope):
-        problem = with_springs(plant, plant.slack_springs, springs, problem)
-    problem = with_contacts(world, contacts, guess.touching, problem, plant.step, plant.drift, rounds)
-    problem = with_bristles(plant.bristles, step_problem.bristles, guess.bristle_mode, problem, plant.step)
+    """Solve for one guess of the modes of friction, stops, motors and parts; return the next guess."""
+    problem, rounds = step_problem.problem, guess.rounds
+    each = list(zip(plant.parts, step_problem.parts, guess.parts, strict=True))
+    for part, given, own in each:
+        problem = part.add(given, own, problem, rounds)
     done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, guess.motor_mode, rounds)
-    touch = contact_round(world, contacts, guess.touching, done.velocity[:plant.n], plant.step, plant.drift,
-                          rounds)
-    if len(springs.slope):
-        springs, unsolved = dead_zone_round(plant, step_problem.deflection, springs, done.velocity, rounds)
-    effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
-                 start=np.zeros(plant.n))
-    bent, moved = bristle_round(plant.bristles, step_problem.bristles, guess.bristle_mode, done.velocity, plant.step,
-                                rounds, done.moved)
-    return (Solution(done.velocity, done.impulse, done.motor_impulse, touch.force, effort, bent,
-                     moved + touch.moved + unsolved),
-            Guess(done.contact_mode, done.saturation, done.motor_mode, springs, touch.choice, bent.state.mode,
-                  rounds + 1.0))
+    results, guesses, moved = _in_turn(done.moved, [
+        partial(part.compare, given, own, done.velocity, rounds) for part, given, own in each])
+    return (Solution(done.velocity, done.impulse, done.motor_impulse, results, moved),
+            Guess(done.contact_mode, done.saturation, done.motor_mode, guesses, rounds + 1.0))
+
+
+def _in_turn(moved: Any, rounds: Sequence[Callable[[Any], PartRound]]) -> tuple[PlantParts, PlantParts, Any]:
+    """Results and next guesses of the parts, and whether any guess differs; the last part comes first.
+
+    Pivoting chooses the modes of the last one together with those of friction and stops.
+    """
+    done: list[PartRound] = []
+    for part_round in reversed(rounds):
+        done.insert(0, part_round(moved))
+        moved = done[0].moved
+    return PlantParts(*(each.result for each in done)), PlantParts(*(each.guess for each in done)), moved
 
 
 def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, step_problem: StepProblem,
               solution: Solution, guess: Guess, *smooth: SmoothState) -> PlantState:
     """Compute positions, currents, temperatures and energies from the velocities after the step."""
     state = plant.method.acting_state(plant, state)
-    acting = command._replace(external=command.external + solution.contact_effort)
     solved = ConstraintSolution(solution.velocity, solution.impulse, step_problem.problem.friction, guess.contact_mode,
                                 guess.saturation, solution.motor_impulse)
-    return plant.method.integrate(plant, state, acting, step_problem.voltage, solved, solution.bent, *smooth)
+    for part, result in zip(plant.parts, solution.parts, strict=True):
+        command = part.acting(command, result)
+    after = plant.method.integrate(plant, state, command, step_problem.voltage, solved, solution.parts, *smooth)
+    for part, result in zip(plant.parts, solution.parts, strict=True):
+        after = part.next_state(after, result)
+    return after
 
 
 def solve_unconstrained(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Any, ...]:
-    """Solve without friction, stops, motor limits and contacts; ``moved`` is positive if one of them acts.
-
-    It is also positive if a spring with backlash leaves its face or its dead zone.
+    """Solve without friction, stops and motor limits, with undisturbed parts; ``moved``: positive if one of them acts.
 
     Returns:
         The motor voltages, the greatest impulses of friction, the solution, and the guess that it solves.
     """
-    world = plant.surroundings
     met = meets_stop(plant, state) if plant.drifts_first else 0.0
     state = plant.method.acting_state(plant, state)
-    problem, voltage, _ = plant.method.problem(plant, state, command)
-    leaves, springs = np.float64(0.0), _NO_SPRINGS
-    if len(plant.slack_springs):
-        deflection = spring_deflection(plant, state).at(plant.slack_springs)
-        springs = loaded_line(plant, deflection)
-        problem = with_springs(plant, plant.slack_springs, springs, problem)
+    problem, voltage, bending = plant.method.problem(plant, state, command)
+    given, first = _start(plant, state, bending)
+    for part, guess in zip(plant.parts, first, strict=True):
+        problem = part.add_undisturbed(guess, problem)
     free = without_constraints(plant.limits, problem)
-    if len(plant.slack_springs):
-        leaves = leaves_face(plant, deflection, springs, free.velocity)
-    contacts = contact_geometry(world, plant.model, state.q)
-    touches = presses(world, contacts, free.velocity[:plant.n], plant.drift)
-    none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
-    unbent = state.presliding
-    solution = Solution(free.velocity, free.impulse, free.motor_impulse, nowhere, none,
-                        BristleRound(0.0 * unbent.deflection, unbent), free.moved + touches + leaves + met)
-    guess = Guess(free.contact_mode, free.saturation, free.motor_mode, springs, _no_contacts(world.pairs),
-                  unbent.mode, np.float64(0.0))
-    return voltage, problem.friction, solution, guess
-
-
-def _no_contacts(pairs: int) -> ContactChoice:
-    return ContactChoice(np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros((pairs, 3)))
+    results, guesses, moved = _in_turn(free.moved, [
+        partial(part.undisturbed, state, own, guess, free.velocity)
+        for part, own, guess in zip(plant.parts, given, first, strict=True)])
+    return (voltage, problem.friction, Solution(free.velocity, free.impulse, free.motor_impulse, results, moved + met),
+            Guess(free.contact_mode, free.saturation, free.motor_mode, guesses, np.float64(0.0)))
 
 
 def _max_impact_rounds(plant: PlantModel) -> int:
@@ -231,9 +194,8 @@ def _max_impact_rounds(plant: PlantModel) -> int:
 
 def max_rounds(plant: PlantModel) -> int:
     """Return a bound of the rounds of a step."""
-    modes = plant.n + len(plant.elastic) + len(plant.sliding_motors) + plant.bristles.share.size
-    return (max_pivot_steps(modes) + (MAX_ROUNDS if plant.surroundings.pairs else 0)
-            + (DEAD_ZONE_ROUNDS if len(plant.slack_springs) else 0))
+    modes = plant.n + len(plant.elastic) + len(plant.sliding_motors) + sum(part.modes for part in plant.parts)
+    return max_pivot_steps(modes) + sum(part.more_rounds for part in plant.parts)
 
 
 class StepProgram(NamedTuple):
@@ -261,22 +223,16 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
         under_efforts: Whether ``command.effort`` is the only input of ``command``, without voltages, brakes and
             wrenches; the motion is the same, bit for bit, and faster to compute.
     """
-    n, pairs = plant.n, plant.surroundings.pairs
-    none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
-    structure = _structure(plant, varied)
-    of_motors, unbent = np.zeros(structure.sliding_motors), rest.presliding
-    contacts = ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n)))
-    method = plant.method
-    size, slack = n + len(plant.elastic), np.zeros(structure.slack_springs if method.is_implicit else 0)
-    every = np.zeros(size)
+    none, rest, method = np.zeros(plant.n), plant.state(*np.zeros((2, plant.n))), plant.method
+    structure, size = _structure(plant, varied), plant.n + len(plant.elastic)
+    every, of_motors = np.zeros(size), np.zeros(structure.sliding_motors)
+    start, guesses, results = (PlantParts(*each) for each in zip(*structure.parts, strict=True))
     variables: dict[str, Any] = {
         "state": rest, "command": PlantCommand.from_effort(none),
         "step_problem": StepProblem(Problem(np.zeros((size, size)), every, every, every, every, none, none, of_motors),
-                                    none, contacts,
-                                    BristleLines(unbent.deflection, np.zeros(len(plant.bristles.joints))),
-                                    SpringDeflection(slack, slack)),
-        "guess": Guess(every, none, of_motors, SpringLine(slack, slack), _no_contacts(pairs), unbent.mode, 0.0),
-        "solution": Solution(every, every, of_motors, forces, none, BristleRound(unbent.mode, unbent), 0.0),
+                                    none, start),
+        "guess": Guess(every, none, of_motors, guesses, 0.0),
+        "solution": Solution(every, every, of_motors, results, 0.0),
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
     statements: list[Statement] = []
@@ -328,7 +284,7 @@ def report_statement(plant: PlantModel, *, with_health: bool = False) -> Stateme
         return (outputs, sum(moving, start=np.float64(0.0))) if with_health else outputs
 
     return Compute(reported, ("state", "command", "step_problem.voltage", "step_problem.problem.friction",
-                              "solution.impulse", "solution.motor_impulse", "solution.bent.impulse"),
+                              "solution.impulse", "solution.motor_impulse", "solution.parts"),
                    ("report", "health") if with_health else "report")
 
 
@@ -361,7 +317,7 @@ def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callab
 class _Structure(NamedTuple):
     """What the program of a plant depends on, for any varied values."""
 
-    slack_springs: int  # number of springs that can have backlash
+    parts: tuple[tuple[Any, Any, Any], ...]  # records like those of the parts, see `PlantPart.example`
     sliding_motors: int  # number of coupled motors that can have dry friction
     rounds: int  # see `max_rounds`
     slides_freely: bool  # whether no joint has dry friction
@@ -372,7 +328,7 @@ def _structure(plant: PlantModel, varied: Sequence[str]) -> _Structure:
 
     def look(*values: NDArray[Any]) -> float:
         own = varied_plant(plant, dict(zip(varied, values, strict=True)))
-        found.append(_Structure(len(own.slack_springs), len(own.sliding_motors), max_rounds(own),
+        found.append(_Structure(tuple(part.example() for part in own.parts), len(own.sliding_motors), max_rounds(own),
                                 not own.has_dry_friction.any()))
         return 0.0
 

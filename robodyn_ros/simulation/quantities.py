@@ -298,7 +298,7 @@ def varied_state(plant: PlantModel, q: Array, v: Array, values: Mapping[str, Arr
     if not (own and len(plant.elastic)):
         return state
     varied = varied_plant(plant, {name: values[name] for name in own})
-    motor_q = varied.motors_at_rest(state.q, bias(varied.model, state.q, np.zeros(plant.n)))
+    motor_q = varied.elastic.at_rest(state.q, bias(varied.model, state.q, np.zeros(plant.n)))
     return state._replace(motor_side=state.motor_side._replace(q=motor_q))
 
 

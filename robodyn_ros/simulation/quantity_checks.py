@@ -78,7 +78,7 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
                 and not isinstance(plant.friction, Friction)):
             raise InputError(f"varied: '{name}': expected the friction model '{Friction.name}', received "
                              f"'{plant.friction.name}'; vary friction.viscous or friction.scale")
-        if name in ("friction.stiffness", "friction.damping") and not len(plant.bristles.joints):
+        if name in ("friction.stiffness", "friction.damping") and not plant.parts.presliding.modes:
             raise InputError(f"varied: '{name}': expected friction with presliding, received the model "
                              f"'{plant.friction.name}' without a stiffness; use model '{MaxwellSlip.name}'")
         if name == "motor.resistance" and not plant.method.is_implicit:

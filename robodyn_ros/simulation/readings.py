@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.simulation.elastic_joints import spring_deflection, spring_energy, spring_torque
 from robodyn_ros.simulation.motion import ideal_effort
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantState
-from robodyn_ros.simulation.presliding import bristle_energy
 
 
 class Energy(NamedTuple):
@@ -71,9 +69,9 @@ def read_motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) 
 
 def readings_at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:
     """Like :func:`read_motor_side`, from the efforts of the drives, shape (n,) [N m or N]."""
-    torque = spring_torque(plant, spring_deflection(plant, state)).whole
+    torque = plant.elastic.torque(state.q, state.v, state.motor_side).whole
     return MotorReadings(*_motor_motion(plant, state.q, state.v, state.motor_side),
-                         np.where(plant.actuators.is_elastic, plant.at_elastic(torque), drive))
+                         np.where(plant.actuators.is_elastic, plant.elastic.spread(torque), drive))
 
 
 def encoder_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide
@@ -95,8 +93,8 @@ def encoder_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_si
 
 def _motor_motion(plant: PlantModel, q: NDArray[Any], v: NDArray[Any], motor_side: MotorSide
                   ) -> tuple[NDArray[Any], NDArray[Any]]:
-    return (plant.reflected_to_motors(plant.joined(q, motor_side.q)),
-            plant.reflected_to_motors(plant.joined(v, motor_side.v)))
+    return (plant.elastic.at_motors(plant.elastic.joined(q, motor_side.q)),
+            plant.elastic.at_motors(plant.elastic.joined(v, motor_side.v)))
 
 
 def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
@@ -109,7 +107,7 @@ def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
     """
     q, v, motor_v = state.q, state.v, state.motor_side.v
     inertia = dynamics.mass_matrix(q) + plant.actuators.rotor_inertia
-    of_motors = 0.5 * (plant.actuators.reflected_inertia[plant.elastic] * motor_v) @ motor_v
+    of_motors = 0.5 * (plant.elastic.inertia * motor_v) @ motor_v
     return summed_energy(plant, state, float(0.5 * v @ inertia @ v + of_motors), float(dynamics.potential_energy(q)))
 
 
@@ -123,7 +121,7 @@ def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potentia
         potential: Potential energy of the links [J].
     """
     sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
-    actuators, at_motors = plant.actuators, plant.reflected_to_motors(plant.joined(state.q, state.motor_side.q))
+    actuators, at_motors = plant.actuators, plant.elastic.at_motors(plant.elastic.position(state))
     magnetic = float((actuators.magnetic_energy(state.current) + actuators.cogging_energy(at_motors)).sum())
-    presliding = float(bristle_energy(plant.bristles, state.presliding, plant.n).sum())
-    return Energy(kinetic, potential, magnetic, presliding, float(spring_energy(plant, state).sum()), **sums)
+    elastic, presliding = (float(part.energy(state).sum()) for part in (plant.parts.elastic, plant.parts.presliding))
+    return Energy(kinetic, potential, magnetic, presliding, elastic, **sums)

@@ -10,7 +10,7 @@
 
     (M(q) + h D) v' = M(q) v + h (tau - b(q, v)) + impulses of motors, friction and stops,    q' = q + h v'
 
-Velocities of the links are followed by those of the motors of elastic joints; see `elastic_joints` for the springs.
+Velocities of the links are followed by those of the motors of elastic joints; see `transmission` for the springs.
 
 The method is of order 1: the energy error of a freely swinging robot over a given time is proportional to h. For
 constant M and no damping it is the symplectic Euler method [HairerLubichWanner], whose energy error does not grow with
@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.regulated_current import regulated_step
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
-from robodyn_ros.simulation.elastic_joints import damping_loss, spring_deflection, spring_impulse, with_springs
 from robodyn_ros.simulation.integrator import IntegrationMethod
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
@@ -50,8 +49,8 @@ from robodyn_ros.simulation.motion import (
     with_motor_diagonal,
 )
 from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_part import Losses, PlantParts
 from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantCommand, PlantState
-from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_energy, bristle_lines, on_joints
 
 RESOLVED_RATE = 2.5
 """h w^2 up to which steps are not divided [1/s]: 50 rad/s at steps of 1 ms."""
@@ -71,12 +70,12 @@ class SemiImplicitEuler(IntegrationMethod):
         """Return the state at which forces act: with positions in the middle of the step if the plant drifts first."""
         if not plant.drifts_first:
             return state
-        motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
+        motion, position = plant.elastic.velocity(state), plant.elastic.position(state)
         q = clip(position + (plant.step - plant.drift) * motion, plant.limits.lower, plant.limits.upper)
         return state._replace(q=q[:plant.n], motor_side=state.motor_side._replace(q=q[plant.n:]))
 
     def problem(self, plant: PlantModel, state: PlantState, command: PlantCommand
-                ) -> tuple[Problem, NDArray[Any], BristleLines]:
+                ) -> tuple[Problem, NDArray[Any], NDArray[Any]]:
         """Set up the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
         Args:
@@ -85,20 +84,20 @@ class SemiImplicitEuler(IntegrationMethod):
             command: The commands.
 
         Returns:
-            The problem; the motor voltages, shape (n,) [V]; and the impulses of bristles.
+            The problem; the motor voltages, shape (n,) [V]; and the friction that bends bristles.
         """
         q, v, step = state.q, state.v, plant.step
         drives, springs = joint_drives(plant, state, command), len(plant.elastic)
-        position, nothing = plant.joined(q, state.motor_side.q), np.zeros(springs)
+        position, nothing = plant.elastic.joined(q, state.motor_side.q), np.zeros(springs)
         # M v - h b in one recursion: -h times the effort that stops the bodies within the step.
         efforts = inverse_dynamics(plant.model, q, v, -v / step)
-        tau = drives.effort + plant.joined(command.external, nothing)
+        tau = drives.effort + plant.elastic.joined(command.external, nothing)
         coupled = with_motor_diagonal(plant, shaft_damping(plant), nothing)
         slowest, fastest = plant.limits.reach(position, plant.drift)
         posed = Problem(
             matrix=inertia(plant, q) + np.diag(step * drives.viscous) + step * coupled,
-            momentum=step * (tau - plant.joined(efforts, nothing)) + plant.joined(
-                rotor_momentum(plant, v), plant.actuators.reflected_inertia[plant.elastic] * state.motor_side.v),
+            momentum=step * (tau - plant.elastic.joined(efforts, nothing)) + plant.elastic.joined(
+                rotor_momentum(plant, v), plant.actuators.reflected_inertia[plant.elastic.joints] * state.motor_side.v),
             friction=step * drives.friction,
             slowest=slowest,
             fastest=fastest,
@@ -106,20 +105,17 @@ class SemiImplicitEuler(IntegrationMethod):
             drive_damping=step * drives.motor_damping,
             motor_friction=step * drives.motor_friction,
         )
-        firm = np.setdiff1d(np.arange(springs), plant.slack_springs)
-        if len(firm):
-            deflection = spring_deflection(plant, state).at(firm)
-            line = spring_impulse(plant, plant.elastic[firm], deflection, deflection.rate).tangent(deflection.rate)
-            posed = with_springs(plant, firm, line, posed)
-        return posed, drives.voltage, bristle_lines(plant.bristles, state.presliding, drives.bristle_friction)
+        for part in plant.parts:
+            posed = part.add_linear(state, posed)
+        return posed, drives.voltage, drives.bristle_friction
 
     def first_modes(self, state: PlantState, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
         """First guess for the modes of friction and stops, and of the motors: those of the previous step."""
         return state.contact_mode, state.saturation
 
     def integrate(self, plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-                  solution: ConstraintSolution, bent: BristleRound | None = None) -> PlantState:
-        """Return the state after the step.
+                  solution: ConstraintSolution, results: PlantParts) -> PlantState:
+        """Return the state after the step, except for that of the parts.
 
         Work is impulse times the mean of the velocities before and after, like the change of kinetic energy by an
         impulse.
@@ -130,27 +126,22 @@ class SemiImplicitEuler(IntegrationMethod):
             command: The commands; their external efforts include the contacts.
             voltage: Voltages of `problem`.
             solution: Solution of the problem.
-            bent: Bristles at the end of the step; None: no bristles.
+            results: Results of the parts.
         """
         n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
-        motion, position = plant.joined(state.v, state.motor_side.v), plant.joined(state.q, state.motor_side.q)
-        middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.reflected_to_motors(velocity)
+        motion, position = plant.elastic.velocity(state), plant.elastic.position(state)
+        middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.elastic.at_motors(velocity)
         electrical = actuators.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
         electrical, loops = regulated_step(actuators, electrical, loop_demand(plant, state, command),
-                                                     plant.reflected_to_motors(motion), at_motors, solution.saturation,
+                                                     plant.elastic.at_motors(motion), at_motors, solution.saturation,
                                                      step)
         dry, effort = solution.friction_part, ideal_effort(plant, command)
-        presliding, losses = state.presliding, plant.per_joint(-dry * middle)
-        if bent is not None and len(plant.bristles.joints):
-            presliding = bent.state
-            gained = [bristle_energy(plant.bristles, each, n) for each in (presliding, state.presliding)]
-            losses = losses - on_joints(plant.bristles, bent.impulse, n) * middle[:n] - (gained[0] - gained[1])
-        work = np.where(actuators.is_motor, electrical.work, step * effort * plant.reflected_to_motors(middle))
-        damping = viscous(plant, command, plant.reflected_to_motors(motion))
-        viscous_loss = (before.viscous_loss + plant.per_joint(step * damping * velocity * middle)
-                        + step * shaft_losses(plant, v, middle[:n]))
-        if len(plant.elastic):
-            viscous_loss = viscous_loss + plant.at_elastic(damping_loss(plant, state, velocity))
+        work = np.where(actuators.is_motor, electrical.work, step * effort * plant.elastic.at_motors(middle))
+        damping = viscous(plant, command, plant.elastic.at_motors(motion))
+        losses = Losses(before.viscous_loss + plant.elastic.per_joint(step * damping * velocity * middle)
+                        + step * shaft_losses(plant, v, middle[:n]), plant.elastic.per_joint(-dry * middle))
+        for part, result in zip(plant.parts, results, strict=True):
+            losses = part.add_losses(losses, state, result, velocity)
         moved = clip(position + plant.drift * velocity, plant.limits.lower, plant.limits.upper)
         return PlantState(
             q=moved[:n],
@@ -162,11 +153,12 @@ class SemiImplicitEuler(IntegrationMethod):
             energies=EnergySums(
                 drive_work=before.drive_work + work,
                 external_work=before.external_work + step * command.external * middle[:n],
-                viscous_loss=viscous_loss,
+                viscous_loss=losses.viscous,
                 winding_heat=before.winding_heat + electrical.heat,
-                friction_loss=before.friction_loss + losses - plant.friction_work(solution.motor_impulse, middle),
-                stop_loss=before.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
-            presliding=presliding,
+                friction_loss=(before.friction_loss + losses.friction
+                               - plant.friction_work(solution.motor_impulse, middle)),
+                stop_loss=before.stop_loss - plant.elastic.per_joint((solution.impulse - dry) * middle)),
+            presliding=state.presliding,
             loops=loops,
             motor_side=MotorSide(moved[n:], velocity[n:]))
 

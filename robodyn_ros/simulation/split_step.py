@@ -37,8 +37,8 @@ from robodyn_ros.simulation.joint_constraints import (
 )
 from robodyn_ros.simulation.motion import SmoothState, demand, inertia
 from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_part import PlantParts
 from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantCommand, PlantState
-from robodyn_ros.simulation.presliding import BristleLines, BristleRound, bristle_lines
 
 
 class SplitStep(IntegrationMethod):
@@ -51,7 +51,7 @@ class SplitStep(IntegrationMethod):
     share: ClassVar[float] = 0.5
 
     def problem(self, plant: PlantModel, state: PlantState, command: PlantCommand, x: SmoothState
-                ) -> tuple[Problem, NDArray[Any], BristleLines]:
+                ) -> tuple[Problem, NDArray[Any], NDArray[Any]]:
         """Set up the problem of friction and stops after the smooth motion.
 
         A joint at a stop after the smooth motion cannot continue in that direction.
@@ -63,19 +63,20 @@ class SplitStep(IntegrationMethod):
             x: End of the smooth motion.
 
         Returns:
-            The problem; the motor voltages, shape (n,) [V]; and no impulses of bristles.
+            The problem; the motor voltages, shape (n,) [V]; and no friction that bends bristles.
         """
         actuators, limits = plant.actuators, plant.limits
-        motion = plant.joined(state.v, state.motor_side.v)
-        seen = plant.reflected_to_motors(motion)
+        motion = plant.elastic.velocity(state)
+        seen = plant.elastic.at_motors(motion)
         voltage = demand(plant, command, seen).voltage
         flowing = actuators.instant_current(voltage, state.current, seen)
         losses = actuators.gear_friction(actuators.output_effort_from_current(flowing), limits.output_velocity(motion))
-        level = plant.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses), command.brake)
-        mass, nothing, position = inertia(plant, state.q), np.zeros(plant.n), plant.joined(x.q, x.motor_q)
+        level = plant.elastic.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses),
+                                    command.brake)
+        mass, nothing, position = inertia(plant, state.q), np.zeros(plant.n), plant.elastic.joined(x.q, x.motor_q)
         posed = Problem(
             matrix=mass,
-            momentum=mass @ plant.joined(x.v, x.motor_v),
+            momentum=mass @ plant.elastic.joined(x.v, x.motor_v),
             friction=plant.step * level,
             slowest=np.where(np.isfinite(limits.lower), where(less_equal(position, limits.lower), 0.0, -np.inf),
                              -np.inf),
@@ -85,14 +86,14 @@ class SplitStep(IntegrationMethod):
             drive_damping=nothing,
             motor_friction=plant.step * losses[plant.sliding_motors],
         )
-        return posed, voltage, bristle_lines(plant.bristles, state.presliding, np.zeros(0))
+        return posed, voltage, np.zeros(0)
 
     def first_modes(self, state: PlantState, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
         """First guess for the modes of friction and stops, and of the motors."""
         return within_reach(state.contact_mode, problem), np.zeros(len(state.q))
 
     def integrate(self, plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
-                  solution: ConstraintSolution, bent: BristleRound, x: SmoothState) -> PlantState:
+                  solution: ConstraintSolution, _results: PlantParts, x: SmoothState) -> PlantState:
         """Return the state after the step.
 
         Args:
@@ -101,19 +102,18 @@ class SplitStep(IntegrationMethod):
             command: The commands; their work is in ``x``.
             voltage: Voltages of `problem`.
             solution: Solution of the problem.
-            bent: Not used, as these methods have no bristles.
             x: End of the smooth motion.
         """
         actuators, step, velocity, mode = plant.actuators, plant.step, solution.velocity, solution.contact_mode
-        n, motion = plant.n, plant.joined(x.v, x.motor_v)
-        corrected = plant.joined(x.q, x.motor_q) + self.share * step * (velocity - motion)
-        before = plant.joined(state.q, state.motor_side.q)
+        n, motion = plant.n, plant.elastic.joined(x.v, x.motor_v)
+        corrected = plant.elastic.joined(x.q, x.motor_q) + self.share * step * (velocity - motion)
+        before = plant.elastic.position(state)
         # Place joints at stops, or at rest, exactly, without the error of the method.
         lower, upper = plant.limits.lower, plant.limits.upper
         at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
-        resting = equal(mode, STICKING) * equal(plant.joined(state.v, state.motor_side.v), 0.0)
+        resting = equal(mode, STICKING) * equal(plant.elastic.velocity(state), 0.0)
         q = where(resting, before, clip(at_stop, lower, upper))
-        current = actuators.instant_current(voltage, x.current, plant.reflected_to_motors(velocity))
+        current = actuators.instant_current(voltage, x.current, plant.elastic.at_motors(velocity))
         heat = x.winding_heat - state.energies.winding_heat
         dry, middle, limit = solution.friction_part, 0.5 * (motion + velocity), actuators.greatest_current
         return PlantState(
@@ -125,9 +125,9 @@ class SplitStep(IntegrationMethod):
             saturation=np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0),
             energies=EnergySums(
                 x.drive_work, x.external_work, x.viscous_loss, x.winding_heat,
-                friction_loss=(state.energies.friction_loss - plant.per_joint(dry * middle)
+                friction_loss=(state.energies.friction_loss - plant.elastic.per_joint(dry * middle)
                                - plant.friction_work(solution.motor_impulse, middle)),
-                stop_loss=state.energies.stop_loss - plant.per_joint((solution.impulse - dry) * middle)),
+                stop_loss=state.energies.stop_loss - plant.elastic.per_joint((solution.impulse - dry) * middle)),
             presliding=state.presliding,
             loops=state.loops,
             motor_side=MotorSide(q[n:], velocity[n:]))

@@ -22,12 +22,12 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.actuation.actuator_settings import TransmissionSettings
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.transmission import NEWTON_ROUNDS
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import declared
 from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.elastic_joints import NEWTON_ROUNDS, spring_energy
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -61,7 +61,7 @@ def rock(plant, motor_v):
     """Begin with the springs relaxed, the links at rest and the motors in motion."""
     plant.set_state(np.zeros(plant.robot.n), np.zeros(plant.robot.n))
     side = plant._state.motor_side
-    plant._begin(plant._state._replace(motor_side=side._replace(q=plant.q[plant.model.elastic],
+    plant._begin(plant._state._replace(motor_side=side._replace(q=plant.q[plant.model.elastic.joints],
                                                                 v=np.full(len(side.v), motor_v))))
 
 
@@ -179,7 +179,7 @@ def test_no_energy_is_created(inertia, speed, values):
     stored, lost = [], []
     for _ in range(30):
         stored.append(0.5 * LINK * state.v[0] ** 2 + 0.5 * inertia * state.motor_side.v[0] ** 2
-                      + spring_energy(own, state)[0])
+                      + own.elastic.energy(state)[0])
         lost.append(state.energies.viscous_loss[0] + state.energies.friction_loss[0])
         found = procedure(state=state, steps=1, **{"command.effort": np.zeros(1)}, **given_values)
         assert found["guess.rounds"] < NEWTON_ROUNDS + 40  # half of the way in each: 1e-10 of it is left after 34

@@ -90,7 +90,7 @@ def test_the_area_of_a_hysteresis_loop(elements):
     first = cycle()
     reached.clear()
     lost = cycle().friction_loss - first.friction_loss
-    bristles = plant.model.bristles
+    bristles = plant.model.parts.presliding.bristles
     limit = bristles.share[:, 0] * STATIC
     amplitude = 0.5 * (max(reached) - min(reached))
     area = 4.0 * limit * np.maximum(amplitude - limit / bristles.stiffness[:, 0], 0.0)
@@ -180,7 +180,7 @@ def test_energy_is_never_created(stiffness, damping, elements, speed, step, seed
     rng = np.random.default_rng(seed)
     plant = cart(step, lugre(elements, stiffness=10.0**stiffness, damping=10.0**damping, viscous=0.0), compiled=False)
     state = plant.model.state(np.zeros(1), np.array([rng.choice([-1.0, 1.0]) * 10.0**speed]))
-    most = STATIC / elements / plant.model.bristles.stiffness
+    most = STATIC / elements / plant.model.parts.presliding.bristles.stiffness
     plant._begin(state._replace(presliding=state.presliding._replace(deflection=rng.uniform(-most, most))))
     first = before = stored(plant)
     for _ in range(15):
@@ -220,7 +220,8 @@ def test_interpreted_as_compiled_and_in_batches():
         plant = Plant(ARM, friction=friction, compiled=compiled)
         plant.set_state(v=np.full(7, 0.2))
         plant.advance(Drive(0.7 * ARM.dynamics().gravity(plant.q), *np.zeros((2, 7))), 40)
-        ends.append((plant.q, plant.v, plant.model.bristles.joints, plant._state.presliding.deflection))
+        bristles = plant.model.parts.presliding.bristles
+        ends.append((plant.q, plant.v, bristles.joints, plant._state.presliding.deflection))
     for one, other in zip(*ends, strict=True):
         assert_allclose(one, other, rtol=1e-9, atol=1e-12)
     assert ends[0][2].tolist() == [1, 3, 5] and ends[0][3].shape == (3, 3)

@@ -148,7 +148,8 @@ def _motors_at_rest(plant: PlantModel, name: str) -> CFunction:
     n, m = plant.n, len(plant.elastic)
 
     def motors_at_rest(q: Array, v: Array) -> Array:
-        return np.concatenate([plant.motors_at_rest(q, InlineDynamics(plant.model).gravity(q)), v[plant.elastic]])
+        gravity = InlineDynamics(plant.model).gravity(q)
+        return np.concatenate([plant.elastic.at_rest(q, gravity), v[plant.elastic.joints]])
 
     return CFunction(name, trace(motors_at_rest, {"q": (n,), "v": (n,)}), (), {"motor_q": (m,), "motor_v": (m,)})
 

@@ -44,6 +44,7 @@ from robodyn_ros.simulation.closed_loop import (
     tip_wrench,
     tracking_error,
 )
+from robodyn_ros.simulation.contact import CONTACT_FORCE
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import angular_speed_sum, max_speed, period_program
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -173,7 +174,7 @@ class EnvProgram:
             *period.statements,
             Compute(self._measure, (*_MOTION, "memory", *self._noise, *self._sensors), "memory")]
         typical = {name: QUANTITIES[name].typical_value(plant) for name in self.inputs}
-        contact = () if plant.world is None else ("solution.contact_force",)
+        contact = () if plant.world is None else (CONTACT_FORCE,)
         procedure = compile_procedure(variables, [
             Compute(Saved, ("state", "memory"), "saved"),
             Repeat(self.ticks, statements, typical, {"noise": "noises"} if self.noisy else {}),
