@@ -17,7 +17,5 @@ from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip
-from robodyn_ros.actuation.tustin_friction import TustinFriction
 
-__all__ = ["Actuators", "DCMotor", "Friction", "FrictionModel", "GearTrain", "JointActuators", "MaxwellSlip",
-           "TustinFriction"]
+__all__ = ["Actuators", "DCMotor", "Friction", "FrictionModel", "GearTrain", "JointActuators", "MaxwellSlip"]
