@@ -147,9 +147,6 @@ class ActuatorState(NamedTuple):
         "Torque of the motor, before rotor inertia and gear train", "N m", of_state=True)
     joint_effort: Array = output(_joint_effort, "Effort of the drive on the joint", EFFORT)
     friction_effort: Array = output(_friction_effort, "Effort of friction and brake on the joint", EFFORT)
-    stop_effort: Array = output(
-        lambda end: ((end.impulse - clip(end.impulse, -end.friction, end.friction)) / end.plant.step)[:end.plant.n],
-        "Effort of the stops on the joint", EFFORT)
     temperature: Array = output(lambda end: end.state.temperature, "Temperature of the winding", "degrees Celsius",
                                 only="has_heat", missing="not modelled", of_state=True)
     voltage_saturated: NDArray[Any] = output(
