@@ -12,11 +12,12 @@ The new law finds errors that the law before left, and would react to them at on
 reference that begins at the present positions q(0), and joins its reference q_r; the difference of the efforts that is
 left decays likewise:
 
-    q_r(t) + s(t / T) (q(0) - q_r(0)),    s(x) = (1 - x)^2 (1 + 2 x)
+    q_r(t) + s(t / T) (q(0) - q_r(0)),    s(x) = (1 - x)^3 (1 + 3 x + 6 x^2)
     tau(t) = sat(tau_new(t)) + s(t / T) d,    d = tau(0-) - sat(tau_new(0))
 
-sat cuts efforts to the limits of the joints. The efforts do not jump, and as s'(0) = s'(1) = 0, their slope has no jump
-beside that of the laws.
+sat cuts efforts to the limits of the joints. s is the quintic from 1 to 0 whose first and second derivatives are 0 at
+both ends: neither the efforts, nor their slope, nor the acceleration of the reference has a jump beside that of the
+laws.
 
 The closed loop of the new law gets a disturbance of its input that is at most |d|, at most twice the limits, and 0
 after T. If the new law by itself is stable, the swap cannot make it unstable. An offset that stayed would move a joint
@@ -29,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.contract.state import JointReference
 from robodyn_ros.description.model import Array
 
 
@@ -46,10 +48,11 @@ class Transfer(NamedTuple):
     duration: Array
 
 
-def decay(share: Any) -> tuple[Any, Any]:
-    """Return s and s' at a share of the transfer, from 0 to 1."""
+def decay(share: Any) -> tuple[Any, Any, Any]:
+    """Return s, s' and s'' at a share of the transfer, from 0 to 1."""
     left = 1.0 - share
-    return left**2 * (1.0 + 2.0 * share), -6.0 * left * share
+    return (left**3 * (1.0 + 3.0 * share + 6.0 * share**2), -30.0 * (share * left) ** 2,
+            -60.0 * share * left * (1.0 - 2.0 * share))
 
 
 def no_transfer(n: int) -> Transfer:
@@ -67,6 +70,28 @@ def transfer_from(before: Array, duration: float) -> Transfer:
     return Transfer(before, np.array([-1.0]), np.array([duration])) if duration else no_transfer(len(before))
 
 
+def joined_reference(transfer: Transfer, lead: Array, reference: JointReference, q: Array, period: Any
+                     ) -> tuple[JointReference, Array]:
+    """Return what a law follows at a tick in a transfer, before `transferred`.
+
+    Args:
+        transfer: The transfer.
+        lead: q(0) - q_r(0), shape (n,) [rad or m]; before the first tick anything.
+        reference: q_r with its derivatives.
+        q: Positions that the law sees, shape (n,) [rad or m].
+        period: Time since the tick before [s].
+
+    Returns:
+        The reference of the law, and the lead.
+    """
+    begins, _, _, share = _progress(transfer, period)
+    lead = np.where(begins, q - reference.q, lead)
+    duration = np.where(transfer.duration > 0.0, transfer.duration, 1.0)
+    place, slope, curvature = decay(share)
+    return JointReference(reference.q + place * lead, reference.v + slope / duration * lead,
+                          reference.a + curvature / duration**2 * lead), lead
+
+
 def transferred(transfer: Transfer, effort: Array, limit: Array, period: Any) -> tuple[Array, Transfer]:
     """Return the efforts of a tick, and the transfer after it; without a transfer, the law's efforts as they are.
 
@@ -79,10 +104,16 @@ def transferred(transfer: Transfer, effort: Array, limit: Array, period: Any) ->
     Returns:
         Efforts, shape (n,) [N m or N], which may exceed the limits; and the transfer, which is none after the end.
     """
-    before, elapsed, duration = transfer
-    begins, within = elapsed < 0.0, np.minimum(np.maximum(effort, -limit), limit)  # costs less than np.clip
-    offset, elapsed = np.where(begins, before - within, before), np.where(begins, 0.0, elapsed + period)
-    is_over = elapsed >= duration - 0.5 * period
-    share = elapsed / np.where(is_over, 1.0, duration)
+    begins, elapsed, is_over, share = _progress(transfer, period)
+    within = np.minimum(np.maximum(effort, -limit), limit)  # costs less than np.clip
+    offset = np.where(begins, transfer.offset - within, transfer.offset)
     wish = np.where(is_over, effort, within + decay(share)[0] * offset)
-    return wish, Transfer(*(np.where(is_over, 0.0, each) for each in (offset, elapsed, duration)))
+    return wish, Transfer(*(np.where(is_over, 0.0, each) for each in (offset, elapsed, transfer.duration)))
+
+
+def _progress(transfer: Transfer, period: Any) -> tuple[Any, Any, Any, Any]:
+    """Return whether a transfer begins at this tick, t, whether it is over, and t / T, at most 1; each of shape (1,)."""
+    begins = transfer.elapsed < 0.0
+    elapsed = np.where(begins, 0.0, transfer.elapsed + period)
+    is_over = elapsed >= transfer.duration - 0.5 * period
+    return begins, elapsed, is_over, np.where(is_over, 1.0, elapsed / np.where(is_over, 1.0, transfer.duration))

@@ -16,7 +16,7 @@ import numpy as np
 
 from robodyn_ros.base.fields import Field
 from robodyn_ros.control.contract.controller import Controller, JointReference, Law, State
-from robodyn_ros.control.contract.transfer import decay, no_transfer, transfer_from, transferred
+from robodyn_ros.control.contract.transfer import joined_reference, no_transfer, transfer_from, transferred
 from robodyn_ros.control.optimisation.safety_filter import FilterMemory
 from robodyn_ros.description.model import Array
 
@@ -76,11 +76,8 @@ class BumplessTransfer:
         """
         if not isinstance(reference, JointReference):
             return reference
-        elapsed, duration = float(self._transfer.elapsed[0]), float(self._transfer.duration[0])
-        if elapsed < 0.0:
-            self._lead, elapsed = state.q - reference.q, -state.period
-        place, slope = decay(min(1.0, (elapsed + state.period) / duration))
-        return reference._replace(q=reference.q + place * self._lead, v=reference.v + slope / duration * self._lead)
+        joined, self._lead = joined_reference(self._transfer, self._lead, reference, state.q, state.period)
+        return joined
 
     def effort(self, asked: Array, period: float) -> Array:
         """Return the efforts of a tick in the transfer, shape (n,) [N m or N]; they may exceed the limits.
