@@ -38,7 +38,7 @@ class RecordedLoop(ControlLoop):
 
     def _keep(self, events):
         self.events += events
-        self.stops += [self.stopped() for event in events if isinstance(event, ModeChanged)
+        self.stops += [self.modes.stopped() for event in events if isinstance(event, ModeChanged)
                        and event.mode in STOPS and event.reason is not None]
 
     @property

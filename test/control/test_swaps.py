@@ -49,7 +49,7 @@ def circuit(items):
 
 def move(loop, robot, rng):
     """A trajectory of the kind that the active controller follows."""
-    follows = loop.chosen.controller.follows
+    follows = loop.laws.chosen.controller.follows
     if follows is None:
         return
     if follows is JointReference:
@@ -78,7 +78,7 @@ def test_every_pair_in_motion(name):
     assert len(set(pairs)) == len(OURS) * (len(OURS) - 1)
     for before, after in pairs:
         for law in (before, after):
-            if tick and loop.chosen.name != law:
+            if tick and loop.laws.chosen.name != law:
                 loop.request(Swap(Plugin(law, controllers[law])))
                 move(loop, robot, rng)
             for _ in range(8):

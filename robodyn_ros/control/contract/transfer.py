@@ -112,7 +112,7 @@ def transferred(transfer: Transfer, effort: Array, limit: Array, period: Any) ->
 
 
 def _progress(transfer: Transfer, period: Any) -> tuple[Any, Any, Any, Any]:
-    """Return whether a transfer begins at this tick, t, whether it is over, and t / T, at most 1; each of shape (1,)."""
+    """Return whether a transfer begins at this tick, t, whether it is over, and t / T (at most 1); of shape (1,)."""
     begins = transfer.elapsed < 0.0
     elapsed = np.where(begins, 0.0, transfer.elapsed + period)
     is_over = elapsed >= transfer.duration - 0.5 * period

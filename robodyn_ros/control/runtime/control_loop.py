@@ -21,9 +21,7 @@ import numpy as np
 
 from robodyn_ros.base.errors import InputError, PluginError
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
-from robodyn_ros.control.contract.controller import Controller, JointReference, Law, State
-from robodyn_ros.control.contract.law_inputs import state_form
-from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.contract.controller import JointReference, State
 from robodyn_ros.control.contract.terms import CALMING, LIMITS, TRANSFER
 from robodyn_ros.control.plugins.dry_run import answer, as_efforts
 from robodyn_ros.control.plugins.plugin import Plugin
@@ -32,9 +30,11 @@ from robodyn_ros.control.runtime.bumpless_transfer import BumplessTransfer
 from robodyn_ros.control.runtime.calming import Calming
 from robodyn_ros.control.runtime.followed_reference import FollowedReference, TrajectoryStart
 from robodyn_ros.control.runtime.law_calls import LawCalls
-from robodyn_ros.control.runtime.loop_events import Event, LawEnded, LawFailed, ModeChanged, NewStart
+from robodyn_ros.control.runtime.loop_events import Event, LawEnded, LawFailed, NewStart
+from robodyn_ros.control.runtime.loop_laws import LoopLaws
 from robodyn_ros.control.runtime.measurement import LawState, Measurement
-from robodyn_ros.control.runtime.modes import HELD, STOPS, Cause, Mode, Reason, ReferenceMove, first_mode
+from robodyn_ros.control.runtime.mode_reasons import ModeReasons
+from robodyn_ros.control.runtime.modes import Cause, Mode, Reason, ReferenceMove
 from robodyn_ros.control.runtime.requests import (
     Answer,
     BeginWith,
@@ -64,20 +64,6 @@ SWAPPING = "swap"
 """The intervention of a tick in which the efforts go from those of one law to those of the next."""
 
 NO_STATE = Reason("no state", "no joint state has been received yet")
-
-
-class _Hung(Controller):
-    """Stands for a law that did not return from a call, and is never called again."""
-
-    follows = None
-
-    uncompiled_reason = ""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def update(self, state: State, reference: Any) -> Array:
-        raise PluginError(self._reason)
 
 
 class Tick(NamedTuple):
@@ -125,25 +111,18 @@ class ControlLoop:
             jumps (a simulation that was reset).
 
     Raises:
-        PluginError: The safe law reads more than joints and wrench.
+        PluginError: As `LoopLaws`.
 
     Attributes:
-        chosen: The law that people chose, or the safe one after a failure.
-        fallback: The safe law.
+        laws: The chosen law, the safe one, and the one that runs.
+        modes: The present mode, with its reason.
         last: The last tick; None before the first.
-        mode: The present mode.
     """
 
     def __init__(self, robot: Robot, chosen: Plugin, fallback: Plugin, longest_gap: float) -> None:
-        if state_form(type(fallback.controller), robot.n).shapes:
-            raise PluginError(f"controller '{fallback.name}' reads more than joints and wrench, which may fail: "
-                              "expected a safe controller that does not")
-        self.chosen, self.fallback = chosen, fallback
+        self.laws, self.modes = LoopLaws(chosen, fallback, robot.n), ModeReasons(NO_STATE)
         self.last: Tick | None = None
-        self.mode = Mode.WAITING_FOR_STATE
-        self._reasons: dict[Mode, Reason] = {Mode.WAITING_FOR_STATE: NO_STATE}
         self._events: list[Event] = []
-        self._choose_running()
         self._n, self._longest_gap = robot.n, longest_gap
         self._supervisor, self._predictor = Supervisor(robot), StatePredictor(robot)
         self._calming, self._calls = Calming(robot), LawCalls(robot.n)
@@ -193,9 +172,10 @@ class ControlLoop:
         self._stamp = stamp
         if not self._clock.at_full_speed():
             self._reference.advance(period)
-        if self._supervisor.is_conspicuous(v) and not self._is_stopped():
+        if self._supervisor.is_conspicuous(v) and not self.modes.is_stopped():
             self._supervise(state)
-        if self._running is self.fallback and not (self.mode is Mode.RUNNING and self._reference.moving()):
+        if self.laws.running is self.laws.fallback and not (
+                self.modes.present is Mode.RUNNING and self._reference.moving()):
             self._watch_fallback(state)
         if not self._predictor.delay:
             return self._answer(state, state)
@@ -242,14 +222,6 @@ class ControlLoop:
         """Present speed of trajectories, relative to the one asked for."""
         return self._clock.rate
 
-    def reason(self, mode: Mode) -> Reason | None:
-        """The reason for a mode, also while another mode hides it; None: there is none."""
-        return self._reasons.get(mode)
-
-    def stopped(self) -> str:
-        """Why the robot is stopped until a release; empty if it is not."""
-        return "; ".join(self._reasons[mode].text for mode in STOPS if mode in self._reasons)
-
     def moving(self) -> bool:
         """Whether a trajectory is under way or waits for its start; coming to rest after a new start does not count."""
         return self._reference.moving()
@@ -261,21 +233,6 @@ class ControlLoop:
     def misplaced(self) -> str:
         """Say along which axis the tip link is outside the workspace; empty if it is inside."""
         return "" if self.last is None else self._supervisor.misplaced(self.last.state.q)
-
-    def plugins(self) -> list[Plugin]:
-        """The safe and the chosen law, or the one that is both."""
-        return [self.fallback] if self.chosen is self.fallback else [self.fallback, self.chosen]
-
-    def uncompiled(self) -> dict[str, str]:
-        """Why the safe and the chosen law run as Python code, by name; without those that are compiled."""
-        plugins = {plugin.name: plugin.controller.uncompiled_reason for plugin in self.plugins()}
-        return {name: reason for name, reason in plugins.items() if reason}
-
-    def prepare(self, name: str, parameters: Parameters) -> None:
-        """Compile a law for new parameters before a `Configure`."""
-        for plugin in self.plugins():
-            if plugin.name == name and isinstance(plugin.controller, Law):
-                plugin.controller.prepare(parameters)
 
     def prepare_prediction(self) -> None:
         """Compile the prediction of states before a `NewSettings` with a delay."""
@@ -296,7 +253,7 @@ class ControlLoop:
         """
         now = self._time_of_motion()
         requested = None if stamp is None else (stamp - self._origin) / NANOSECONDS_PER_SECOND
-        return self._reference.start_of(self.chosen, now, requested, kind, joints)
+        return self._reference.start_of(self.laws.chosen, now, requested, kind, joints)
 
     # Changes of the mode.
 
@@ -310,23 +267,15 @@ class ControlLoop:
             reason: Of the mode that begins.
             plugin: The law that is chosen from now on; None: as before.
         """
-        moves, reasons = cause.value, self._reasons
-        held_before = self._held()
-        for mode in moves.ends:
-            if reasons.pop(mode, None) is not None and mode is not Mode.WAITING_FOR_STATE:
-                self._events.append(ModeChanged(mode, None))
-        if moves.begins is not None:
-            assert reason is not None
-            reasons[moves.begins] = reason
-            self._events.append(ModeChanged(moves.begins, reason))
-        self.mode = first_mode(reasons)
+        moves, held_before = cause.value, self.modes.held
+        self._events += self.modes.make(moves, reason)
         if plugin is not None:
             self._choose(plugin)
-        self._choose_running()
-        held = self._held()
+        held = self.modes.held
+        self.laws.run(safe=held is not Mode.RUNNING)
         if held is held_before is not Mode.RUNNING and Mode.HOLDING in (moves.begins, *moves.ends):
             return  # inputs and swaps change nothing while the robot is stopped
-        self._calming.restart(keep_level=Mode.DAMPING in reasons)
+        self._calming.restart(keep_level=held is Mode.DAMPING)
         self._transfer.end()
         if moves.reference is not ReferenceMove.AS_IS:
             self._move_reference(moves.reference, state)
@@ -339,26 +288,17 @@ class ControlLoop:
 
     def _begin_transfer(self) -> None:
         """Let the running law begin with the last efforts, if it is the chosen one and a law gave them."""
-        if self.last is not None and self.last.intervention != NO_LAW_WORKS and self._held() is Mode.RUNNING:
-            self._transfer.begin(self._running.controller, self.last.effort)
-
-    def _held(self) -> Mode:
-        """The mode in which the safe law runs; running if none does that."""
-        return first_mode(self._reasons, HELD)
-
-    def _choose_running(self) -> None:
-        """Run the chosen law, or the safe one in its place; after each change of a law or a mode."""
-        self._running = self.chosen if self._held() is Mode.RUNNING else self.fallback
-        self._follows = self._running.follows is not None
+        if self.last is not None and self.last.intervention != NO_LAW_WORKS and self.modes.held is Mode.RUNNING:
+            self._transfer.begin(self.laws.running.controller, self.last.effort)
 
     def _choose(self, plugin: Plugin) -> None:
-        replaced, self.chosen = self.chosen, plugin
+        replaced, self.laws.chosen = self.laws.chosen, plugin
         self._law_state.choose(plugin)
-        if replaced is not plugin and replaced is not self.fallback:
+        if replaced is not plugin and replaced is not self.laws.fallback:
             self._events.append(LawEnded(replaced))
 
     def _move_reference(self, move: ReferenceMove, state: State | None) -> None:
-        goes_on = self._reference.choose(self._running, None if state is None else state.q)
+        goes_on = self._reference.choose(self.laws.running, None if state is None else state.q)
         if state is None:
             return
         if move is ReferenceMove.TO_REST:
@@ -368,8 +308,8 @@ class ControlLoop:
 
     def _activate(self, state: State) -> bool:
         """Activate the running law; return whether it did not fail."""
-        plugin = self._running
-        if plugin is self.chosen:
+        plugin = self.laws.running
+        if plugin is self.laws.chosen:
             state = self._law_state.completed(state, self._stamp)
             if self._law_state.missing(state):
                 return True  # it waits from the next tick on, and is activated after that
@@ -379,9 +319,9 @@ class ControlLoop:
 
     def _fail(self, plugin: Plugin, state: State, failure: PluginError) -> None:
         """Report a law that failed, and choose the safe one if it was another one."""
-        self._events.append(LawFailed(plugin.name, self.fallback.name, failure, self._stamp))
-        if plugin is not self.fallback:
-            self._enter(Cause.FAILURE, state, plugin=self.fallback)
+        self._events.append(LawFailed(plugin.name, self.laws.fallback.name, failure, self._stamp))
+        if plugin is not self.laws.fallback:
+            self._enter(Cause.FAILURE, state, plugin=self.laws.fallback)
 
     def _start(self, cause: Cause, measurement: Measurement) -> None:
         """Begin anew at this measurement; time counts from here."""
@@ -397,8 +337,8 @@ class ControlLoop:
     def _look_for_inputs(self, state: State, stamp: int) -> State:
         """The state with what the chosen law reads; the safe law holds the robot while a required part is missing."""
         state = self._law_state.completed(state, stamp)
-        lacking, before = self._law_state.missing(state), self._reasons.get(Mode.HOLDING)
-        reason = Reason("input", f"controller '{self.chosen.name}' waits: {lacking}") if lacking else None
+        lacking, before = self._law_state.missing(state), self.modes.reason(Mode.HOLDING)
+        reason = Reason("input", f"controller '{self.laws.chosen.name}' waits: {lacking}") if lacking else None
         if reason == before:
             return state
         if reason is None:
@@ -406,64 +346,59 @@ class ControlLoop:
         elif before is None:
             self._enter(Cause.INPUT_LACKS, state, reason)
         else:  # something else is missing now
-            self._reasons[Mode.HOLDING] = reason
-            self._events.append(ModeChanged(Mode.HOLDING, reason))
+            self._events.append(self.modes.replace(Mode.HOLDING, reason))
         return state
-
-    def _is_stopped(self) -> bool:
-        return not self._reasons.keys().isdisjoint(STOPS)
 
     def _supervise(self, state: State) -> None:
         """Drop a law under which a joint runs away; stop the robot at a bound."""
-        supervisor = self._supervisor
-        if self._running is not self.fallback:
-            follows_joints = self._running.follows is JointReference and self._reference.moving()
+        supervisor, running = self._supervisor, self.laws.running
+        if running is not self.laws.fallback:
+            follows_joints = running.follows is JointReference and self._reference.moving()
             wanted = self._reference.at(self._clock.time(state.time)).v if follows_joints else None
             if reason := supervisor.runaway(state.v, wanted):
-                self._fail(self._running, state, PluginError(reason.text))
+                self._fail(running, state, PluginError(reason.text))
         if reason := supervisor.violation(state.q, state.v):
             self._enter(Cause.STOP, state, reason)
 
     def _watch_fallback(self, state: State) -> None:
         """Damp joints that swing under the safe law."""
         if reason := self._calming.watch(state):
-            text = f"the safe controller '{self.fallback.name}' is unstable: {reason.text}"
+            text = f"the safe controller '{self.laws.fallback.name}' is unstable: {reason.text}"
             self._enter(Cause.SWING, state, reason._replace(text=text))
 
     def _answer(self, state: State, seen: State) -> Tick:
         """Answer a state, of which the law sees a prediction or the state itself."""
-        plugin, time = self._running, self._clock.time(state.time)
-        reference = None
-        if self._follows:
+        plugin, time, reference = self.laws.running, self._clock.time(state.time), None
+        if self.laws.follows:
             reference = self._reference.nearest(time, state.q) if self._turning else self._reference.at(time)
         damped = (lambda: self._damped(plugin, state)) if self._calming.level else None
         followed = self._transfer.reference(reference, seen) if self._transfer.under_way else reference
         result = self._calls.effort(plugin, seen, followed, damped)
         if isinstance(result, PluginError):
             self._fail(plugin, state, result)
-            if plugin is not self.fallback:
+            if plugin is not self.laws.fallback:
                 return self._answer(state, seen)
             return self._ticked(Tick(state, None, np.zeros(self._n), False, plugin, time, NO_LAW_WORKS,
-                                     self._clock.rate, self.mode))
+                                     self._clock.rate, self.modes.present))
         (effort, values), saturated, intervention = result, False, ""
         added: tuple[tuple[str, Array], ...] = () if damped is None else ((CALMING, effort),)
         if self._transfer.under_way:
             asked, effort = effort, self._transfer.effort(effort, state.period)
             added += ((TRANSFER, effort - asked),)
             values, intervention = effort.tolist(), SWAPPING if self._transfer.under_way else ""
-        limited = self._supervisor.limited(effort, values, state, plugin is not self.fallback)
+        limited = self._supervisor.limited(effort, values, state, plugin is not self.laws.fallback)
         if limited is not None:
             asked, (effort, saturated, done) = effort, limited
             if done:
                 added += ((LIMITS, effort - asked),)
             intervention = ", ".join(filter(None, (intervention, done)))
         return self._ticked(Tick(state, reference, effort, saturated, plugin, time, intervention, self._clock.rate,
-                                 self.mode, added=added))
+                                 self.modes.present, added=added))
 
     def _ticked(self, tick: Tick) -> Tick:
         """The tick with its reason and events; a repeated stamp gets it again, without the events."""
-        if self._reasons:
-            tick = tick._replace(reason=self._reasons[self.mode])
+        if tick.mode is not Mode.RUNNING:
+            tick = tick._replace(reason=self.modes.reason(tick.mode))
         self.last = tick
         return tick._replace(events=self._taken_events()) if self._events else tick
 
@@ -473,7 +408,7 @@ class ControlLoop:
         if not self._calming.holds:
             return damping
         self._reference.hold(state.q)
-        at_rest = self._reference.at(self._clock.time(state.time)) if self._follows else None
+        at_rest = self._reference.at(self._clock.time(state.time)) if self.laws.follows else None
         return damping + as_efforts(answer(plugin.controller, state._replace(v=np.zeros(self._n)), at_rest), self._n)
 
     def _taken_events(self) -> tuple[Event, ...]:
@@ -489,54 +424,52 @@ class ControlLoop:
         self._enter(Cause.SWAP, self._present(), plugin=request.plugin)
 
     def _stop(self, request: Stop) -> None:
-        if not self._is_stopped():
+        if not self.modes.is_stopped():
             self._enter(Cause.STOP, self._present(), request.reason)
 
     def _release(self, _: Release) -> None:
-        if self._is_stopped():
+        if self.modes.is_stopped():
             self._enter(Cause.RELEASE, self._present())
 
     def _drop(self, request: Drop) -> None:
-        if self.last is not None and self._running is not self.fallback:
-            self._fail(self._running, self.last.state, PluginError(request.reason.text))
+        if self.last is not None and self.laws.running is not self.laws.fallback:
+            self._fail(self.laws.running, self.last.state, PluginError(request.reason.text))
 
     def _replace(self, request: Replace) -> None:
         if self.last is not None:  # the state of the call was not answered: it is no repeated one
             self._stamp = self._origin + round(self.last.state.time * NANOSECONDS_PER_SECOND)
         plugin, error = request.plugin, PluginError(request.text)
-        if plugin is not self.fallback:
+        if plugin is not self.laws.fallback:
             self._fail(plugin, request.state, error)
             return
-        self.fallback = plugin._replace(controller=_Hung(request.text))
-        if self.chosen is plugin:
-            self.chosen = self.fallback
-        self._choose_running()
+        self.laws.replace_hung(request.text)
+        self.laws.run(safe=self.modes.held is not Mode.RUNNING)
         self._events += LawFailed(plugin.name, plugin.name, error, self._stamp), LawEnded(plugin)
 
     def _suspend(self, request: Suspend) -> None:
-        if self._reasons.get(Mode.SUSPENDED) != request.reason:
+        if self.modes.reason(Mode.SUSPENDED) != request.reason:
             self._enter(Cause.SUSPEND, None, request.reason)
 
     def _resume(self, _: Resume) -> None:
-        if Mode.SUSPENDED in self._reasons:
+        if self.modes.reason(Mode.SUSPENDED) is not None:
             self._enter(Cause.RESUME, None)
 
     def _follow(self, request: Follow) -> Trajectory:
-        return self._reference.follow(self.chosen, self._time_of_motion(), request.trajectory, request.on_arrival)
+        return self._reference.follow(self.laws.chosen, self._time_of_motion(), request.trajectory, request.on_arrival)
 
     def _exert(self, request: Exert) -> None:
-        self._refuse_while_held("wrench")
-        self._reference.exert(self.chosen, request.wrench)
+        self.modes.check_free("wrench")
+        self._reference.exert(self.laws.chosen, request.wrench)
 
     def _hold_still(self, _: HoldStill) -> None:
         if self.last is not None:
             self._reference.hold(self.last.state.q)
 
     def _configure(self, request: Configure) -> None:
-        for plugin in self.plugins():
+        for plugin in self.laws.all():
             if plugin.name == request.name and isinstance(request.parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = request.parameters
-                if plugin is self._running:
+                if plugin is self.laws.running:
                     self._begin_transfer()
 
     def _set(self, request: NewSettings) -> None:
@@ -550,12 +483,11 @@ class ControlLoop:
             self._transfer.duration = request.swap_time
 
     def _begin_with(self, request: BeginWith) -> None:
-        self._events += [LawEnded(plugin) for plugin in self.plugins()]
+        self._events += [LawEnded(plugin) for plugin in self.laws.all()]
         self._calming = Calming(request.robot)
-        self.chosen, self.fallback = request.chosen, request.fallback
-        self._law_state.choose(self.chosen)
-        self._choose_running()
-        self._reference.choose(self._running, None)
+        self.laws = LoopLaws(request.chosen, request.fallback, self._n)
+        self._law_state.choose(request.chosen)
+        self._reference.choose(self.laws.running, None)
 
     def _time_of_motion(self) -> float:
         """Present time of trajectories [s].
@@ -563,15 +495,9 @@ class ControlLoop:
         Raises:
             InputError: No motion can begin now.
         """
-        self._refuse_while_held("trajectory")
+        self.modes.check_free("trajectory")
         if self.last is None:
             raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
-        if (suspended := self.reason(Mode.SUSPENDED)) is not None:
+        if (suspended := self.modes.reason(Mode.SUSPENDED)) is not None:
             raise InputError(f"trajectory: this controller commands nothing now: {suspended.text}")
         return self.last.time
-
-    def _refuse_while_held(self, what: str) -> None:
-        if self._is_stopped():
-            raise InputError(f"{what}: the robot is stopped ({self.stopped()}): call ~/release first")
-        if (waits := self.reason(Mode.HOLDING)) is not None:
-            raise InputError(f"{what}: {waits.text}")

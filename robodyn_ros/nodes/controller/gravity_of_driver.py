@@ -86,7 +86,7 @@ class GravityOfDriver:
 
     def _look_for_friction(self) -> None:
         """Look whether the law and the driver both compensate friction."""
-        chosen = self._loop.chosen
+        chosen = self._loop.laws.chosen
         if self._friction_of and np.any(getattr(chosen.controller.parameters, "friction", 0.0)):
             self._node.diagnostics.raise_condition(
                 "friction", f"friction counts twice: controller '{chosen.name}' and the driver '{self._friction_of}' "

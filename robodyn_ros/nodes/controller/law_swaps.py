@@ -74,7 +74,7 @@ class LawSwaps(Part):
     def begin_with(self, robot: Robot) -> None:
         """Make all defaults and both controllers anew, for a robot of another timing, before the first tick."""
         self._plugins.derive_defaults(robot)
-        chosen, fallback = map(self._plugins.begin, (self._loop.chosen.name, self._loop.fallback.name))
+        chosen, fallback = map(self._plugins.begin, (self._loop.laws.chosen.name, self._loop.laws.fallback.name))
         self._thread.request(BeginWith(robot, chosen, fallback))
 
     def on_event(self, event: Event) -> None:
@@ -90,19 +90,20 @@ class LawSwaps(Part):
 
     def on_change(self, changes: Mapping[str, Any]) -> PutInForce:
         """Make the law that the parameters choose, and try it."""
-        in_force = (self._loop.chosen.name, self._node.parameters[SAFE_CONTROLLER.name])
+        in_force = (self._loop.laws.chosen.name, self._node.parameters[SAFE_CONTROLLER.name])
         gains = self._plugins.changed(changes, in_force)
         is_chosen = not self._reflecting and changes.keys() & {CONTROLLER.name, FILTER.name}
-        name = chosen_name(self._node.parameters, changes) if is_chosen else self._loop.chosen.name
+        name = chosen_name(self._node.parameters, changes) if is_chosen else self._loop.laws.chosen.name
         successor = None
-        if name != self._loop.chosen.name or self._was_edited(changes):
+        if name != self._loop.laws.chosen.name or self._was_edited(changes):
             try:
                 successor = self._plugins.swap_in(name, gains, self._loop.last)
             except PluginError as error:
                 self._plugins.log_traceback(error)
                 raise
         for changed, parameters in gains.items():
-            self._plugins.run(f"controller '{changed}' cannot be compiled", self._loop.prepare, changed, parameters)
+            self._plugins.run(f"controller '{changed}' cannot be compiled", self._loop.laws.prepare, changed,
+                              parameters)
         settings = self._settings(changes)
 
         def between_two_ticks() -> None:
@@ -120,7 +121,7 @@ class LawSwaps(Part):
         def put_in_force() -> None:
             self._thread.call(between_two_ticks)
             self._plugins.store(gains)
-            if successor is not None and self._loop.chosen is successor:
+            if successor is not None and self._loop.laws.chosen is successor:
                 self._node.log.info("swaps", f"controller '{name}' is in force")
             self._log_uncompiled()
 
@@ -128,13 +129,13 @@ class LawSwaps(Part):
 
     def values(self) -> Mapping[str, object]:
         """Return the controller in force, and why it runs as Python code if it does."""
-        uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
-        return {"controller": self._loop.chosen.name, "uncompiled": uncompiled or "no"}
+        uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.laws.uncompiled().items())
+        return {"controller": self._loop.laws.chosen.name, "uncompiled": uncompiled or "no"}
 
     def close(self) -> None:
         """Let the controllers close what they opened."""
         deadline = time.monotonic() + DEACTIVATION_SECONDS
-        for closed in [self._end(plugin) for plugin in self._loop.plugins()]:
+        for closed in [self._end(plugin) for plugin in self._loop.laws.all()]:
             closed.wait(max(0.0, deadline - time.monotonic()))
 
     def _settings(self, changes: Mapping[str, Any]) -> NewSettings:
@@ -146,7 +147,7 @@ class LawSwaps(Part):
     def _reflect_chosen(self) -> None:
         """Set the parameter ``controller`` to the name of the controller that took over."""
         self._reflecting = True
-        self._node.set_parameters([RosParameter(CONTROLLER.name, value=self._loop.chosen.name)])
+        self._node.set_parameters([RosParameter(CONTROLLER.name, value=self._loop.laws.chosen.name)])
         self._reflecting = False
 
     def _was_edited(self, changes: Mapping[str, Any]) -> bool:
@@ -155,7 +156,7 @@ class LawSwaps(Part):
 
     def _log_uncompiled(self) -> None:
         """Warn once of an active or safe controller that runs as Python code, and again only for another reason."""
-        for name, reason in self._loop.uncompiled().items():
+        for name, reason in self._loop.laws.uncompiled().items():
             if self._uncompiled.get(name) != reason:
                 self._node.log.warning(f"uncompiled {name}", f"controller '{name}' runs uncompiled: {reason}")
                 self._uncompiled[name] = reason

@@ -65,7 +65,7 @@ class LawTopics(Part):
         self._arrived, self._missed = -1, 0  # stamp of the joint state that the motors' last usable one came with [ns]
         node.diagnostics.checks.append(self._close_unused)
         context.plugins.open_inputs = self.open
-        for plugin in self._loop.plugins():
+        for plugin in self._loop.laws.all():
             self.open(plugin)
 
     # On the executor's thread.
@@ -95,17 +95,17 @@ class LawTopics(Part):
     def values(self) -> Mapping[str, object]:
         """Return the inputs of the active controller and their ages."""
         loop = self._loop
-        form = state_form(type(loop.chosen.controller), len(self._names))
+        form = state_form(type(loop.laws.chosen.controller), len(self._names))
         last, found = loop.last, {f"input {name}": "none" for name in form.inputs}
-        if last is not None and type(last.state.inputs) is type(loop.chosen.controller).Inputs and form.inputs:
+        if last is not None and type(last.state.inputs) is type(loop.laws.chosen.controller).Inputs and form.inputs:
             found |= {f"input {name}": f"{reading.age:.3g} s old" for name, reading in
                       last.state.inputs._asdict().items() if np.isfinite(reading.age)}
-        waits = loop.reason(Mode.HOLDING)
+        waits = loop.modes.reason(Mode.HOLDING)
         return found if waits is None else {**found, "waits": waits.text}
 
     def _close_unused(self) -> None:
         """End the subscriptions that no controller in use has declared."""
-        forms = [state_form(type(plugin.controller), len(self._names)) for plugin in self._loop.plugins()]
+        forms = [state_form(type(plugin.controller), len(self._names)) for plugin in self._loop.laws.all()]
         used = {declared for form in forms for declared in form.inputs.values()}
         for declared in set(self._subscriptions) - used:
             self._node.destroy_subscription(self._subscriptions.pop(declared))
@@ -136,10 +136,10 @@ class LawTopics(Part):
             return
         loop = self._loop
         if event.reason is not None:
-            text = f"{event.reason.text}; '{loop.fallback.name}' holds the robot"
+            text = f"{event.reason.text}; '{loop.laws.fallback.name}' holds the robot"
             self.context.events.tell(Event("waits for inputs", text, WAITING))
         else:
-            self.context.events.end(WAITING, f"controller '{loop.chosen.name}' waits no longer")
+            self.context.events.end(WAITING, f"controller '{loop.laws.chosen.name}' waits no longer")
 
     def update(self, stamp: int) -> None:
         """Take the newest state of the motors' side, if a controller reads it; before each tick, of a stamp [ns]."""

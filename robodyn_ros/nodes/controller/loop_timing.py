@@ -157,7 +157,7 @@ class LoopTimingWatch(Part):
         return self._announced or self._robot.timing
 
     def _in_force(self) -> dict[str, Plugin]:
-        return {"active": self._loop.chosen, "safe": self._loop.fallback}
+        return {"active": self._loop.laws.chosen, "safe": self._loop.laws.fallback}
 
     def _measure(self) -> None:
         """Compare the timing of the last ticks with the expected one; report a difference that lasts, once."""

@@ -133,7 +133,7 @@ class ControllerNode(RobodynNode):
         stamp, q, v, why = measured
         number = info.get("publication_sequence_number") or 0
         self._stalls.begin(now, stamp, number)
-        if self._ownership.refused or self._thread.loop.mode is Mode.SUSPENDED:
+        if self._ownership.refused or self._thread.loop.modes.present is Mode.SUSPENDED:
             if self._suspend():
                 return
             why = "the hardware followed another controller until now"
@@ -149,7 +149,7 @@ class ControllerNode(RobodynNode):
     def _suspend(self) -> bool:
         """Command nothing while the hardware refuses commands; return whether it still does."""
         if why := self._ownership.refused:
-            if self._thread.loop.mode is not Mode.SUSPENDED:
+            if self._thread.loop.modes.present is not Mode.SUSPENDED:
                 self._parts[JointTrajectories].abort(why)
             self._thread.request_here(Suspend(Reason("refused", why)))
         else:

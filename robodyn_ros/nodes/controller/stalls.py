@@ -272,7 +272,7 @@ class Stalls(Part):
         self._tell_slow(f"the law is blocked for {1e3 * blocked:.3g} ms of {1e3 * period:.3g} ms", ticks)
 
     def _tell_slow(self, text: str, overruns: int) -> None:
-        law = self.context.loop.chosen.name
+        law = self.context.loop.laws.chosen.name
         self._diagnostics.count("overruns", overruns)
         self._overran = True
         if self.max_overruns and self.overruns >= self.max_overruns:
@@ -300,7 +300,7 @@ class Stalls(Part):
             if waited < SHARE * blocked.sum() and (typical := float(np.median(blocked))) >= period:
                 self._blocked = int((blocked >= period).sum()), typical, period
         if not self._overran and self._slow_law:
-            self._diagnostics.clear_condition("slow", f"controller '{self.context.loop.chosen.name}' is in time")
+            self._diagnostics.clear_condition("slow", f"controller '{self.context.loop.laws.chosen.name}' is in time")
             self._slow_law = ""
         self._overran = False
 

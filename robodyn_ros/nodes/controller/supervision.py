@@ -62,7 +62,7 @@ class Supervision(Part):
     def values(self) -> Mapping[str, object]:
         """Return the mode, and what the supervisor did."""
         counts = {f"supervised commands: {kind}": count for kind, count in self._counts.copy().items()}
-        return {"mode": self._loop.mode.value, "stopped": self._loop.stopped() or "no",
+        return {"mode": self._loop.modes.present.value, "stopped": self._loop.modes.stopped() or "no",
                 "speed scaling": round(self._loop.speed, 3), "saturated commands": self._saturated, **counts}
 
     def _look_at_workspace(self) -> None:
@@ -95,7 +95,7 @@ class Supervision(Part):
         """Report that the robot was stopped or released."""
         if not isinstance(event, ModeChanged) or event.mode not in STOPS:
             return
-        if stopped := self._loop.stopped():
+        if stopped := self._loop.modes.stopped():
             text = f"the robot is stopped: {stopped}; ~/release lets it go on"
             self.context.events.tell(Event("stops", text, STOPPED, error=True))
         else:

@@ -283,12 +283,12 @@ def test_a_swap_and_a_stop_end_waiting_or_outlast_it():
     assert rig.tick().plugin.name == "mine" and len(listener.begins) == 1
     for _ in range(3):
         rig.tick(0.4)
-    assert rig.loop.mode is Mode.HOLDING
+    assert rig.loop.modes.present is Mode.HOLDING
     rig.loop.request(Swap(Plugin("pd", PD(ROBOT))))
     tick = rig.tick()
     assert tick.plugin.name == "pd" and tick.mode is Mode.RUNNING and rig.loop.waits[-1] == ""
     rig.loop.request(Swap(Plugin("mine", listener)))
-    assert rig.tick().plugin.name == "damping" and rig.loop.mode is Mode.HOLDING
+    assert rig.tick().plugin.name == "damping" and rig.loop.modes.present is Mode.HOLDING
     rig.stamp = SECOND // 2  # the simulation begins again: values do not come from the future
     assert rig.tick().plugin.name == "damping"
 

@@ -147,7 +147,7 @@ def test_a_release_of_a_damped_robot_goes_from_the_damping():
     rig = Moved(Constant(10.0, -20.0))
     rig.loop.request(Stop())
     turns = iter(range(100))
-    while rig.loop.mode is not Mode.DAMPING:
+    while rig.loop.modes.present is not Mode.DAMPING:
         damped = rig.tick(v=np.array([5.0, -5.0]) * (-1) ** next(turns))
     assert (damped.effort != [-9.0, 9.0]).all()
     rig.loop.request(Release())

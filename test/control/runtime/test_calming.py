@@ -140,7 +140,7 @@ def test_the_safe_controller_after_a_failure_is_watched_too():
     stopped.loop.request(Drop(Reason("too slow", "for the test")))
     stopped.stamp += stopped.period
     assert stopped.run(3.0, stops=False) < 0.5
-    assert stopped.loop.stopped().startswith("the safe controller 'damping' is unstable")
+    assert stopped.loop.modes.stopped().startswith("the safe controller 'damping' is unstable")
 
 
 def states(speeds, period=0.01):

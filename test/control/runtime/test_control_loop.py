@@ -98,7 +98,7 @@ def test_new_parameters_are_compiled_for_what_each_controller_follows():
     rig = Rig(PD(ROBOT), safe)
     rig.tick()
     changed = replace(safe.parameters, gravity=not safe.parameters.gravity)
-    rig.loop.prepare("damping", changed)
+    rig.loop.laws.prepare("damping", changed)
     rig.loop.request(Configure("damping", changed))
     rig.loop.request(Swap(rig.safe))
     rig.tick()
@@ -177,7 +177,7 @@ def test_swap_while_holding_holds_the_current_state():
     rig.loop.request(Swap(Plugin("second", recorder)))
     tick = rig.tick(q=moved)
     np.testing.assert_array_equal(tick.reference.q, moved)
-    assert rig.loop.chosen.name == "second" and len(recorder.activations) == 1
+    assert rig.loop.laws.chosen.name == "second" and len(recorder.activations) == 1
 
 
 def test_swap_under_way_leaves_the_reference_smooth():
@@ -273,11 +273,11 @@ def test_a_controller_that_fails_is_replaced_at_the_same_tick(answer, ctrl_c_hel
     assert name == "first" and isinstance(error, PluginError) and error.__cause__ is None
     assert (type(answer).__name__ if isinstance(answer, BaseException) else "update: expected") in str(error)
     assert "Traceback" in error.__notes__[0]
-    assert rig.loop.chosen is rig.safe and not rig.loop.moving()
+    assert rig.loop.laws.chosen is rig.safe and not rig.loop.moving()
     recorder.answer = np.zeros(N)
     rig.loop.request(Swap(Plugin("first", recorder)))
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
-    assert rig.loop.chosen.name == "first" and len(rig.loop.failures) == 1
+    assert rig.loop.laws.chosen.name == "first" and len(rig.loop.failures) == 1
 
 
 def test_a_controller_that_fails_to_activate_is_replaced():
@@ -285,10 +285,10 @@ def test_a_controller_that_fails_to_activate_is_replaced():
     recorder.fails_to_activate = True
     rig = Rig(recorder)
     rig.tick()
-    assert rig.loop.chosen is rig.safe and rig.loop.failures[0][0] == "first"
+    assert rig.loop.laws.chosen is rig.safe and rig.loop.failures[0][0] == "first"
     rig.loop.request(Swap(Plugin("again", recorder)))
     rig.tick()
-    assert rig.loop.chosen is rig.safe and rig.loop.failures[1][0] == "again"
+    assert rig.loop.laws.chosen is rig.safe and rig.loop.failures[1][0] == "again"
 
 
 def test_without_any_sound_controller_the_effort_is_zero():
@@ -342,7 +342,7 @@ def test_a_call_that_does_not_return_is_left_behind(method, late):
     rig.loop.request(rig.loop.take_over(call)._replace(text="it does not return"))
     assert rig.loop.take_over(call) is None and rig.loop.call is None
     tick = rig.loop.tick(Measurement(rig.stamp, Q, V))
-    assert tick.plugin is rig.loop.chosen is rig.safe and rig.loop.ends == [Plugin("first", stuck)]
+    assert tick.plugin is rig.loop.laws.chosen is rig.safe and rig.loop.ends == [Plugin("first", stuck)]
     assert [(name, str(error)) for name, error in rig.loop.failures] == [("first", "it does not return")]
     stuck.go_on.set()
     thread.join(60.0)
@@ -520,7 +520,7 @@ def test_a_controller_that_is_no_longer_needed_is_told_once():
     assert ends() == ["first", "second", "third"]
     rig.loop.request(Release())
     rig.tick()
-    assert ends() == ["first", "second", "third"] and rig.loop.chosen.name == "fourth"
+    assert ends() == ["first", "second", "third"] and rig.loop.laws.chosen.name == "fourth"
 
 
 def test_gains_are_replaced_for_controllers_that_have_them():
@@ -678,7 +678,7 @@ def test_a_failing_controller_of_poses_falls_back_to_one_of_joints():
     rig.loop.request(Follow(line(rig, np.zeros(3)), on_arrival=True))
     failing.answer = ValueError("odd")
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
-    assert not rig.loop.moving() and rig.loop.chosen.name == "damping" and len(rig.loop.failures) == 1
+    assert not rig.loop.moving() and rig.loop.laws.chosen.name == "damping" and len(rig.loop.failures) == 1
 
 
 def test_wrenches_go_to_controllers_that_follow_them():
@@ -739,7 +739,7 @@ def test_a_controller_under_which_a_joint_runs_away_is_dropped():
     tick = rig.tick(v=[0.0, -21.0 * limit[1]])
     ((name, error),) = rig.loop.failures
     assert (name, str(error)) == ("first", f"joint 'joint2' ran away: {21.0 * limit[1]:.3g}, limit {limit[1]:.3g}")
-    assert rig.loop.chosen is rig.safe and tick.effort[1] > 0.0, "damped"
+    assert rig.loop.laws.chosen is rig.safe and tick.effort[1] > 0.0, "damped"
     rig.tick(v=[0.0, -30.0 * limit[1]])
     assert len(rig.loop.failures) == 1, "nothing is left to replace the safe one"
 
@@ -758,7 +758,7 @@ def test_a_controller_is_dropped_on_request_for_the_safe_one_only():
     rig.loop.request(Drop(Reason("too slow", "again")))
     ((name, error),) = rig.loop.failures
     assert (name, str(error)) == ("first", "the law takes 50 ms of 2 ms")
-    assert rig.loop.chosen is rig.safe
+    assert rig.loop.laws.chosen is rig.safe
 
 
 def wrapped(q):

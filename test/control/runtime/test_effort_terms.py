@@ -80,7 +80,7 @@ def test_a_swap_is_a_term_until_it_has_ended():
     checked(rig.tick(), "feedback", "gravity")
     rig.swap(ComputedTorque(ROBOT))
     assert np.abs(checked(rig.tick(), "law", "transfer")["transfer"]).max() > 0.1  # its terms are not compiled yet
-    law = rig.loop.chosen.controller
+    law = rig.loop.laws.chosen.controller
     law.prepare_terms(law.parameters)
     checked(rig.tick(), "feedback", "inertia", "coriolis", "gravity", "friction", "transfer")
     rig.ticks(60)

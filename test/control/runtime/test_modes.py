@@ -43,12 +43,12 @@ def test_each_mode_except_running_begins_and_ends():
 
 def test_a_stop_outlasts_a_suspension_and_both_end_by_what_ends_them():
     loop = RecordedLoop(ROBOT, Plugin("pd", PD(ROBOT)), Plugin("damping", Damping(ROBOT)), 0.5)
-    assert loop.mode is Mode.WAITING_FOR_STATE
+    assert loop.modes.present is Mode.WAITING_FOR_STATE
     loop.tick(Measurement(PERIOD, np.zeros(2), np.zeros(2)))
-    assert loop.mode is Mode.RUNNING
+    assert loop.modes.present is Mode.RUNNING
     loop.request(Suspend(ANOTHER))
     loop.request(Stop())
-    assert loop.mode is Mode.SUSPENDED and loop.stopped() == ON_REQUEST.text
+    assert loop.modes.present is Mode.SUSPENDED and loop.modes.stopped() == ON_REQUEST.text
     loop.request(Resume())
     tick = loop.tick(Measurement(2 * PERIOD, np.zeros(2), np.zeros(2), "the hardware followed another controller"))
     assert (tick.mode, tick.reason, tick.plugin.name) == (Mode.STOPPED, ON_REQUEST, "damping")

@@ -118,8 +118,8 @@ class Requests(RuleBasedStateMachine):
             if last is not None and tick is last:
                 continue
             held = tick.mode in (Mode.STOPPED, Mode.DAMPING, Mode.HOLDING)
-            assert tick.mode is self.loop.mode and (tick.reason is None) == (tick.mode is Mode.RUNNING)
-            assert tick.plugin is (self.loop.fallback if held else self.loop.chosen)
+            assert tick.mode is self.loop.modes.present and (tick.reason is None) == (tick.mode is Mode.RUNNING)
+            assert tick.plugin is (self.loop.laws.fallback if held else self.loop.laws.chosen)
             self.v = self.v + 1e-9 * PERIOD * DYNAMICS.forward_dynamics(self.q, self.v, tick.effort)
             self.q = self.q + 1e-9 * PERIOD * self.v
             if np.abs(self.v).max() > 1e3:
@@ -129,17 +129,17 @@ class Requests(RuleBasedStateMachine):
     def swap(self, law):
         plugin, failures = self.law(law), len(self.loop.failures)
         self.loop.request(Swap(plugin))
-        assert self.loop.chosen is plugin or len(self.loop.failures) > failures
+        assert self.loop.laws.chosen is plugin or len(self.loop.failures) > failures
 
     @rule()
     def stop(self):
         self.loop.request(Stop())
-        assert self.loop.stopped()
+        assert self.loop.modes.stopped()
 
     @rule()
     def release(self):
         self.loop.request(Release())
-        assert not self.loop.stopped()
+        assert not self.loop.modes.stopped()
 
     @rule()
     def drop(self):
@@ -151,7 +151,7 @@ class Requests(RuleBasedStateMachine):
 
     @rule(goal=st.sampled_from([-0.5, 0.7]), delay=st.integers(-5, 20))
     def follow(self, goal, delay):
-        stands = self.loop.mode is not Mode.RUNNING
+        stands = self.loop.modes.present is not Mode.RUNNING
         try:
             begin = self.loop.trajectory_start(max(1, self.stamp + delay * PERIOD) if delay else None)
             points = Points.from_arrays([0.05, 0.1], np.array([[goal] * N, [0.0] * N]))
@@ -208,10 +208,10 @@ class Requests(RuleBasedStateMachine):
                 assert event.successor == self.fallback.name
         self.seen = len(self.loop.events)
         for mode in (Mode.SUSPENDED, Mode.DAMPING, Mode.STOPPED, Mode.HOLDING):
-            assert self.loop.reason(mode) == self.reasons.get(mode)
+            assert self.loop.modes.reason(mode) == self.reasons.get(mode)
         assert len({id(plugin) for plugin in self.ended}) == len(self.ended), "each law ends once"
-        assert not any(plugin is kept for plugin in self.ended for kept in self.loop.plugins())
-        if self.loop.stopped() or self.loop.mode is Mode.HOLDING:
+        assert not any(plugin is kept for plugin in self.ended for kept in self.loop.laws.all())
+        if self.loop.modes.stopped() or self.loop.modes.present is Mode.HOLDING:
             assert not self.loop.moving(), "a robot that is held never moves on"
 
 

@@ -133,7 +133,7 @@ def test_a_stop_before_the_first_state_and_a_swap_during_a_stop():
     rig.loop.request(Stop(Reason("request", "early")))
     assert rig.tick().plugin.name == "safe"
     rig.loop.request(Swap(Plugin("other", Asks(ROBOT))))
-    assert rig.tick().plugin.name == "safe" and rig.loop.chosen.name == "other"
+    assert rig.tick().plugin.name == "safe" and rig.loop.laws.chosen.name == "other"
     rig.stamp += 10**9
     assert rig.tick().plugin.name == "safe", "a new start is no release"
     rig.loop.request(Release())

@@ -124,7 +124,7 @@ def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share)
         line.append((plant.q, plant.v))
         q, v = line[0]
         answer = loop.tick(Measurement(round(1e9 * tick * period), q, v))
-        if loop.stopped():
+        if loop.modes.stopped():
             in_c.watch(answer.state.period, q, v)
             assert in_c.calming.level == loop._calming.level, f"tick {tick}"
             if in_c.calming.level:
