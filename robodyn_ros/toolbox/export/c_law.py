@@ -20,7 +20,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import trace
 from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.compile.records import Shape, Structure, array_shapes, flatten, form_of
-from robodyn_ros.control.contract.compiled_law import PackedParameters, law_on_arrays
+from robodyn_ros.control.contract.compiled_law import PackedParameters, initial_memory, law_on_arrays
 from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import FlatParameter, Parameters
@@ -29,6 +29,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.toolbox.export.c_function import CFunction, check_distinct, row
 from robodyn_ros.toolbox.export.c_source import CSource, assembled, comment
+from robodyn_ros.toolbox.export.c_transfer import CTransfer
 
 
 class SettableGain(NamedTuple):
@@ -47,8 +48,8 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
         precision: ``double`` or ``float``.
 
     Returns:
-        C99 without memory allocation. A struct of the caller holds gains and memory; ``init``, ``set_gain`` and
-        ``tick`` work on it.
+        C99 without memory allocation. A struct of the caller holds gains and memory; ``init``, ``set_gain``,
+        ``transfer`` and ``tick`` work on it.
 
     Raises:
         InputError: The law is no `Law`, the precision is unknown, or two gains have the same name in C.
@@ -78,11 +79,13 @@ def law_source(law: Law[Any, Any, Any], name: str, precision: str = "double") ->
                          "rename one of them")
     gains = list(settable(law.parameters, robot, packed))
     check_distinct((gain.parameter.name for gain in gains), "gains")
-    written = [tick, *([begin] if begin else [])]
+    at_rest = form.completed(State(0.0, 0.0, np.zeros(n), np.zeros(n)))
+    transfer = CTransfer(law, initial_memory(law, at_rest), prefix, precision)
+    written = [tick, *([begin] if begin else []), *transfer.functions]
     bodies = ["static " + "\n".join(each.definition(precision)) for each in written]
     fields = {path.partition(".")[2]: shape for path, shape in shapes.items() if path.startswith("reference.")}
-    bodies += list(_functions(prefix, precision, n, packed.values, gains, m, fields, sensed))
-    declared = list(_declarations(prefix, precision, law, packed, gains, m, fields, sensed))
+    bodies += list(_functions(prefix, precision, n, packed.values, gains, m, fields, sensed, transfer))
+    declared = list(_declarations(prefix, precision, law, packed, gains, m, fields, sensed, transfer))
     return assembled(prefix, robot.model, declared, bodies, written, precision)
 
 
@@ -133,10 +136,11 @@ def _first_memory(law: Law[Any, Any, Any], state: State) -> Array:
 
 
 def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: PackedParameters,
-                  gains: list[SettableGain], m: int, fields: Mapping[str, Shape], sensed: Mapping[str, Shape]
-                  ) -> Iterator[str]:
+                  gains: list[SettableGain], m: int, fields: Mapping[str, Shape], sensed: Mapping[str, Shape],
+                  transfer: CTransfer) -> Iterator[str]:
     n, robot = law.robot.n, law.robot
     kept = f"    {real} parameters[{max(packed.values.size, 1)}];\n" + (f"    {real} memory[{m}];\n" if m else "")
+    kept += transfer.member
     yield comment([f"{type(law).__module__}.{type(law).__name__}: gains and memory. The caller owns it."]) + (
         f"\ntypedef struct {{\n{kept}}} {prefix};")
     inputs = "; inputs, NaN where there is none or it is too old, and their ages [s], then infinite" if (
@@ -161,13 +165,17 @@ def _declarations(prefix: str, real: str, law: Law[Any, Any, Any], packed: Packe
     if gains:
         yield comment(["Set a gain; 0, or -1 and no change if the gain is unknown or the value out of its range."]) + (
             f"\nint {prefix}_set_gain({prefix} *law, int gain, {real} value);")
+    yield comment(["Begin with the efforts commanded before, after init or other gains: in a time [s] they go over to "
+                   "those of the law, and its reference of joints from the present positions to the motion; 0: at "
+                   "once. 0, or -1 and no change if a number is not finite or the time is negative."]) + (
+        f"\n{transfer.declaration};")
     yield comment([f"One tick: efforts of the joints {', '.join(robot.joint_names)} [N m or N]. They are not limited "
                    "here. 0, or -1 where an effort or the memory would not be finite: the efforts are 0, and the "
                    "memory stays as it was."]) + f"\n{_tick(prefix, real, n, fields)};"
 
 
 def _functions(prefix: str, real: str, n: int, values: Array, gains: list[SettableGain], m: int,
-               fields: Mapping[str, Shape], sensed: Mapping[str, Shape]) -> Iterator[str]:
+               fields: Mapping[str, Shape], sensed: Mapping[str, Shape], transfer: CTransfer) -> Iterator[str]:
     of_state = [f"state->{name}" for name in ("q", "v", "wrench_tip", *sensed)]
     # Assigned as a whole: GCC 12 copies a table element by element wrongly with AVX-512.
     first = [f"    static const {prefix} given = {{.parameters = {{{row(values, real)}}}}};", "    *law = given;"]
@@ -188,15 +196,18 @@ def _functions(prefix: str, real: str, n: int, values: Array, gains: list[Settab
         yield "\n".join([f"int {prefix}_set_gain({prefix} *law, int gain, {real} value)", "{", *tables,
                          f"    if (gain < 0 || gain >= {count} || !(value >= lowest[gain] && value <= highest[gain]))",
                          "        return -1;", "    law->parameters[place[gain]] = value;", "    return 0;", "}"])
-    given = ["clock", *of_state, *(f"reference->{name}" for name in fields),
+    yield transfer.begin()
+    reference = "given" if transfer.joins else "reference"
+    given = ["clock", *of_state, *(f"{reference}->{name}" for name in fields),
              "law->parameters", "law->memory" if m else "none", "effort", *(["next"] if m else [])]
     body = [f"    const {real} clock[2] = {{state->time, state->period}};"]
     body += [f"    {real} next[{m}];"] if m else [f"    static const {real} none[1] = {{0}};"]
     finite = f"{prefix}_is_finite(effort, {n})" + (f" && {prefix}_is_finite(next, {m})" if m else "")
-    body += ["    int i;", f"    {prefix}_formula({', '.join(given)});", f"    if (!({finite})) {{",
+    body += ["    int i, finite;", *transfer.before(), f"    {prefix}_formula({', '.join(given)});",
+             f"    finite = {finite};", *transfer.after(), "    if (!finite) {",
              f"        for (i = 0; i < {n}; i++) {{ effort[i] = 0; }}", "        return -1;", "    }"]
     body += [f"    for (i = 0; i < {m}; i++) {{ law->memory[i] = next[i]; }}"] if m else []
-    body.append("    return 0;")
+    body += [*transfer.keep(), "    return 0;"]
     yield "\n".join([_tick(prefix, real, n, fields), "{", *body, "}"])
 
 

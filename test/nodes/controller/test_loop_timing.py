@@ -154,7 +154,7 @@ class Watched:
         self.node, self.began = MagicMock(), []
         self.node.parameters = {"update_rate": 0, "state_delay": -1, **given}
         plugin = SimpleNamespace(name="pd", controller=None)
-        loop = SimpleNamespace(last=None, chosen=plugin, fallback=plugin, delay=0.0)
+        loop = SimpleNamespace(last=None, laws=SimpleNamespace(chosen=plugin, fallback=plugin), delay=0.0)
         self.robot = ARM6.with_timing(0.002)
         swaps = SimpleNamespace(begin_with=self.began.append)
         self.watch = LoopTimingWatch(SimpleNamespace(node=self.node, robot=self.robot, loop=loop, plugins=MagicMock(),

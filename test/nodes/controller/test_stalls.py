@@ -47,7 +47,7 @@ def made(monkeypatch, told, held_up, drop=None):
     node = SimpleNamespace(diagnostics=told, parameters={"max_overruns": 0})
     path = SimpleNamespace(thread=SimpleNamespace(native_id=1))
     thread = SimpleNamespace(request_here=lambda request: drop(request.reason.text), path=path)
-    loop = SimpleNamespace(chosen=SimpleNamespace(name="slow"))
+    loop = SimpleNamespace(laws=SimpleNamespace(chosen=SimpleNamespace(name="slow")))
     return Stalls(SimpleNamespace(node=node, thread=thread, loop=loop, events=SimpleNamespace(tell=told.events.append)))
 
 

@@ -31,6 +31,7 @@ from robodyn_ros.control.laws.elastic_joint_pd import ElasticJointPD
 from robodyn_ros.control.laws.policy import PolicyParameters
 from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.runtime.bumpless_transfer import BumplessTransfer
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
@@ -66,6 +67,11 @@ class InC:
         given = [] if reference is None else [np.concatenate([np.ravel(part) for part in reference])]
         self.refused = self._call("tick", _flat(state), *given, effort) != 0
         return effort
+
+    def transfer(self, effort, duration):
+        function, pointer = getattr(self.library, f"{self.prefix}_transfer"), ctypes.POINTER(ctypes.c_double)
+        function.argtypes = [pointer, pointer, ctypes.c_double]
+        return function(self.own.ctypes.data_as(pointer), np.array(effort).ctypes.data_as(pointer), duration)
 
     def set_gain(self, index, value):
         function = getattr(self.library, f"{self.prefix}_set_gain")
@@ -112,13 +118,46 @@ def compare(name, shipped, count=300, parameters=None):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * scale, err_msg=f"{name} at tick {i}")
     memory = law.memory_numbers
     np.testing.assert_allclose(in_c.own[max(in_c.p, 1):][:memory.size], memory, rtol=1e-9, atol=1e-9)
-    assert (in_c.own[max(in_c.p, 1) + memory.size:] == 7.0).all(), "it wrote beyond its struct"
+    assert (in_c.own[max(in_c.p, 1) + memory.size + 2 * robot.n + 2:] == 7.0).all(), "it wrote beyond its struct"
 
 
 @needs_compiler
 @pytest.mark.parametrize("name", SOME)
 def test_a_law_in_c_gives_the_efforts_of_python(name):
     compare(name, "scara")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["computed_torque", "pid+safety", "operational_space"])
+def test_a_transfer_in_c_is_that_of_the_loop(name):
+    """Begun twice, the second time in the middle of the first one."""
+    robot = Robot.named("planar_2r")
+    law, rng, period = make_controller(name, robot), np.random.default_rng(7), 0.002
+    transfer, in_c = BumplessTransfer(robot.effort_limit), InC(law, name.replace("+", "_"))
+    ticks = (period * np.arange(60)).tolist()
+    for i, wanted in enumerate(references(law, ticks)):
+        state = State(ticks[i], period, *rng.normal(0.0, 0.3, (2, robot.n)), np.zeros(6))
+        if i == 0:
+            law.activate(state)
+            assert in_c.init(state) == 0
+        if i in (0, 10):
+            before, transfer.duration = rng.normal(0.0, 5.0, robot.n), 0.04
+            transfer.begin(law, before)
+            assert in_c.transfer(before, 0.04) == 0
+        expected = law.update(state, transfer.reference(wanted, state) if transfer.under_way else wanted)
+        if transfer.under_way:
+            expected = transfer.effort(expected, period)
+        np.testing.assert_allclose(in_c.tick(state, wanted), expected, rtol=1e-9, atol=1e-9, err_msg=f"tick {i}")
+    assert not transfer.under_way
+    kept = in_c.own.copy()
+    for effort, duration in (([np.nan, 0.0], 0.1), ([1.0, 2.0], np.inf), ([1.0, 2.0], -1.0)):
+        assert in_c.transfer(effort, duration) == -1
+    np.testing.assert_array_equal(in_c.own, kept)
+    in_c.transfer([1.0, 2.0], 0.1)
+    in_c.tick(state, wanted)
+    kept = in_c.own.copy()
+    assert not in_c.tick(state._replace(period=np.nan), wanted).any() and in_c.refused
+    np.testing.assert_array_equal(in_c.own, kept)
 
 
 @needs_compiler

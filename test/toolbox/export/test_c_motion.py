@@ -247,7 +247,7 @@ def test_a_whole_loop_in_c_makes_the_references_and_efforts_of_python():
     loop = RecordedLoop(robot, Plugin("pd_gravity", law), Plugin("damping", make_controller("damping", robot)), 0.1)
     q, v = rng.normal(0.0, 0.2, n), rng.normal(0.0, 0.5, n)
     settings = SupervisorSettings(effort_rate=3.0, soft_start=0.1)
-    loop.request(NewSettings(settings, swap_time=0.0))  # C has no transfer between laws
+    loop.request(NewSettings(settings, swap_time=0.0))  # the release here is without a transfer
     motion = byref(in_c.motion)
     in_c.motion_init(motion, q, v)
     in_c.motion.supervisor.effort_rate, in_c.motion.supervisor.soft_start = 3.0, 0.1
