@@ -178,3 +178,27 @@ def test_the_two_formulations_are_independent():
              if (room_of(path), name.split(".")[1:2]) in (("dynamics", ["textbook"]), ("textbook", ["dynamics"]))
              or name.startswith("robodyn_ros.textbook") and room_of(path) not in ("textbook", "robot")]
     assert not found, found
+
+
+PRIVATE_PARTS = {
+    "nodes/internals/rclpy_parts.py": ("rclpy_implementation", "_parameter_overrides", "_make_handler",
+                                       "_set_parameters_atomically_callback"),
+    "nodes/internals/rcl.py": ("librcl", "librcutils"),
+    "base/interpreter.py": ("_current_frames", "PyThreadState_SetAsyncExc", "_module_locks"),
+    "toolbox/view/viser_parts.py": ("viser._messages", "_websock_interface", "websockets.asyncio.server.serve ="),
+    "compile/python_entry.py": ("PyObject_Vectorcall", "_ARRAY_API"),
+}
+"""Files that use private interfaces of others, each with words that no other file may have."""
+
+
+def test_private_interfaces_of_others_are_used_in_one_file_each():
+    texts = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in MODULES}
+    for owner, words in PRIVATE_PARTS.items():
+        for word in words:
+            assert [name for name, text in texts.items() if word in text] == [owner], word
+    strangers = [f"{path.relative_to(PACKAGE)}:{line}: {name}" for path in MODULES for name, line in imports(path)
+                 if path.relative_to(PACKAGE).as_posix() not in PRIVATE_PARTS
+                 and not name.startswith(("robodyn_", "argparse."))  # argparse has no other names of its types
+                 and (name.startswith("unittest") or any(part.startswith("_") and not part.startswith("__")
+                                                         for part in name.split(".")))]
+    assert not strangers, strangers

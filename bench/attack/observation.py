@@ -24,8 +24,8 @@ from robodyn_interfaces.msg import ControllerState
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.participants import own_participant, participant, sender
-from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import unserved_subscription
+from robodyn_ros.nodes.internals.rcl import take_serialized
 from robodyn_ros.robot import Robot
 
 _DEPTH = 1000  # an attacker that is busy loses no joint state

@@ -24,10 +24,10 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.participants import participant, sender
-from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topic_owners import AT_START
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.nodes.hardware.ownership import STATES_SILENT_AFTER
+from robodyn_ros.nodes.internals.rcl import take_serialized
 
 NAMESPACE = "conflict"
 PATIENT = {"command_timeout": 1.0}

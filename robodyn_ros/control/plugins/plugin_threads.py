@@ -14,7 +14,6 @@ late result. `Abandoned` ends it if it runs Python code; a thread that sleeps or
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import threading
@@ -25,6 +24,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from robodyn_ros.base.errors import PluginError, RobodynError
+from robodyn_ros.base.interpreter import frame_of, raise_in, release_imports
 from robodyn_ros.base.timing import scheduling_of
 from robodyn_ros.control.plugins.plugin_errors import detached, place_of, plugin_error
 
@@ -117,7 +117,7 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
         if late or is_stopped():
             place = plugin_location(thread)
             leave_behind(thread)
-            _release_imports(thread, modules)
+            release_imports(thread, modules)
             raise PluginError(f"{what}: it did not return within {seconds:g} s{place}" if late else
                               f"{what}: stopped before it returned{place}")
     for failure in failures:
@@ -127,25 +127,21 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
 
 def plugin_location(thread: threading.Thread) -> str:
     """Return the plugin line that a thread executes, as the end of a sentence; empty: it executes none."""
-    place = place_of(sys._current_frames().get(thread.ident or 0))
+    place = place_of(frame_of(thread))
     return place and f": it stands in {place}"
 
 
 def leave_behind(thread: threading.Thread) -> None:
     """End a thread's real-time priority, and the thread at its next line of Python code, unless that catches all."""
     _left_behind.add(thread)
-    _raise_in(thread.ident or 0, Abandoned)
+    raise_in(thread.ident or 0, Abandoned)
     # Until a thread takes its exception, Python 3.11 checks for one at each call and loop turn of all threads, and a
     # traced function never gets beyond its first instruction. This thread takes one, which ends the check; the
     # abandoned thread finds its own the next time that threads take turns.
     with suppress(_EndOfSearch):
-        _raise_in(threading.get_ident(), _EndOfSearch)
+        raise_in(threading.get_ident(), _EndOfSearch)
     with suppress(AttributeError, OSError):
         os.sched_setscheduler(thread.native_id or 0, os.SCHED_OTHER, os.sched_param(0))
-
-
-def _raise_in(identifier: int, exception: type[BaseException]) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(identifier), ctypes.py_object(exception))
 
 
 def some_left_behind() -> bool:
@@ -182,14 +178,3 @@ def end(name: str, deactivate: Callable[[], None], on_failure: Callable[[str], N
 
     threading.Thread(target=run, args=([deactivate],), name=f"end of controller '{name}'", daemon=True).start()
     return done
-
-
-def _release_imports(thread: threading.Thread, before: dict[str, Any]) -> None:
-    """Release the import locks of an abandoned thread, and restore modules that it had replaced."""
-    locks = getattr(getattr(sys.modules.get("importlib"), "_bootstrap", None), "_module_locks", {})
-    for name, reference in list(locks.items()):
-        if getattr(reference(), "owner", None) == thread.ident:
-            locks.pop(name, None)
-            sys.modules.pop(name, None)
-    for name in before.keys() - sys.modules.keys():
-        sys.modules[name] = before[name]

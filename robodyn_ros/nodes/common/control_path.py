@@ -19,15 +19,15 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
 
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
 from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.node_thread import NodeThread
-from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
+from robodyn_ros.nodes.internals.rcl import take_serialized
+from robodyn_ros.nodes.internals.rclpy_parts import SubscriptionWait
 
 LOOK_PERIOD = 0.1
 """Time between two searches for publishers of further topics [s]; waiting for a topic without publishers costs 10 us
@@ -76,10 +76,8 @@ class ControlPath(NodeThread):
         self._further: list[_FurtherTopic] = []
         self._heard: list[_FurtherTopic] = []  # those with publishers at the last search
         self._next_look = 0.0
-        assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
-        self._wake = _rclpy.GuardCondition(node.context.handle)
-        self._wait_set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, node.context.handle)
+        self._waiting = SubscriptionWait(node, 1)
 
     def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None],
                qos: QoSProfile = STATE_QOS) -> None:
@@ -93,7 +91,7 @@ class ControlPath(NodeThread):
         """
         subscription = unserved_subscription(self._node, message_type, topic, qos)
         self._further.append(_FurtherTopic(subscription, message_type, topic, handler))
-        self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
+        self._waiting = SubscriptionWait(self._node, 1 + len(self._further))
 
     def use(self, handle: Any) -> None:
         """Keep the handle of a publisher or subscription while the path's thread runs; call before the path starts.
@@ -121,17 +119,12 @@ class ControlPath(NodeThread):
             self._next_look = time.monotonic() + LOOK_PERIOD
         elif len(waited_for) < len(self._further) and (timeout is None or timeout > LOOK_PERIOD):
             timeout = LOOK_PERIOD
-        wait_set = self._wait_set
-        wait_set.clear_entities()
-        wait_set.add_subscription(self._handle)
-        for further in waited_for:
-            wait_set.add_subscription(further.subscription.handle)
-        wait_set.add_guard_condition(self._wake)
-        wait_set.wait(-1 if timeout is None else to_nanoseconds(timeout))
+        ready = self._waiting.wait(self._handle, [further.subscription.handle for further in waited_for],
+                                   -1 if timeout is None else to_nanoseconds(timeout))
         if self._calls:
             self._run_calls()
-        for place, further in enumerate(waited_for, start=1):
-            if self._wait_set.is_ready("subscription", place):
+        for further, has_message in zip(waited_for, ready, strict=True):
+            if has_message:
                 self._handle_all(further)
         return self.take()
 
@@ -164,7 +157,7 @@ class ControlPath(NodeThread):
 
     def wake(self) -> None:
         """Make a :meth:`wait` or :meth:`sleep` return early; from any thread."""
-        self._wake.trigger_guard_condition()
+        self._waiting.wake()
         super().wake()
 
     def incompatible_publishers(self) -> str:
@@ -180,7 +173,7 @@ class ControlPath(NodeThread):
 
     def _run(self) -> None:
         with ExitStack() as used:
-            for entity in (self._handle, self._wake, self._wait_set, *self._used,
+            for entity in (self._handle, *self._waiting.entities, *self._used,
                            *(further.subscription.handle for further in self._further)):
                 used.enter_context(entity)
             super()._run()

@@ -42,16 +42,13 @@ from functools import partial
 from typing import Any
 
 import rclpy
-from rcl_interfaces.msg import Parameter, SetParametersResult
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
-from rclpy.parameter import parameter_value_to_python
-from rclpy.parameter_service import ParameterService
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -71,6 +68,7 @@ from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, short_lines
 from robodyn_ros.nodes.common.transport import init_ros
 from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
+from robodyn_ros.nodes.internals.rclpy_parts import CheckedParameterService, GuardedExecutor, missing
 
 EXIT_OK, EXIT_USAGE = 0, 2
 
@@ -94,43 +92,6 @@ _SWITCH_INTERVAL = 0.00001
 # Thresholds of the garbage collector. A collection holds the GIL, and with Python's defaults it would traverse the 10^6
 # objects of an immense message again and again during its conversion.
 _COLLECTIONS = (5000, 20, 50)
-
-
-class CheckedParameterService(ParameterService):
-    """rclpy's parameter services with a check of types: for an unknown type, rclpy raises and sends no answer.
-
-    Args:
-        node: The node whose parameters are served.
-    """
-
-    def _set_parameters_callback(self, request: SetParameters.Request, response: SetParameters.Response
-                                 ) -> SetParameters.Response:
-        for parameter in request.parameters:
-            refusal = _refusal([parameter])
-            if refusal is None:
-                super()._set_parameters_callback(SetParameters.Request(parameters=[parameter]), response)
-            else:
-                response.results.append(refusal)
-        return response
-
-    def _set_parameters_atomically_callback(
-            self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
-    ) -> SetParametersAtomically.Response:
-        refusal = _refusal(request.parameters)
-        if refusal is None:
-            return super()._set_parameters_atomically_callback(request, response)
-        response.result = refusal
-        return response
-
-
-def _refusal(parameters: list[Parameter]) -> SetParametersResult | None:
-    for parameter in parameters:
-        try:
-            parameter_value_to_python(parameter.value)
-        except RuntimeError:
-            return SetParametersResult(successful=False, reason=f"parameter '{parameter.name[:100]}': expected a type "
-                                       f"of rcl_interfaces/ParameterType, received {parameter.value.type}")
-    return None
 
 
 class RobodynNode(Node):
@@ -287,7 +248,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
         stop.wait()
         executor.wake()
 
-    executor = GuardedExecutor()
+    executor = GuardedExecutor(_report_failure)
     nodes: list[RobodynNode] = []
     waker = threading.Thread(target=wake_at_stop, name="stop", daemon=True)
     waker.start()
@@ -317,6 +278,8 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
             if node.introduction:
                 node.log.info("introduction", node.introduction)
         nodes[0].log.info("discovery", described())
+        for text in missing():
+            nodes[0].log.warning(text, text)
         for node in nodes:
             _log_parameters(node)
         _spin(executor, stop, nodes[0].diagnostics)
@@ -340,22 +303,10 @@ def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: 
             diagnostics.failure(FAILED_CALLBACKS, error)
 
 
-class GuardedExecutor(SingleThreadedExecutor):
-    """An executor that survives messages, requests and responses that cannot be taken.
-
-    In rclpy, an exception during taking leaves the entity and its whole callback group without service for good.
-    """
-
-    def _make_handler(self, entity: Any, node: Any, take_from_wait_list: Callable[[Any], Any]) -> Any:
-        def take(taken_from: Any) -> Any:
-            try:
-                return take_from_wait_list(taken_from)
-            except Exception as error:
-                if isinstance(node, RobodynNode):
-                    node.diagnostics.failure(FAILED_CALLBACKS, error)
-                return None
-
-        return super()._make_handler(entity, node, take)
+def _report_failure(node: Any, error: Exception) -> None:
+    """Report a message, request or response of a node that cannot be taken."""
+    if isinstance(node, RobodynNode):
+        node.diagnostics.failure(FAILED_CALLBACKS, error)
 
 
 def _log_parameters(node: RobodynNode) -> None:

@@ -21,10 +21,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.logging import LoggingSeverity, get_logger
 
 from robodyn_ros.base.errors import MAX_LINE_LENGTH, one_line, shortened
+from robodyn_ros.nodes.internals.rclpy_parts import write_log_line
 
 LOG_EVERY = 2.0
 """Time after which a further line of the same kind is logged [s]."""
@@ -63,20 +63,6 @@ class _Kind:
         line(f" ({held_back} more like this since the last line)" if held_back else "")
 
 
-def _write(name: str, severity: LoggingSeverity, kind: str, text: str) -> None:
-    """Log a line without file and line number of the caller.
-
-    rclpy's loggers take 0.3 ms per line to find these, and 50 ms for the first one, which would delay a control path.
-
-    Args:
-        name: Name of the logger.
-        severity: Severity of the line.
-        kind: Kind of the line, in place of the name of a function.
-        text: The line.
-    """
-    _rclpy.rclpy_logging_rcutils_log(severity, name, text, kind, "", 0)
-
-
 class ThrottledLog:
     """Logs lines by kind; of too frequent lines it keeps the last one for :meth:`flush` and counts the others.
 
@@ -85,7 +71,7 @@ class ThrottledLog:
         write: Logs a line; receives the name, severity, kind and text.
     """
 
-    def __init__(self, name: str, write: Callable[[str, LoggingSeverity, str, str], None] = _write) -> None:
+    def __init__(self, name: str, write: Callable[[str, LoggingSeverity, str, str], None] = write_log_line) -> None:
         self._name, self._write = name, write
         self._kinds: dict[str, _Kind] = {}
 

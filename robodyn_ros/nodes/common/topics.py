@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.nodes.common.taken_messages import Taken, take_serialized
+from robodyn_ros.nodes.internals.rcl import Taken, take_serialized
 
 CONTROL_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
@@ -95,7 +95,7 @@ def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: 
         qos: Quality of service.
 
     Returns:
-        The subscription; take its messages by `take_newest` or `taken_messages.take_serialized`.
+        The subscription; take its messages by `take_newest` or `rcl.take_serialized`.
     """
     # In the group from the beginning: an executor on another thread may check it before this function returns.
     return node.create_subscription(message_type, topic, _ignore_message, qos, callback_group=NoExecutor(),

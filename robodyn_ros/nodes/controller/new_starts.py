@@ -20,8 +20,8 @@ from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.participants import participant, sender
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import NEWEST_DEPTH, STATE_QOS, unserved_subscription
+from robodyn_ros.nodes.internals.rcl import take_serialized
 
 TOPIC = topic_names.NEW_STARTS
 

@@ -33,12 +33,12 @@ from robodyn_ros.nodes.common.participants import (
     sender,
 )
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topic_owners import TopicOwners
 from robodyn_ros.nodes.common.topics import LATCHED_QOS, unserved_subscription
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.parameters import COMMANDERS
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
+from robodyn_ros.nodes.internals.rcl import take_serialized
 
 _QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE,
                   history=HistoryPolicy.KEEP_LAST, depth=50)

@@ -24,16 +24,15 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
-from unittest import mock
 from urllib.parse import urlsplit
 
 import msgspec
 import viser
-import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from robodyn_ros.base.errors import InputError, shown
+from robodyn_ros.toolbox.view.viser_parts import serving_with
 
 MAX_MESSAGE_SIZE = 64 * 2**10
 """Greatest size of a message [bytes]; pages send less than a kilobyte."""
@@ -183,8 +182,12 @@ def start_server(host: str, port: int, label: str, on_refused: Callable[[str, st
     """
     _check_address(host, port)
     messages = PageMessages(on_refused)
-    with contextlib.redirect_stdout(io.StringIO()), _checked_connections(messages, on_refused):  # viser prints a banner
+    with contextlib.redirect_stdout(io.StringIO()), _checked_connections(messages, on_refused) as used:
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+    if not used:
+        stop_server(server)
+        raise InputError(f"viser {viser.__version__} serves pages in a way that is not known, and no check would stand "
+                         "before them: install one that the extra view names")
     messages.server = server
     if port and server.get_port() != port:  # taken after the check; viser chose the next port
         stop_server(server)
@@ -257,9 +260,8 @@ def _cannot_listen(host: str, port: int, reason: str) -> InputError:
 
 
 @contextlib.contextmanager
-def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str], None]) -> Iterator[None]:
-    """Make a viser server that starts in this context check handshakes and messages; viser has no option for it."""
-    serve = websockets.asyncio.server.serve
+def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str], None]) -> Iterator[list[bool]]:
+    """Make a viser server that starts in this context check handshakes and messages; see `serving_with`."""
     logger = logging.getLogger(__name__)
     logger.addFilter(lambda record: record.getMessage() != "opening handshake failed")  # it has a traceback
 
@@ -272,21 +274,23 @@ def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str]
                 if messages.accept(frame):
                     return frame
 
-    def checked(*arguments: Any, process_request: Callable[[ServerConnection, Request], Response | None],
-                **options: Any) -> Any:
+    def checked(options: dict[str, Any]) -> dict[str, Any]:
+        process_request = options["process_request"]
+
         def process(connection: ServerConnection, request: Request) -> Response | None:
             refusal = _refusal(connection, request)
             if refusal is None:
-                return process_request(connection, request)
+                answer: Response | None = process_request(connection, request)
+                return answer
             status, reason = refusal
             on_refused("connections", f"a connection to the page was refused: {reason}")
             return connection.respond(status, f"{reason}\n")
 
-        return serve(*arguments, **{**options, "process_request": process, "create_connection": Connection,
-                                    "max_size": MAX_MESSAGE_SIZE, "logger": logger})
+        return {**options, "process_request": process, "create_connection": Connection,
+                "max_size": MAX_MESSAGE_SIZE, "logger": logger}
 
-    with mock.patch.object(websockets.asyncio.server, "serve", checked):
-        yield
+    with serving_with(checked) as used:
+        yield used
 
 
 def _refusal(connection: ServerConnection, request: Request) -> tuple[HTTPStatus, str] | None:

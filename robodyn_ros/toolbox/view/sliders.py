@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 import viser
-from viser._messages import GuiUpdateMessage
 
 from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.toolbox.view.live_plots import nice_limit
+from robodyn_ros.toolbox.view.viser_parts import send_again
 
 USER_HOLD_TIME = 1.5
 """Time after a user's last change in which the graph does not change a widget [s]."""
@@ -85,11 +85,6 @@ class SharedValue:
         self.value = type(self.handle.value)(self._reported)
         self._reported = None
         self.handle.value = self.value
-
-    def send_again(self) -> None:
-        """Send the value to all pages again; viser itself sends only changes."""
-        self.handle._impl.gui_api._websock_interface.queue_message(
-            GuiUpdateMessage(self.handle._impl.uuid, {"value": self.handle.value}))
 
 
 def is_shown(value: object) -> bool:
@@ -247,7 +242,7 @@ class JointSliders:
                 return
             self._goal = None
             for slider in self._sliders if goal.crossed else ():
-                slider.send_again()
+                send_again(slider.handle)
         for slider, value in zip(self._sliders, np.clip(q, self._lower, self._upper), strict=True):
             if abs(slider.handle.value - value) > slider.handle.step:
                 slider.show(round(float(value), 3))

@@ -19,7 +19,7 @@ from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersA
 from ros_process import RosTest
 from std_srvs.srv import Trigger
 
-from robodyn_ros.nodes.common.runtime import GuardedExecutor
+from robodyn_ros.nodes.internals.rclpy_parts import GuardedExecutor
 
 pytestmark = pytest.mark.usefixtures("probe")
 
@@ -127,7 +127,8 @@ def test_a_request_that_cannot_be_taken_leaves_the_node_served(monkeypatch):
 
     monkeypatch.setattr(GuardedExecutor, "_take_service", take)
     with RosTest("server") as server, RosTest("asker") as asker:
-        executor = GuardedExecutor(context=server.context)
+        failures = []
+        executor = GuardedExecutor(lambda node, error: failures.append((node, str(error))), context=server.context)
         executor.add_node(server.node)
         server.node.create_service(Trigger, "answer", lambda _, response: response)
         client = asker.node.create_client(Trigger, "answer")
@@ -141,3 +142,4 @@ def test_a_request_that_cannot_be_taken_leaves_the_node_served(monkeypatch):
 
         asker.wait_for(answered, "an answer")
         executor.shutdown()
+        assert failures == [(server.node, "malformed")]

@@ -100,5 +100,6 @@ def test_nodes_log_through_it_only():
     folder = Path(robodyn_ros.__file__).parent
     speakers = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")
                 if "get_logger(" in path.read_text()}
-    # A docstring, the base class, and the name of a client's log.
-    assert speakers == {"nodes/common/throttled_log.py", "nodes/common/runtime.py", "nodes/client/command_guard.py"}
+    # A docstring, the base class, the name of a client's log, and its own way to the log.
+    assert speakers == {"nodes/common/throttled_log.py", "nodes/common/runtime.py", "nodes/client/command_guard.py",
+                        "nodes/internals/rclpy_parts.py"}

@@ -25,6 +25,7 @@ import msgspec  # noqa: E402
 import numpy as np  # noqa: E402
 import viser  # noqa: E402
 import viser._messages  # noqa: E402
+import websockets.asyncio.server  # noqa: E402
 import websockets.sync.client  # noqa: E402
 from browser import open_browser  # noqa: E402
 from page_client import CAMERA, Asked, open_client, wait_for  # noqa: E402
@@ -56,6 +57,25 @@ def test_starting_prints_nothing_and_listens_on_one_address_only(capfd):
     finally:
         stop_server(server)
     assert capfd.readouterr().out == ""
+
+
+def test_a_page_whose_connections_would_not_be_checked_is_not_served(monkeypatch):
+    """As with a release of viser that calls another function of websockets."""
+    stopped, serve = [], websockets.asyncio.server.serve
+
+    def served_in_another_way(**options):
+        monkeypatch.undo()
+        server = made(**options)
+        stopped.append(server.stop)
+        server.stop = lambda: stopped.append("stopped") or stopped[0]()
+        return server
+
+    made = viser.ViserServer
+    monkeypatch.setattr(viser, "ViserServer", lambda **options: (
+        setattr(websockets.asyncio.server, "serve", serve), served_in_another_way(**options))[1])
+    with pytest.raises(InputError, match="in a way that is not known"):
+        start_server("127.0.0.1", 0, "test")
+    assert stopped[1:] == ["stopped"] and websockets.asyncio.server.serve is serve
 
 
 def test_a_port_in_use_is_an_error_that_says_what_to_do():

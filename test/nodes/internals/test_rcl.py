@@ -11,8 +11,8 @@
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.nodes.common.participants import publishers, sender
-from robodyn_ros.nodes.common.taken_messages import take_serialized
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
+from robodyn_ros.nodes.internals.rcl import take_serialized
 
 
 def test_messages_come_with_their_publisher_and_number(ros):

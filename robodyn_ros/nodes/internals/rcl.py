@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Takes serialized messages together with the GID of their publisher, on every release of ROS 2.
+"""Takes serialized messages together with the GID of their publisher, on every release of ROS 2: rcl's C interface.
 
 The middleware provides the GID with each message. rclpy passes it on since ROS 2 Kilted, but not in Jazzy. There this
 module calls the same function of rcl, ``rcl_take_serialized_message``, through ctypes, with the structures of
