@@ -35,6 +35,8 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _CACHE_FILE = re.compile(r"[0-9a-f]{64}\.code(\..*)?")
 _logger = logging.getLogger(__name__)
 _logged: set[tuple[Path, int]] = set()
+_left: dict[Path, int] = {}
+"""What this process stores in a folder before it lists the files there anew, which may be thousands [bytes]."""
 
 
 class _NotPrivate(PermissionError):
@@ -139,9 +141,12 @@ def store(key: str, image: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        files = _files(folder)
-        if sum(info.st_size for _, info in files) > MAX_SIZE:
-            _remove_oldest(files, MAX_SIZE * 3 // 4)
+        _left[folder] = _left.get(folder, 0) - len(image)
+        if _left[folder] <= 0:
+            files = _files(folder)
+            if sum(info.st_size for _, info in files) > MAX_SIZE:
+                _remove_oldest(files, MAX_SIZE * 3 // 4)
+            _left[folder] = MAX_SIZE // 64
     except OSError as error:
         _log_not_kept(folder, error)
 
