@@ -113,10 +113,7 @@ def _object_code(text: str, routines: Sequence[str]) -> bytes:
     passes.add_always_inliner_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     for routine in routines:
-        other = llvm.parse_assembly(head + routine, context)
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-        builder.getModulePassManager().run(other, builder)
-        module.link_in(other)
+        module.link_in(llvm.parse_bitcode(_optimised(head + routine, machine, is_long), context))
     with _options:
         llvm.set_option("", "-enable-misched=0")
         llvm.set_option("", f"-greedy-reverse-local-assignment={int(is_long)}")
@@ -125,6 +122,19 @@ def _object_code(text: str, routines: Sequence[str]) -> bytes:
         finally:
             llvm.set_option("", "-enable-misched=1")
             llvm.set_option("", "-greedy-reverse-local-assignment=0")
+
+
+def _optimised(text: str, machine: llvm.TargetMachine, is_long: bool) -> bytes:
+    """Bitcode of a module that LLVM has optimised fully, from the cache, or optimised now: programs share routines."""
+    key = code_cache.digest(_compiler(), "optimised", str(is_long), text)
+    bitcode = code_cache.load(key)
+    if bitcode is None:
+        module = llvm.parse_assembly(text, llvm.create_context())
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+        builder.getModulePassManager().run(module, builder)
+        bitcode = module.as_bitcode()
+        code_cache.store(key, bitcode)
+    return bitcode
 
 
 class Code:
