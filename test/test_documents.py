@@ -86,6 +86,7 @@ def names():
     return {}
 
 
+@pytest.mark.lint
 @pytest.mark.parametrize(("document", "source"), list(blocks()))
 def test_python_runs(document, source, names, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shipped import few
 
 from robodyn_ros import compile as c
 from robodyn_ros.base.errors import CompileError, InputError
@@ -318,8 +319,8 @@ REPLACEMENTS = {
 }
 
 
-@pytest.mark.parametrize("at_once", [250, 3])
-@pytest.mark.parametrize("name", REPLACEMENTS)
+@pytest.mark.parametrize(("name", "at_once"), [(name, 250) for name in REPLACEMENTS] + few(
+    [(name, 3) for name in REPLACEMENTS], len(REPLACEMENTS) - 1))
 def test_all_is_read_before_anything_changes(name, at_once, monkeypatch):
     monkeypatch.setattr(lowering, "MAX_STORES", at_once)
     swap = REPLACEMENTS[name]

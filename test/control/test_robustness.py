@@ -201,7 +201,7 @@ def test_it_follows(law, name, is_heavier):
 
 
 @pytest.mark.parametrize(("is_heavier", "with_motors"), [
-    pytest.param(True, False, id="20 % heavier"), pytest.param(False, True, id="motors"),
+    pytest.param(True, False, id="20 % heavier", marks=pytest.mark.long), pytest.param(False, True, id="motors"),
     pytest.param(True, True, id="motors, 20 % heavier")])
 @pytest.mark.parametrize("name", few(ROBOTS, ("scara",)))
 @pytest.mark.parametrize("law", FOLLOWING)

@@ -180,8 +180,8 @@ def test_denavit_hartenberg_tables_are_held_to_the_same(row, value):
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_no_mutated_urdf_is_accepted_with_unsound_dynamics():
-    faults = [fault_of(urdf) for urdf in itertools.islice(mutated_urdfs(seed=1), 300)]
-    assert faults.count("") > 50 and faults.count(None) > 100, "nothing accepted, or nothing refused"
+    faults = [fault_of(urdf) for urdf in itertools.islice(mutated_urdfs(seed=1), 100)]
+    assert faults.count("") > 15 and faults.count(None) > 30, "nothing accepted, or nothing refused"
     assert not [fault for fault in faults if fault]
 
 

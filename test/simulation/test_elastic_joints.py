@@ -243,7 +243,7 @@ def coast(plant, steps):
 @given(stiffness=st.floats(2.0, 7.0), motor=st.floats(-2.0, 0.0), speed=st.floats(1.0, 500.0),
        backlash=st.sampled_from([0.0, 1e-3]), step=st.sampled_from([2e-4, 1e-3, 5e-3]))
 @example(stiffness=6.0, motor=-0.3, speed=200.0, backlash=0.0, step=1e-3)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_a_spring_that_runs_into_a_stop_gains_no_energy(stiffness, motor, speed, backlash, step):
     plant = Plant(Robot.from_urdf_text(ROD), step, actuators=sources(1, 10.0**stiffness, 0.0, backlash, 10.0**motor),
                   friction=free(1), compiled=False)
@@ -404,7 +404,7 @@ def test_mujoco_with_two_hinges_a_joint_agrees(damping):
     np.testing.assert_allclose(plant.q, data.qpos[[0, 2]] + data.qpos[[1, 3]], atol=2e-4)
 
 
-@pytest.mark.parametrize(("damping", "backlash"), [(0.0, 0.0), (4.0, 0.0), (0.0, 5e-3)])
+@pytest.mark.parametrize(("damping", "backlash"), few([(4.0, 0.0), (0.0, 5e-3), (0.0, 0.0)], 2))
 @pytest.mark.parametrize("integrator", few(["semi_implicit_euler", "runge_kutta"], 1))
 def test_the_engine_mujoco_agrees(damping, backlash, integrator):
     """Its springs are tendons, with a dead band as wide as the backlash, to motors that turn beside the robot."""

@@ -80,7 +80,7 @@ def test_a_spring_too_fast_for_the_step_is_named_from_2_percent_on(stiffness, ca
     file.write_text(f"joints:\n  joint2: {{transmission: {{stiffness: {stiffness}, inertia: 0.2}}}}\n")
     robot = Robot.named("planar_2r").with_actuators(str(file))
     rate = PlantModel.from_robot(robot).elastic.modes_at_zero()[0][-1]
-    for step in (2e-3, 5e-4, 1e-4):
+    for step in (2e-3, 1e-4):
         plant = PlantModel.from_robot(robot, step)
         doubt, is_low = plant.unresolved_spring(), bool(2.0 * np.arctan(0.5 * step * rate) < 0.98 * step * rate)
         assert doubt.startswith("spring of joint 'joint2': a step of") == is_low

@@ -166,14 +166,16 @@ def test_a_transfer_in_c_is_that_of_the_loop(name):
     pytest.param("torque_feedback", ("motor_q", "motor_v", "joint_torque"), marks=pytest.mark.long),
     pytest.param("elastic_composite", ("motor_v",), marks=pytest.mark.long)])
 def test_laws_of_elastic_joints_in_c_take_the_motors_side(name, senses):
-    robot = Robot.named("arm7")
-    actuators = HardwareSettings.named("hardware_elastic_arm7").joint_actuators(robot.model)
+    robot = Robot.named("planar_2r")
+    joint = {"transmission": {"stiffness": 5000.0, "damping": 3.0, "inertia": 0.2}}
+    actuators = HardwareSettings.from_mapping({"joints": dict.fromkeys(robot.joint_names, joint)}).joint_actuators(
+        robot.model)
     law, rng = make_controller(name, robot.with_actuators(actuators)), np.random.default_rng(6)
     in_c = InC(law, name)
     text = next(text for file, text in law_source(law, name).files.items() if file.endswith(".h"))
-    assert all(f"{field}[7]" in text for field in senses)
+    assert all(f"{field}[2]" in text for field in senses)
     for _ in range(20):
-        q, v, motor_q, motor_v, torque, q_d, v_d, a_d = rng.normal(0.0, 0.5, (8, 7))
+        q, v, motor_q, motor_v, torque, q_d, v_d, a_d = rng.normal(0.0, 0.5, (8, 2))
         sides = {"motor_q": motor_q, "motor_v": motor_v, "joint_torque": torque}
         state = State(0.0, 0.002, q, v, np.zeros(6), **{field: sides[field] for field in senses})
         reference = JointReference(q_d, v_d, a_d)
