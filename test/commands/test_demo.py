@@ -55,7 +55,7 @@ def test_the_plot_has_efforts_and_energies_of_what_was_measured():
 
 def test_demo_of_another_robot_motion_and_motors(tmp_path):
     path = tmp_path / "motion.csv"
-    path.write_text("time,joint2,joint1\n0,0.2,0.1\n1.2,0.5,0.4\n")
+    path.write_text("time,joint2,joint1\n0,0.2,0.1\n0.6,0.4,0.3\n")
     result = run_robodyn("demo", "--robot", "planar_2r", "--controllers", "pd", "pid", "computed_torque",
                          "--trajectory", str(path), "--actuators", "hardware_dc_motors", "--output", str(tmp_path))
     assert result.returncode == 0, result.stderr

@@ -141,7 +141,7 @@ def repeated_gltf(path):
     ("bomb.zae", lambda path: zipped(path, "robot.dae", 2**28), "128 MiB unzipped"),
     ("bomb.zip", lambda path: zipped(path, "robot.stl", 2**24), "expected a file of type .stl, .obj"),
     ("mesh.stl.gz", lambda path: path.write_bytes(b""), "expected a file of type"),
-    ("double.dae", doubled_dae, "takes more than"),
+    pytest.param("double.dae", doubled_dae, "takes more than", marks=pytest.mark.long),
     ("repeated.glb", repeated_gltf, "takes more than|at most 2,000,000 triangles"),
     ("count.stl", lambda path: path.write_bytes(bytes(80) + struct.pack("<I", 4 * 10**9) + bytes(50)), "count.stl"),
     ("count.off", lambda path: path.write_text("OFF\n4000000000 4000000000 0\n0 0 0\n"), "count.off"),

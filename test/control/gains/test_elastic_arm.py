@@ -32,7 +32,7 @@ from robodyn_ros.description.drivetrain import JointSprings
 
 LAWS = {ElasticJointParameters: ElasticJointPD, TorqueFeedbackParameters: TorqueFeedback,
         ElasticCompositeParameters: ElasticComposite}
-SEEDS = [0, 4, pytest.param(range(6, 24), marks=pytest.mark.long)]
+SEEDS = [0, pytest.param([4, *range(6, 24)], marks=pytest.mark.long)]
 VALUE = r"(\[[^\]]*\]|\d[\d.e+-]*)"
 
 

@@ -153,7 +153,7 @@ def test_where_no_limit_acts_it_is_operational_space(name):
                                                 ("arm7", LEVELS, [[0, 1, 2], [3, 4, 5]])], 2))
 def test_at_limits_it_is_the_lexicographic_solution_of_daqp(name, axes, levels):
     compared, controller, tolerance = 0, law(name, axes=axes), 1e-4 * ROBOTS[name].effort_limit.max()
-    for seed in range(100):
+    for seed in range(50):
         problem, effort, acts = solved(controller, seed)
         if acts and problem.damping == 0.0 and told(controller)["status"] == qp.OPTIMAL:
             with contextlib.suppress(Unsolved):

@@ -141,9 +141,9 @@ def test_an_import_that_fails_or_blocks_is_refused(ros, how, monkeypatch):
 @pytest.mark.parametrize("how", ["sleep"])
 def test_an_import_that_blocks_at_the_start_ends_with_one_line(how, monkeypatch):
     monkeypatch.setenv("HOSTILE_IMPORT", how)
-    with RosProcess("controller", {"robot": "planar_2r", "controller": NAME, "swap_timeout": 5.0}) as node:
+    with RosProcess("controller", {"robot": "planar_2r", "controller": NAME, "swap_timeout": 1.0}) as node:
         assert node.wait() == 2
-        assert "cannot be imported: it did not return within 5 s: it stands in" in node.output()
+        assert "cannot be imported: it did not return within 1 s: it stands in" in node.output()
 
 
 def test_a_signal_ends_a_node_that_waits_for_an_import(monkeypatch, notes):
