@@ -137,6 +137,8 @@ def test_a_stop_reaches_all_nodes_of_a_name_other_requests_none(ends):
     second = Node("asked", context=ros.context, namespace="cell", enable_rosout=False)
     second.create_service(Trigger, "~/stride", lambda request, response: response)
     came = [lose_first(client, node, Trigger) for node in (asked, second)]
+    client.wait_for(lambda: client.node.get_node_names().count("asked") == 2
+                    and client.node.count_services("/cell/asked/stride") == 2, "both", 60.0)
     with pytest.raises(RobodynError, match="2 nodes are named /cell/asked"):
         client.call(Trigger, "asked", "stride", Trigger.Request(), 1.0)
     assert came == [[], []]
