@@ -32,7 +32,7 @@ from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.control.references.quintic import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.client.graph import AbsentError, Graph, Request, next_turn
-from robodyn_ros.nodes.client.graph_parameters import Entry, GraphParameters
+from robodyn_ros.nodes.client.graph_parameters import Entry, GraphParameters, UnknownParameterError
 from robodyn_ros.nodes.client.simulation_requests import Simulation
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import to_pose, to_wrench
@@ -189,7 +189,7 @@ class GraphCommands:
     def read_controllers(self, on_names: Callable[[list[str]], None]) -> None:
         """Read the names of controllers that the controller node suggests; an empty list without suggestions."""
         def read(entries: list[Entry]) -> None:
-            words = entries[0].descriptor.additional_constraints
+            words = entries[0].descriptor.additional_constraints if entries else ""
             on_names(words.removeprefix(SUGGESTIONS).split(", ") if words.startswith(SUGGESTIONS) else [])
 
         self._later("controllers", self._read(CONTROLLER, ["controller"], read))
@@ -245,9 +245,13 @@ class GraphCommands:
         self._report(f"{refusal}: {reason}" if reason else "", False)
 
     async def _read(self, node: str, names: list[str], on_entries: Callable[[list[Entry]], None]) -> None:
-        """Read parameters of a node; nothing is called if it is not there or has none of them."""
+        """Read parameters of a node, as soon as it is there; an empty list if it lacks one of them."""
         with suppress(RobodynError):
-            on_entries(await GraphParameters(self._graph, node, FINDING_SECONDS).entries(names))
+            try:
+                entries = await GraphParameters(self._graph, node, math.inf).entries(names)
+            except UnknownParameterError:
+                entries = []
+            on_entries(entries)
 
     def _supervise(self, service: str) -> None:
         self._later("stop", self._serve(f"{CONTROLLER}/{service}", lambda: self._graph.supervise(

@@ -11,6 +11,7 @@
 import math
 
 import pytest
+from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robodyn_ros import Robot
@@ -76,6 +77,27 @@ def test_a_request_that_fails_is_dropped_and_the_others_go_on(page):
     commands.run_pending()
     commands.run_pending()
     assert sent == [1] and not told
+
+
+def test_parameters_are_read_once_their_node_is_there_and_none_is_an_empty_list(ros, page, monkeypatch):
+    monkeypatch.setattr(graph_commands, "FINDING_SECONDS", 0.0)
+    commands, told, wait_for = page
+    gains, names = [], []
+    commands.read_gains("pd", gains.append)
+    for _ in range(3):
+        commands.run_pending()
+    node = Node("controller", context=ros.context, enable_rosout=False)
+    node.declare_parameter("pd.p", 2.0)
+    node.declare_parameter("pdf", 3.0)
+    ros.executor.add_node(node)
+    wait_for(lambda: gains, "gains")
+    assert [(gain.name, gain.value) for gain in gains[0]] == [("pd.p", 2.0)]
+    commands.read_gains("damping", gains.append)  # a law without parameters
+    commands.read_controllers(names.append)  # a node without that parameter
+    wait_for(lambda: len(gains) == 2 and names, "both")
+    assert gains[1] == [] and names == [[]] and not told
+    ros.executor.remove_node(node)
+    node.destroy_node()
 
 
 def test_nothing_is_left_of_a_robot_that_is_no_longer_shown(ros):
