@@ -109,7 +109,7 @@ def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
         assert np.abs(np.array(held.feedback.positions) - THERE).max() > 0.1, "the trajectory was dropped"
         return followed, motion.worst(begin, after)
 
-    hold(run, lambda seen: seen[0] and (seen[1] < 1.15 * needed).all())
+    hold(run, lambda seen: seen[0] and (seen[1] < 1.15 * needed).all(), motion.nodes.values())
     assert "the computer held up this node for" in motion.nodes["controller"].output()
 
 
@@ -122,7 +122,7 @@ def test_hardware_that_stood_still_tells_a_new_start(motion, needed):
         motion.rest()
         return motion.worst(since)
 
-    hold(run, lambda worst: (worst < 1.15 * needed).all())
+    hold(run, lambda worst: (worst < 1.15 * needed).all(), motion.nodes.values())
     assert "new start from the current state" in motion.nodes["controller"].output()
 
 
@@ -136,7 +136,8 @@ def test_a_trajectory_that_ends_because_the_computer_stood_still_says_so(motion)
         motion.ros.spin(2.0)  # the log line is throttled
         return motion.nodes["controller"].output()[before:]
 
-    hold(run, lambda printed: re.search("trajectory is dropped: .*the computer held up", printed))
+    hold(run, lambda printed: re.search("trajectory is dropped: .*the computer held up", printed),
+         motion.nodes.values())
 
 
 def test_pd_at_rest_does_not_whirl_the_arm_while_the_computer_holds_up_the_controller(motion):
@@ -151,7 +152,7 @@ def test_pd_at_rest_does_not_whirl_the_arm_while_the_computer_holds_up_the_contr
         motion.rest()
         return motion.worst(since)[1]
 
-    hold(run, lambda fastest: fastest < 30.0)  # 60 rad/s and more without the rule
+    hold(run, lambda fastest: fastest < 30.0, motion.nodes.values())  # 60 rad/s and more without the rule
     motion.status(lambda _, values: int(values.get("late commands", 0)) > 0, "hardware")
     assert "ever faster; the drives brake there until the next command" in motion.nodes["hardware"].output()
     assert motion.next().controller == "pd"
@@ -187,7 +188,7 @@ def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
         return (len(drops) == len(warnings) == 1 and "jumped" not in printed and int(values["overruns"]) >= 11
                 and float(drops[0][0]) > 45.0 and 1.9 < float(drops[0][1]) < 15.0)  # a busy computer skips joint states
 
-    hold(run, is_told_once)
+    hold(run, is_told_once, motion.nodes.values())
     # The mean over the last ticks still counts some of the law before.
     _, values = motion.status(lambda _, values: values["controller"] == "computed_torque"
                               and 1.0 < float(values.get("execution time [us]: mean", 0.0)) < 1500.0)

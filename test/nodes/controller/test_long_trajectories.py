@@ -45,9 +45,10 @@ def test_as_a_message(rig, ros, immense):
                      "the refusal")
         return gaps(rig) - before
 
-    hold(run, lambda more: more == 0)
+    hold(run, lambda more: more == 0, rig.nodes.values())
 
 
+@pytest.mark.long
 def test_as_a_goal(rig, ros, immense):
     client = ActionClient(ros.node, FollowJointTrajectory, "/long_trajectories/controller/follow_joint_trajectory")
     ros.wait_for(client.server_is_ready, "the action")
@@ -62,4 +63,4 @@ def test_as_a_goal(rig, ros, immense):
         rig.publisher.publish(JointTrajectory())
         return gaps(rig) - before
 
-    hold(run, lambda more: more == 0)
+    hold(run, lambda more: more == 0, rig.nodes.values())
