@@ -23,12 +23,12 @@ def passed(limits, count, **own):
     return {name: sum(block[name] for block in found) for name in found[0]}
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [20, pytest.param(5000, marks=pytest.mark.long)])
 def test_no_loop_with_the_filter_passes_a_limit(count):
     assert set(passed(arm6(), count).values()) == {0}
 
 
-@pytest.mark.parametrize("timing, count", [(LoopTiming(0.005, 1), 40), *(
+@pytest.mark.parametrize("timing, count", [(LoopTiming(0.005, 1), 20), *(
     pytest.param(LoopTiming(*each), 1000, marks=pytest.mark.long) for each in ((0.001, 3), (0.002, 0), (0.01, 0)))])
 def test_no_wrong_robot_passes_a_limit_whose_errors_are_declared(timing, count):
     assert set(passed(timed(tx40(), timing), count, wrong=True).values()) == {0}

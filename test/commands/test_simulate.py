@@ -120,6 +120,7 @@ def test_killed_nodes_are_restarted_and_the_arm_stands_still_until_the_bound():
         assert "the nodes ended by SIGKILL; given up after 1 restarts" in process.output()
 
 
+@pytest.mark.long
 def test_dc_motors_are_driven_by_voltage_as_docs_hardware_shows():
     options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep",
                "--speed-limit", "4", "--actuators", "hardware_dc_motors", "--namespace", "volts")

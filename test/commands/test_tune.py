@@ -160,6 +160,7 @@ def test_the_command_writes_parameters_and_pictures(tmp_path, capsys):
         assert f"{row.value:.6g}" in out
 
 
+@pytest.mark.long
 def test_the_command_serves_laws_that_follow_poses(tmp_path, capsys):
     arguments = ["tune", "--robot", "scara", "--controllers", "resolved_acceleration", "--generations", "1",
                  "--population", "5", "--output", str(tmp_path)]
@@ -187,6 +188,7 @@ class Integrating(Controller):
 """
 
 
+@pytest.mark.long
 def test_a_controller_with_state_of_its_own_is_tuned_as_well(tmp_path, monkeypatch, capsys):
     (tmp_path / "tuned_plugin.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)

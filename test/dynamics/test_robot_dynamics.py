@@ -205,6 +205,7 @@ def test_task_space_in_all_forms(robot, links):
             np.testing.assert_array_equal(out, result)
 
 
+@pytest.mark.long
 def test_task_space_functions_of_large_robots_share_code():
     dynamics = Robot.from_urdf_text(BRANCHED).dynamics()
     kernels = dynamics._kernels

@@ -59,6 +59,7 @@ def test_options_of_dynamics_are_refused(capsys):
         assert f"{option[0]} has no effect with --kinematic" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_page_moves_it(tmp_path):
     pytest.importorskip("viser", reason="viser is not installed: make setup")
     from page_client import open_page_of

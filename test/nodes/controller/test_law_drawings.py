@@ -58,6 +58,7 @@ def test_a_drawing_that_fails_costs_the_law_nothing_else(ros, rig, law):
     ros.wait_for(lambda: heard and len(heard[-1].markers) > 1, "the next law's drawing")
 
 
+@pytest.mark.long
 def test_the_view_shows_it(ros, rig):
     pytest.importorskip("viser", reason="viser is not installed: make setup")
     from page_client import open_page_of
