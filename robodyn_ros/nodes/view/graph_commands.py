@@ -170,15 +170,15 @@ class GraphCommands:
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the simulation."""
-        self._later("pause", self._serve("hardware/pause", lambda: self._simulation.pause(paused)))
+        self._later("pause", self._serve(topic_names.PAUSE, lambda: self._simulation.pause(paused)))
 
     def step(self) -> None:
         """Advance a paused simulation."""
-        self._later("step", self._serve("hardware/step", lambda: self._simulation.step(STEPS)))
+        self._later("step", self._serve(topic_names.STEP, lambda: self._simulation.step(STEPS)))
 
     def reset(self) -> None:
         """Reset the simulated robot to its initial state."""
-        self._later("reset", self._serve("hardware/reset", lambda: self._simulation.reset()))
+        self._later("reset", self._serve(topic_names.RESET, lambda: self._simulation.reset()))
 
     def record(self, wanted: bool) -> None:
         """Start or end a recording on the view's machine."""
