@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.current_loop import CurrentLoopRun, CurrentLoops, CurrentLoopState
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.actuation.joint_actuators import EffortLine, Electrical, JointActuators
+from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.actuation.joint_values import is_limit
+from robodyn_ros.actuation.motor_circuits import EffortLine, Electrical
 from robodyn_ros.compile import sign, where
 
 
@@ -56,7 +57,7 @@ def regulated_line(actuators: JointActuators, line: EffortLine, requested: Curre
         return line
     speed = actuators.motors.gear.motor_motion(v)[loops.joints]
     run = _run_loops(actuators, requested, speed, step)
-    factor, ratio = actuators.effort_per_current[loops.joints], actuators.motors.gear.ratio[loops.joints]
+    factor, ratio = actuators.circuits.effort_per_current[loops.joints], actuators.motors.gear.ratio[loops.joints]
     ours = (factor * (run.mean - run.mean_slope * speed), -factor * ratio * run.mean_slope)
     return EffortLine(*(_where_closed(loops, requested, every, own) for every, own in zip(line, ours, strict=True)))
 
@@ -81,7 +82,7 @@ def regulated_step(actuators: JointActuators, without: Electrical, requested: Cu
     first, speed = gear.motor_motion(before)[joints], gear.motor_motion(v)[joints]
     line, run = _run_loops(actuators, requested, first, step), _run_loops(actuators, requested, speed, step)
     mean, end, square = line.mean + line.mean_slope * (speed - first), run.current, run.mean_square
-    greatest = actuators.greatest_current[joints]
+    greatest = actuators.circuits.greatest_current[joints]
     at_limit = saturation[joints] * sign(gear.ratio[joints]) * np.where(is_limit(greatest), greatest, 0.0)
     capped = np.where(is_limit(greatest), saturation[joints] * saturation[joints], 0.0)
     mean, end = where(capped, at_limit, mean), where(capped, at_limit, end)

@@ -268,14 +268,14 @@ def drive_torque(actuators: JointActuators, current: Array) -> Array:
     Returns:
         Efforts, not negative; 0 for ideal sources [N m or N].
     """
-    motor = np.abs(actuators.effort_per_current) * np.where(actuators.is_motor, current, 0.0)
+    motor = np.abs(actuators.circuits.effort_per_current) * np.where(actuators.is_motor, current, 0.0)
     return np.maximum(0.0, motor - actuators.gear_friction(motor, np.zeros(actuators.n)))
 
 
 def stall_torque(actuators: JointActuators) -> Array:
     """Return the greatest effort of motors at rest within the limits of their amplifiers, shape (n,) [N m or N]."""
     by_voltage = actuators.limits.voltage_limit / actuators.motors.motor.resistance
-    return drive_torque(actuators, np.minimum(by_voltage, actuators.greatest_current))
+    return drive_torque(actuators, np.minimum(by_voltage, actuators.circuits.greatest_current))
 
 
 def no_load_speed(actuators: JointActuators) -> Array:

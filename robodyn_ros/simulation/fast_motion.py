@@ -148,7 +148,7 @@ def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:
 def _stored_energy(plant: PlantModel, state: PlantState) -> Any:
     """Energy of the links' weights, the motors' inductances and magnets, bristles, and springs behind motors."""
     at_motors = plant.elastic.at_motors(plant.elastic.position(state))
-    stored = [*plant.actuators.magnetic_energy(state.current), *plant.actuators.cogging_energy(at_motors),
+    stored = [*plant.actuators.circuits.magnetic_energy(state.current), *plant.actuators.cogging_energy(at_motors),
               *(each for part in reversed(plant.parts) for each in part.energy(state))]
     return potential_energy(plant.model, state.q) + sum(stored, np.float64(0.0))
 

@@ -62,11 +62,11 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     actuators, motion = plant.actuators, plant.elastic.velocity(state)
     seen = plant.elastic.at_motors(motion)
     requested = demand(plant, command, seen)
-    line = actuators.effort_line(requested.voltage, state.current, plant.step)
+    line = actuators.circuits.effort_line(requested.voltage, state.current, plant.step)
     line = regulated_line(actuators, line, loop_demand(plant, state, command), seen, plant.step)
     speed, nothing = plant.limits.output_velocity(motion), np.zeros(plant.n)
     bending = plant.parts.presliding.bristles.joints
-    at_start = actuators.limited_effort(line.effort - line.damping * speed)
+    at_start = actuators.circuits.limited_effort(line.effort - line.damping * speed)
     at_motors = plant.elastic.at_motors(plant.elastic.position(state))
     cogging = actuators.cogging_effort(at_motors, plant.step * seen)
     losses = actuators.gear_friction(at_start + cogging, speed)

@@ -70,16 +70,16 @@ def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
     """
     actuators = plant.actuators
     effort = within(command.effort, plant.model.effort_limit)
-    wanted = where(command.by_voltage, command.voltage, actuators.wanted_voltage(effort, v))
-    return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0))
+    wanted = where(command.by_voltage, command.voltage, actuators.circuits.wanted_voltage(effort, v))
+    return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limits.on_voltage(wanted), 0.0))
 
 
 def loop_demand(plant: PlantModel, state: PlantState, command: PlantCommand) -> CurrentLoopDemand:
     """Return the demands on the current loops in a step that begins in a state."""
-    joints = plant.actuators.current_loops.joints
-    return CurrentLoopDemand(
-        plant.actuators.wanted_current(within(command.effort, plant.model.effort_limit)), command.by_voltage[joints],
-        plant.actuators.limited_voltage(command.voltage)[joints], state.current[joints], state.loops)
+    actuators, joints = plant.actuators, plant.actuators.current_loops.joints
+    wanted = actuators.circuits.wanted_current(within(command.effort, plant.model.effort_limit))
+    return CurrentLoopDemand(wanted[joints], command.by_voltage[joints],
+                             actuators.limits.on_voltage(command.voltage)[joints], state.current[joints], state.loops)
 
 
 def ideal_effort(plant: PlantModel, command: PlantCommand) -> NDArray[Any]:
@@ -180,22 +180,23 @@ def derivative(plant: PlantModel, x: SmoothState, requested: Demand, command: Pl
     motion, none = plant.elastic.joined(v, x.motor_v), np.zeros(len(plant.elastic))
     seen = plant.elastic.at_motors(motion)
     actuators, damping = plant.actuators, viscous(plant, command, seen)
-    flowing = actuators.instant_current(requested.voltage, current, seen)
-    current_rate = actuators.current_rate(requested.voltage, current, seen)
+    circuits = actuators.circuits
+    flowing = circuits.instant_current(requested.voltage, current, seen)
+    current_rate = circuits.current_rate(requested.voltage, current, seen)
     at_motors = plant.elastic.at_motors(plant.elastic.joined(q, x.motor_q))
     cogging = plant.limits.on_joints(actuators.cogging_effort(at_motors))
     motors, of_parts = MotorSide(x.motor_q, x.motor_v), shaft_friction(plant, v)
     for part in plant.parts:
         of_parts = part.add_smooth(of_parts, q, v, motors)
-    drives = plant.elastic.split(np.zeros(n), requested.effort + actuators.effort_from_current(flowing))
+    drives = plant.elastic.split(np.zeros(n), requested.effort + circuits.effort_from_current(flowing))
     forces = (drives + cogging + of_parts + plant.elastic.joined(external, none)
               - plant.elastic.joined(bias(plant.model, q, v), none) - damping * motion)
     a = solve_mass(inertia(plant, q), forces)
-    work = requested.effort * seen + actuators.power(flowing, current_rate, seen)
+    work = requested.effort * seen + circuits.power(flowing, current_rate, seen)
     loss = plant.elastic.per_joint(damping * motion * motion) + shaft_losses(plant, v, v)
     for part in plant.parts:
         loss = part.add_smooth_loss(loss, q, v, motors)
-    return SmoothState(v, a[:n], current_rate, work, external * v, loss, actuators.heating(flowing), x.motor_v, a[n:])
+    return SmoothState(v, a[:n], current_rate, work, external * v, loss, circuits.heating(flowing), x.motor_v, a[n:])
 
 
 def smooth_rate(plant: PlantModel, state: PlantState, command: PlantCommand) -> Callable[[SmoothState], SmoothState]:

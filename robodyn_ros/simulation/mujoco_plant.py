@@ -119,7 +119,7 @@ class MujocoPlant(SimulatedRobot):
         self._tendons, self._joint_of_tendon = np.full(robot.n, -1), np.full(self._engine.ntendon, -1)
         self._tendons[model.actuators.is_coupled] = self._scene.motors
         self._joint_of_tendon[self._scene.motors] = np.flatnonzero(model.actuators.is_coupled)
-        self._limit = model.actuators.effort_limit
+        self._limit = model.actuators.circuits.effort_limit
         self._limited = bool(np.isfinite(self._limit).any())
         self._sticking = np.full(len(joints), float(STICKING))
         n, self._state = robot.n, model.state(*np.zeros((2, robot.n)))

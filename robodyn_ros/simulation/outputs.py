@@ -89,7 +89,8 @@ def _voltage(end: StepEnd) -> NDArray[Any]:
 def _joint_effort(end: StepEnd) -> NDArray[Any]:
     plant, state, actuators = end.plant, end.state, end.plant.actuators
     cogging = actuators.cogging_effort(plant.elastic.at_motors(plant.elastic.position(state)))
-    return (ideal_effort(plant, end.command) + actuators.effort_from_current(state.current) - end.damping * end.seen
+    of_motors = actuators.circuits.effort_from_current(state.current)
+    return (ideal_effort(plant, end.command) + of_motors - end.damping * end.seen
             + plant.elastic.per_joint(plant.limits.on_joints(cogging)))
 
 

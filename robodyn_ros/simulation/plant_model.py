@@ -185,7 +185,8 @@ class PlantModel:
     def _check_electrical_time_constants(self) -> None:
         stable = self.method.stable_decay
         times = constants(self.actuators.motors.motor.electrical_time_constant, traced=np.inf)
-        for name, states, time in zip(self.model.joint_names, self.actuators.has_inductance, times, strict=True):
+        has_inductance = self.actuators.circuits.has_inductance
+        for name, states, time in zip(self.model.joint_names, has_inductance, times, strict=True):
             if np.isfinite(stable) and states and self.step > stable * time:
                 raise InputError(
                     f"integrator {self.integrator}: expected steps up to {stable} L/R = {stable * time:.3g} s, beyond "
@@ -261,7 +262,7 @@ class PlantModel:
     @cached_property
     def limits(self) -> ConstraintLimits:
         """Stops, greatest impulse of the motors in a step, and their coupling to joints or motor sides."""
-        drive, gear, m = self.step * self.actuators.effort_limit, self.actuators.motors.gear, len(self.elastic)
+        drive, gear, m = self.step * self.actuators.circuits.effort_limit, self.actuators.motors.gear, len(self.elastic)
         coupling, nowhere = gear.coupling, np.full(m, np.inf)
         if m:
             coupling = np.hstack([gear.joint_rows, np.zeros((self.n, m))])

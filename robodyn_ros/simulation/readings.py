@@ -63,8 +63,8 @@ def read_motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) 
         state: State at the end of a step.
         effort: Commanded effort in this step, within the limits, shape (n,) [N m or N].
     """
-    torque = ideal_effort(plant, PlantCommand.from_effort(effort)) + plant.actuators.effort_from_current(state.current)
-    return readings_at_motors(plant, state, torque)
+    of_motors = plant.actuators.circuits.effort_from_current(state.current)
+    return readings_at_motors(plant, state, ideal_effort(plant, PlantCommand.from_effort(effort)) + of_motors)
 
 
 def readings_at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:
@@ -122,6 +122,6 @@ def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potentia
     """
     sums = {name: float(np.sum(each)) for name, each in state.energies._asdict().items()}
     actuators, at_motors = plant.actuators, plant.elastic.at_motors(plant.elastic.position(state))
-    magnetic = float((actuators.magnetic_energy(state.current) + actuators.cogging_energy(at_motors)).sum())
+    magnetic = float((actuators.circuits.magnetic_energy(state.current) + actuators.cogging_energy(at_motors)).sum())
     elastic, presliding = (float(part.energy(state).sum()) for part in (plant.parts.elastic, plant.parts.presliding))
     return Energy(kinetic, potential, magnetic, presliding, elastic, **sums)

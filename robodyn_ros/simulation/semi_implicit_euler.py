@@ -131,7 +131,7 @@ class SemiImplicitEuler(IntegrationMethod):
         n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
         motion, position = plant.elastic.velocity(state), plant.elastic.position(state)
         middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.elastic.at_motors(velocity)
-        electrical = actuators.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
+        electrical = actuators.circuits.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
         electrical, loops = regulated_step(actuators, electrical, loop_demand(plant, state, command),
                                                      plant.elastic.at_motors(motion), at_motors, solution.saturation,
                                                      step)

@@ -69,8 +69,9 @@ class SplitStep(IntegrationMethod):
         motion = plant.elastic.velocity(state)
         seen = plant.elastic.at_motors(motion)
         voltage = demand(plant, command, seen).voltage
-        flowing = actuators.instant_current(voltage, state.current, seen)
-        losses = actuators.gear_friction(actuators.output_effort_from_current(flowing), limits.output_velocity(motion))
+        flowing = actuators.circuits.instant_current(voltage, state.current, seen)
+        losses = actuators.gear_friction(actuators.circuits.output_effort_from_current(flowing),
+                                         limits.output_velocity(motion))
         level = plant.elastic.split(plant.friction.level(state.v), np.where(actuators.is_coupled, 0.0, losses),
                                     command.brake)
         mass, nothing, position = inertia(plant, state.q), np.zeros(plant.n), plant.elastic.joined(x.q, x.motor_q)
@@ -113,9 +114,9 @@ class SplitStep(IntegrationMethod):
         at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
         resting = equal(mode, STICKING) * equal(plant.elastic.velocity(state), 0.0)
         q = where(resting, before, clip(at_stop, lower, upper))
-        current = actuators.instant_current(voltage, x.current, plant.elastic.at_motors(velocity))
+        current = actuators.circuits.instant_current(voltage, x.current, plant.elastic.at_motors(velocity))
         heat = x.winding_heat - state.energies.winding_heat
-        dry, middle, limit = solution.friction_part, 0.5 * (motion + velocity), actuators.greatest_current
+        dry, middle, limit = solution.friction_part, 0.5 * (motion + velocity), actuators.circuits.greatest_current
         return PlantState(
             q=q[:n],
             v=velocity[:n],

@@ -32,10 +32,10 @@ def settings(text):
 def test_shipped_example_holds_its_robot():
     found = HardwareSettings.from_yaml(config_file("hardware_dc_motors.yaml"))
     actuators, friction = found.joint_actuators(MODEL), found.joint_friction(MODEL)
-    assert actuators.is_motor.all() and actuators.has_inductance.all() and actuators.has_heat.all()
+    assert actuators.is_motor.all() and actuators.circuits.has_inductance.all() and actuators.has_heat.all()
     currents = [MOTORS.load(found.actuators[name].motor).continuous_current for name in MODEL.joint_names]
     needed = np.abs(Robot(MODEL).dynamics(False, "textbook").gravity(np.zeros(2)))
-    continuous = actuators.losses.efficiency * actuators.effort_per_current * currents
+    continuous = actuators.losses.efficiency * actuators.circuits.effort_per_current * currents
     np.testing.assert_allclose(needed, [18.6, 3.9], atol=0.1)  # as the file says
     np.testing.assert_allclose(continuous, [29.9, 6.6], atol=0.05)
     assert (continuous > needed).all()
@@ -64,14 +64,14 @@ def test_motors_of_ones_own_and_transmissions_of_the_description():
     actuators = found.joint_actuators(model)
     assert actuators.motors.gear.ratio[0] == 75.0
     assert actuators.motors.motor.torque_constant[0] == 0.05
-    assert actuators.greatest_current[0] == pytest.approx(8.0)
-    assert not actuators.has_inductance.any() and not actuators.has_heat.any()
+    assert actuators.circuits.greatest_current[0] == pytest.approx(8.0)
+    assert not actuators.circuits.has_inductance.any() and not actuators.has_heat.any()
 
 
 def test_inductance_and_heat_can_be_left_out():
     found = settings("joints: {joint1: {actuator: {motor: maxon_re30_310009, inductance: false, thermal: false}}}")
     actuators = found.joint_actuators(MODEL)
-    assert actuators.is_motor[0] and not actuators.has_inductance.any() and not actuators.has_heat.any()
+    assert actuators.is_motor[0] and not actuators.circuits.has_inductance.any() and not actuators.has_heat.any()
 
 
 @pytest.mark.parametrize(("text", "message"), [

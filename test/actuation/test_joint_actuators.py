@@ -31,7 +31,7 @@ def pair(value):
 
 def test_wanted_voltage_is_6_12_with_6_13_at_rest_and_in_motion():
     effort, v = RNG.normal(size=(2, 2))
-    voltage = JointActuators(MOTORS).wanted_voltage(effort, v)
+    voltage = JointActuators(MOTORS).circuits.wanted_voltage(effort, v)
     np.testing.assert_allclose(voltage, MOTORS.voltage(effort, v, np.zeros(2)), rtol=1e-13)
     np.testing.assert_allclose(MOTORS.gear.joint_effort(MOTORS.generated_torque(voltage, v)), effort, rtol=1e-12)
 
@@ -39,7 +39,7 @@ def test_wanted_voltage_is_6_12_with_6_13_at_rest_and_in_motion():
 def test_line_without_inductance_is_6_17():
     motors = Actuators(DCMotor([1.1, 0.4], [0.06, 0.03], [1.4e-5, 8e-6], 0.0, [0.05, 0.03]), MOTORS.gear)
     voltage, v, current = 10.0 * RNG.normal(size=(3, 2))
-    line = JointActuators(motors).effort_line(voltage, current, STEP)
+    line = JointActuators(motors).circuits.effort_line(voltage, current, STEP)
     np.testing.assert_allclose(line.damping, motors.damping, rtol=1e-13)
     np.testing.assert_allclose(line.effort, motors.voltage_gain * voltage, rtol=1e-13)
 
@@ -49,13 +49,13 @@ def test_line_is_the_mean_effort_of_the_exact_current(inductance, voltage, curre
     motors = Actuators(DCMotor([1.1, 0.4], [0.06, 0.03], [1.4e-5, 8e-6], inductance, [0.05, 0.03]), MOTORS.gear)
     volts, start, v = pair([voltage, -voltage]), pair([current, 0.5 * current]), pair([velocity, -velocity])
     actuators = JointActuators(motors)
-    line = actuators.effort_line(volts, start, STEP)
+    line = actuators.circuits.effort_line(volts, start, STEP)
     end, mean = motors.motor.current_step(start, volts, motors.gear.motor_motion(v), STEP)
     expected = motors.gear.joint_effort(motors.motor.torque(mean))
     least = 1e-9 * np.abs(volts).max() + 1e-300  # numbers below the normal ones have fewer digits
     np.testing.assert_allclose(line.effort - line.damping * v, expected, rtol=1e-9, atol=least)
     assert (line.damping > 0.0).all() and (line.damping <= motors.damping).all()
-    electrical = actuators.electrical_step(volts, start, v, np.zeros(2), STEP)
+    electrical = actuators.circuits.electrical_step(volts, start, v, np.zeros(2), STEP)
     np.testing.assert_allclose(electrical.current, end, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(electrical.mean_current, mean, rtol=1e-12, atol=1e-12)
 
@@ -66,7 +66,8 @@ def test_line_tends_to_6_17_as_the_inductance_vanishes():
     errors = []
     for inductance in (1e-5, 1e-7, 1e-9):
         motors = Actuators(DCMotor([1.1, 0.4], [0.06, 0.03], 1e-5, inductance), MOTORS.gear)
-        line, limit = (actuators.effort_line(voltage, current, STEP) for actuators in (JointActuators(motors), without))
+        line, limit = (actuators.circuits.effort_line(voltage, current, STEP)
+                       for actuators in (JointActuators(motors), without))
         errors.append(np.abs(line.effort - limit.effort).max())
     np.testing.assert_allclose(errors[1:], np.array(errors[:-1]) / 100.0, rtol=1e-6)
 
@@ -85,7 +86,7 @@ def test_heat_and_work_are_the_integrals_of_power(step):
         return np.concatenate([di, motor.resistance * i**2, voltage * i])
 
     end = solve_ivp(rate, (0.0, step), [*current, 0, 0, 0, 0], method="Radau", rtol=1e-10, atol=1e-14).y[:, -1]
-    electrical = actuators.electrical_step(voltage, current, v, np.zeros(2), step)
+    electrical = actuators.circuits.electrical_step(voltage, current, v, np.zeros(2), step)
     np.testing.assert_allclose(electrical.heat, end[2:4], rtol=1e-6)
     np.testing.assert_allclose(electrical.work, end[4:], rtol=1e-6)
 
@@ -94,19 +95,19 @@ def test_heat_and_work_are_the_integrals_of_power(step):
 @given(finite, finite, st.floats(-9.0, 9.0), st.sampled_from([-1.0, 0.0, 1.0]))
 def test_currents_never_pass_their_limits(voltage, current, velocity, saturation):
     actuators = JointActuators(MOTORS, voltage_limit=24.0, current_limit=[5.0, np.inf], torque_limit=[np.inf, 0.12])
-    np.testing.assert_allclose(actuators.greatest_current, [5.0, 4.0])
-    np.testing.assert_allclose(actuators.effort_limit, [5.0 * 50 * 0.06, 0.12 * 80])
-    volts, v = actuators.limited_voltage(pair([voltage, voltage])), pair([velocity, velocity])
+    np.testing.assert_allclose(actuators.circuits.greatest_current, [5.0, 4.0])
+    np.testing.assert_allclose(actuators.circuits.effort_limit, [5.0 * 50 * 0.06, 0.12 * 80])
+    volts, v = actuators.limits.on_voltage(pair([voltage, voltage])), pair([velocity, velocity])
     assert (np.abs(volts) <= 24.0).all()
-    start = np.clip(pair([current, current]), -actuators.greatest_current, actuators.greatest_current)
-    line = actuators.effort_line(volts, start, STEP)
+    start = np.clip(pair([current, current]), -actuators.circuits.greatest_current, actuators.circuits.greatest_current)
+    line = actuators.circuits.effort_line(volts, start, STEP)
     effort = line.effort - line.damping * v
-    saturated = np.where(np.abs(effort) > actuators.effort_limit, np.sign(effort), 0.0)
-    electrical = actuators.electrical_step(volts, start, v, saturated, STEP)
-    for value in (electrical.current, electrical.mean_current, actuators.instant_current(volts, start, v)):
-        assert (np.abs(value) <= actuators.greatest_current * (1 + 1e-12)).all()
-    np.testing.assert_allclose(actuators.effort_from_current(electrical.mean_current), actuators.limited_effort(effort),
-                               rtol=1e-9, atol=1e-9)
+    saturated = np.where(np.abs(effort) > actuators.circuits.effort_limit, np.sign(effort), 0.0)
+    electrical = actuators.circuits.electrical_step(volts, start, v, saturated, STEP)
+    for value in (electrical.current, electrical.mean_current, actuators.circuits.instant_current(volts, start, v)):
+        assert (np.abs(value) <= actuators.circuits.greatest_current * (1 + 1e-12)).all()
+    np.testing.assert_allclose(actuators.circuits.effort_from_current(electrical.mean_current),
+                               actuators.circuits.limited_effort(effort), rtol=1e-9, atol=1e-9)
     assert (electrical.heat >= 0.0).all()
 
 
@@ -159,17 +160,17 @@ def test_resistance_constants_and_limits_stay_sensible_at_any_temperature(temper
     np.testing.assert_allclose(now.resistance, cold.resistance * share[:, 0])
     np.testing.assert_allclose(now.torque_constant, cold.torque_constant * share[:, 1])
     np.testing.assert_allclose(now.back_emf_constant, cold.back_emf_constant * share[:, 2])
-    np.testing.assert_allclose(warm.greatest_current, 4.0 * share[:, 3], atol=1e-12)
+    np.testing.assert_allclose(warm.circuits.greatest_current, 4.0 * share[:, 3], atol=1e-12)
 
 
 def test_rate_of_the_current_is_6_1_and_stops_at_the_limit():
     actuators = JointActuators(MOTORS, current_limit=5.0)
     voltage, v = pair([24.0, 24.0]), pair([0.1, 0.1])
-    rate = actuators.current_rate(voltage, pair([2.0, 2.0]), v)
+    rate = actuators.circuits.current_rate(voltage, pair([2.0, 2.0]), v)
     assert rate[0] == pytest.approx((24.0 - 1.1 * 2.0 - 0.05 * 50 * 0.1) / 3.3e-4)
     assert rate[1] == 0.0  # no inductance: no state
-    assert actuators.current_rate(voltage, pair([5.1, 5.1]), v)[0] == 0.0
-    assert actuators.current_rate(-voltage, pair([5.1, 5.1]), v)[0] < 0.0
+    assert actuators.circuits.current_rate(voltage, pair([5.1, 5.1]), v)[0] == 0.0
+    assert actuators.circuits.current_rate(-voltage, pair([5.1, 5.1]), v)[0] < 0.0
 
 
 def test_the_loss_of_a_gear_rises_towards_rest_with_its_load():
@@ -186,17 +187,18 @@ def test_power_is_voltage_times_current():
     actuators = JointActuators(MOTORS)
     current, v = pair([3.0, -2.0]), pair([0.4, 0.5])
     voltage = MOTORS.motor.voltage(current, MOTORS.gear.motor_motion(v), pair([100.0, 0.0]))
-    np.testing.assert_allclose(actuators.power(current, pair([100.0, 0.0]), v), voltage * current, rtol=1e-12)
-    np.testing.assert_allclose(actuators.magnetic_energy(current), [0.5 * 3.3e-4 * 9.0, 0.0])
-    np.testing.assert_allclose(actuators.heating(current), MOTORS.motor.resistance * current**2)
+    np.testing.assert_allclose(actuators.circuits.power(current, pair([100.0, 0.0]), v), voltage * current, rtol=1e-12)
+    np.testing.assert_allclose(actuators.circuits.magnetic_energy(current), [0.5 * 3.3e-4 * 9.0, 0.0])
+    np.testing.assert_allclose(actuators.circuits.heating(current), MOTORS.motor.resistance * current**2)
 
 
 def test_ideal_sources_add_nothing():
     actuators, some = JointActuators.ideal_sources(3), RNG.normal(size=3)
-    for value in (actuators.reflected_inertia, actuators.reflected_damping, actuators.effort_from_current(some),
-                  actuators.gear_friction(some, some), *actuators.effort_line(some, some, STEP),
-                  *actuators.electrical_step(some, some, some, np.zeros(3), STEP),
-                  actuators.current_rate(some, some, some), actuators.power(some, some, some)):
+    for value in (actuators.reflected_inertia, actuators.reflected_damping,
+                  actuators.circuits.effort_from_current(some), actuators.gear_friction(some, some),
+                  *actuators.circuits.effort_line(some, some, STEP),
+                  *actuators.circuits.electrical_step(some, some, some, np.zeros(3), STEP),
+                  actuators.circuits.current_rate(some, some, some), actuators.circuits.power(some, some, some)):
         np.testing.assert_array_equal(value, np.zeros(3))
     np.testing.assert_array_equal(actuators.next_temperature(some, some, STEP), some)
     assert not actuators.is_motor.any()

@@ -244,4 +244,4 @@ def assert_within_limits(plant, done):
     if motors.is_motor.all():
         by_itself = np.abs(done.v) <= TOP_SPEED  # not thrown by other joints, so that it generates more than the limit
         assert (np.abs(done.voltage) <= motors.voltage_limit * (1.0 + 1e-12))[by_itself].all()
-        assert (np.abs(done.current) <= motors.greatest_current * (1.0 + 1e-12)).all()
+        assert (np.abs(done.current) <= motors.circuits.greatest_current * (1.0 + 1e-12)).all()

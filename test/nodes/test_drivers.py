@@ -98,7 +98,7 @@ def test_efforts_mean_what_the_profile_says():
     plant, effort = reported(EffortReport.TORQUE_WITHOUT_GRAVITY)
     np.testing.assert_allclose(effort, plant.effort - robot.dynamics().gravity(plant.q), rtol=1e-13)
     plant, effort = reported(EffortReport.MOTOR_CURRENT, motors)
-    np.testing.assert_allclose(motors.effort_per_current * effort, plant.effort, rtol=1e-12)
+    np.testing.assert_allclose(motors.circuits.effort_per_current * effort, plant.effort, rtol=1e-12)
     plant, effort = reported(EffortReport.MOTOR_CURRENT, torque_per_current=[10.0, 5.0])
     np.testing.assert_array_equal(effort, plant.effort / [10.0, 5.0])
     assert reported(EffortReport.NONE)[1] is None

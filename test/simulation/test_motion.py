@@ -43,7 +43,7 @@ def test_derivative_is_that_of_the_book(inductance):
     rate = derivative(model, x, demand(model, acting, x[1]), acting)
     np.testing.assert_allclose(x.moved(rate, 0.1).v, x.v + 0.1 * rate.v, rtol=1e-15)
     motors = model.actuators.motors
-    if model.actuators.has_inductance.any():
+    if model.actuators.circuits.has_inductance.any():
         expected = state_derivative(MODEL, motors, np.ravel(x[:3]), [11.0, -7.0]).reshape(3, 2)
         np.testing.assert_allclose(rate[:3], expected, rtol=1e-10)
         np.testing.assert_allclose(rate.drive_work, [11.0, -7.0] * x[2], rtol=1e-9)

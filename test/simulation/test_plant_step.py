@@ -88,7 +88,7 @@ def test_motors_by_voltage_follow_the_books_with_order_1(inductance):
         errors.append(np.abs(run(plant, drive(plant, voltage=voltage), 0.1) - end[:4]).max())
     assert errors[-1] < 2e-3 * np.abs(end[2:4]).max()
     np.testing.assert_allclose(np.log2(np.array(errors[:-1]) / errors[1:]), 1.0, atol=0.1)
-    if plant.model.actuators.has_inductance.any():
+    if plant.model.actuators.circuits.has_inductance.any():
         np.testing.assert_allclose(plant.actuator_state.current, end[4:], rtol=2e-3)
 
 
@@ -197,7 +197,7 @@ def test_limits_hold_and_heat_only_grows(seed):
     rng = np.random.default_rng(seed)
     plant = Plant(_ROBOT, 1e-3, **_OPTIONS)  # compiled once: the code is shared
     plant.set_state(rng.uniform(-1, 1, 2), 3.0 * rng.normal(size=2))
-    limits = plant.model.actuators
+    limits = plant.model.actuators.circuits
     hottest = plant.model.actuators.winding.ambient_temperature
     for _ in range(30):
         plant.advance(drive(plant, voltage=60.0 * rng.normal(size=2)), 3)

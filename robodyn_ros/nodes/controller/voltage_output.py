@@ -40,8 +40,8 @@ class VoltageOutput:
         if robot.actuators is None:
             raise InputError("parameter 'output': voltage needs the motors' data: set the parameter 'actuators'")
         robot.actuators.check_motors(robot.joint_names, "parameter 'actuators'")
-        self._voltage = compile_function(robot.actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)},
-                                         name="voltage")
+        self._voltage = compile_function(robot.actuators.circuits.commanded_voltage,
+                                         {"effort": (robot.n,), "v": (robot.n,)}, name="voltage")
         self._command = VoltageCommands(name=list(robot.joint_names))
         self._publisher = node.create_publisher(VoltageCommands, topic_names.VOLTAGE_COMMANDS, CONTROL_QOS)
 

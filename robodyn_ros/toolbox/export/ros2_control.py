@@ -139,7 +139,7 @@ def voltage_source(robot: Robot, actuators: JointActuators) -> CSource:
     actuators.check_motors(robot.joint_names, "export: actuators")
     prefix = identifier(robot.name)
     function = CFunction(f"{prefix}_voltage", trace(
-        actuators.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)}), (
+        actuators.circuits.commanded_voltage, {"effort": (robot.n,), "v": (robot.n,)}), (
             "Voltages of the motors for efforts at velocities [V].",), {"voltage": (robot.n,)})
     return source_of(f"{prefix}_voltage", robot, [function], "double")
 

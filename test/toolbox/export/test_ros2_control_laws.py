@@ -178,4 +178,4 @@ def voltages(law, motors, q, wrench):
     law.activate(state)
     for _ in range(20000):
         effort = law.update(state, reference)
-    return motors.commanded_voltage(np.clip(effort, -robot.effort_limit, robot.effort_limit), still)
+    return motors.circuits.commanded_voltage(np.clip(effort, -robot.effort_limit, robot.effort_limit), still)
