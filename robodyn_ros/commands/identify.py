@@ -145,7 +145,7 @@ def run_identify(options: Namespace) -> int:
     from robodyn_ros.toolbox.plots.identification_figures import save_efforts
 
     written = [urdf, actuators, folder / "report.md", picture]
-    units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.model.leaders]
+    units = [joint.effort_unit for joint in robot.model.leaders]
     save_efforts(comparisons, robot.joint_names, units, scale, picture, f"{robot.name}: measured and predicted efforts")
     pictures = ["![Measured and predicted efforts](efforts.png)"]
     if response is not None:

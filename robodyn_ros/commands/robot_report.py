@@ -323,7 +323,7 @@ def motor_doubts(robot: Robot, plant: PlantModel, rated: Array) -> Iterator[str]
     stall, fastest, rotor = stall_torque(actuators), no_load_speed(actuators), actuators.reflected_inertia
     links, dry = links_inertia(robot), robot.with_actuators(plant.actuators, plant.friction).model.friction
     for j in np.flatnonzero(actuators.is_motor & ~actuators.is_coupled):
-        place, unit = f"motor of joint '{model.joint_names[j]}'", "N" if model.leaders[j].kind == "prismatic" else "N m"
+        place, unit = f"motor of joint '{model.joint_names[j]}'", model.leaders[j].effort_unit
         if dry[j] >= stall[j]:
             yield (f"{place}: it exerts {stall[j]:.4g} {unit} at most, no more than the dry friction of {dry[j]:.4g} "
                    f"{unit}: the joint cannot move; is the friction that of another joint?")

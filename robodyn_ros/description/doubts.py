@@ -105,7 +105,7 @@ def _check_limits(joint: Joint, element: etree._Element, report: Report) -> None
 
 
 def _check_effort(joint: Joint, element: etree._Element, gravity_effort: float, report: Report) -> None:
-    limit, unit = joint.limits.effort, "N" if joint.kind == "prismatic" else "N m"
+    limit, unit = joint.limits.effort, joint.effort_unit
     if limit < MIN_EFFORT_RATIO * gravity_effort:
         report.warn(element, f"the effort limit is {limit:g} {unit}, and gravity alone needs up to "
                     f"{gravity_effort:.4g} {unit}",

@@ -201,6 +201,11 @@ class Joint:
         """Unit of its position, ``rad`` or ``m``."""
         return "m" if self.kind == "prismatic" else "rad"
 
+    @property
+    def effort_unit(self) -> str:
+        """Unit of its effort, ``N m`` or ``N``."""
+        return "N" if self.kind == "prismatic" else "N m"
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:

@@ -67,7 +67,7 @@ AT_LIMIT = 0.99
 def _distance_reason(robot: Robot, message: ControllerState) -> str:
     """Return why the arm may be away from its reference, from the last state of the controller."""
     limits = dict(zip(robot.joint_names, robot.effort_limit.tolist(), strict=True))
-    units = {joint.name: "N m" if joint.unit == "rad" else "N" for joint in robot.model.leaders}
+    units = {joint.name: joint.effort_unit for joint in robot.model.leaders}
     held = [f"joint '{name}' is at its effort limit of {limits[name]:g} {units[name]}"
             for name, effort in zip(message.joint_names, message.output, strict=False)
             if abs(effort) >= AT_LIMIT * limits[name] > 0.0]

@@ -87,11 +87,7 @@ class ControllerStatePublisher(Part):
         """Publish a tick on the topics for which one is due."""
         stamp, tick = answer.stamp, answer.tick
         if self._due(stamp, tick.plugin):
-            message = self._message(stamp, tick)
-            terms = self._terms(tick)
-            message.term_names = list(terms)
-            message.terms = to_field(np.concatenate([np.zeros(0), *terms.values()]))
-            self._publisher.publish(message)
+            self._publisher.publish(self._message(stamp, tick))
         if self._display.due(time.monotonic()):
             self._display.publish(self._message(stamp, tick))
 
@@ -130,6 +126,8 @@ class ControllerStatePublisher(Part):
             intervention="; ".join(filter(None, (tick.intervention, *lasting))), speed_scaling_factor=tick.speed
         )
         set_stamp(message.header.stamp, stamp)
+        terms = self._terms(tick)
+        message.term_names, message.terms = list(terms), to_field(np.concatenate([np.zeros(0), *terms.values()]))
         if tick.reason is not None:
             message.reason_kind, message.reason, message.reason_joints = tick.reason
         if plugin.memory_names and isinstance(plugin.controller, Law):

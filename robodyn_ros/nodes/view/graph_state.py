@@ -14,7 +14,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -47,6 +47,9 @@ SPEED_WINDOW = 1.0
 STOPPED_MODES = tuple(mode.value for mode in STOPS)
 """Modes of ``~/controller_state`` in which the robot is stopped until it is released."""
 
+MOST_TERMS = 20
+"""Terms of an effort that are shown; a message may have any number."""
+
 
 @dataclass
 class ShownReference:
@@ -60,6 +63,7 @@ class ShownReference:
         tip_error: Distance from the desired to the measured position of the tip link [m].
         stopped: Why the robot is stopped until its release; empty: it is not.
         speed: Speed of all motions, relative to the requested one; None if unknown.
+        terms: Parts of the efforts by name [N m or N]; empty if unknown.
     """
 
     controller: str = ""
@@ -69,6 +73,7 @@ class ShownReference:
     tip_error: float | None = None
     stopped: str = ""
     speed: float | None = None
+    terms: dict[str, Array] = field(default_factory=dict)
 
 
 class GraphState:
@@ -235,6 +240,9 @@ class GraphState:
                 follow.tip = to_pose(position, np.roll(quaternion, 1))
                 missing = state.position_error
                 follow.tip_error = math.hypot(missing.x, missing.y, missing.z)
+            names, count = message.term_names[:MOST_TERMS], len(message.joint_names)
+            follow.terms = {name: self._joints.read(message.joint_names, message.terms[i * count:(i + 1) * count],
+                                                    f"term {name}", EFFORT) for i, name in enumerate(names)}
         except (InputError, ValueError):  # joints of another robot, or an invalid pose: keep the other values
             return _without_reference(message)
         return follow

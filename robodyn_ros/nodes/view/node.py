@@ -113,7 +113,7 @@ class GraphView:
         if moved:
             self._scene.show(graph.q)
             self._plots.add(to_seconds(graph.stamp), graph.follow.error, graph.follow.tip_error, graph.effort,
-                            graph.current, graph.voltage)
+                            graph.current, graph.voltage, graph.follow.terms)
         desired_tip = self._scene.show_desired(graph.follow.q, graph.follow.tip)
         for kind, (link, wrench) in graph.wrenches.items():
             self._scene.show_wrench(kind, link, wrench)

@@ -6,24 +6,26 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Plots of the last seconds: error, effort against its limit, motor current and voltage."""
+"""Plots of the last seconds: error, effort against its limit, motor current and voltage, terms of the efforts."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import viser
 from viser import uplot
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.toolbox.view.text import color_key, color_of
+from robodyn_ros.toolbox.view.text import color_key, color_of, plain
 
 SECONDS = 15.0
 """Time span of the plots [s]."""
 HEIGHT = 150
+NO_TERMS = "The controller in force tells no terms of its efforts."
 
 
 class LivePlots:
@@ -50,11 +52,12 @@ class LivePlots:
                 "current": Plot(server.gui, "motor current [A]", names, 1.0),
                 "voltage": Plot(server.gui, "motor voltage [V]", names, 5.0),
             }
+        self._terms = TermPlot(server.gui, panel.add_tab("Terms"), model)
         panel.dock_left()
         panel.set_width(330)
 
     def add(self, time: float, error: Array | None, tip_error: float | None, effort: Array, current: Array | None,
-            voltage: Array | None) -> None:
+            voltage: Array | None, terms: Mapping[str, Array]) -> None:
         """Add a sample.
 
         Args:
@@ -64,6 +67,7 @@ class LivePlots:
             effort: Efforts of the drives, shape (n,) [N m or N].
             current: Motor currents, shape (n,) [A], NaN without a motor; None: no joint has one.
             voltage: Motor voltages likewise [V].
+            terms: Parts of the efforts by name, each of shape (n,) [N m or N]; empty if they are not known.
         """
         values = {
             "error": None if error is None else 1e3 * error,
@@ -72,11 +76,40 @@ class LivePlots:
         }
         for name, plot in self._plots.items():
             plot.add(time, values[name])
+        self._terms.add(time, terms)
 
     def draw(self) -> None:
         """Send the new samples to the page."""
         for plot in self._plots.values():
             plot.draw()
+        self._terms.draw()
+
+
+T = TypeVar("T")
+
+
+class Samples(Generic[T]):
+    """Values of the last seconds."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, T]] = deque()
+
+    def add(self, time: float, value: T) -> None:
+        """Add a value; a step back in time begins anew."""
+        if self._samples and time < self._samples[-1][0]:
+            self._samples.clear()
+        self._samples.append((time, value))
+        while time - self._samples[0][0] > SECONDS:
+            self._samples.popleft()
+
+    def values(self) -> list[T]:
+        """Return the values, the oldest first."""
+        return [value for _, value in self._samples]
+
+    def ages(self) -> Array:
+        """Return the time of each value, relative to that of the newest one [s]."""
+        times = np.array([time for time, _ in self._samples])
+        return times - times[-1]
 
 
 class Plot:
@@ -90,7 +123,7 @@ class Plot:
     """
 
     def __init__(self, gui: viser.GuiApi, title: str, names: Sequence[str], least_range: float) -> None:
-        self._samples: deque[tuple[float, Array]] = deque()
+        self._samples = Samples[Array]()
         self._none = np.full(len(names), math.nan)
         self._least = self._range = least_range
         self._plot = gui.add_uplot(
@@ -103,29 +136,71 @@ class Plot:
 
     def add(self, time: float, values: Array | None) -> None:
         """Add a sample; None if there is no value at this time."""
-        if self._samples and time < self._samples[-1][0]:
-            self._samples.clear()
-        self._samples.append((time, self._none if values is None else values))
-        while time - self._samples[0][0] > SECONDS:
-            self._samples.popleft()
+        self._samples.add(time, self._none if values is None else values)
 
     def draw(self) -> None:
         """Send the samples to the page."""
-        values = np.array([values for _, values in self._samples])
+        self.show(self._samples.ages(), np.array(self._samples.values()))
+
+    def show(self, ages: Array, values: Array) -> None:
+        """Show values, shape (samples, lines), at times up to now, shape (samples,) [s]."""
         shown = np.abs(values[np.isfinite(values)])
         self._plot.visible = bool(shown.size)
         if not shown.size:
             return
-        times = np.array([time for time, _ in self._samples])
         vertical = max(self._least, nice_limit(float(shown.max())))
         if vertical != self._range:
             self._range = vertical
             self._plot.scales = self._scales()
-        self._plot.data = (times - times[-1], *np.ascontiguousarray(values.T))
+        self._plot.data = (ages, *np.ascontiguousarray(values.T))
+
+    def remove(self) -> None:
+        """Remove the plot from the page."""
+        self._plot.remove()
 
     def _scales(self) -> dict[str, uplot.Scale]:
         return {"x": uplot.Scale(time=False, auto=False, range=(-SECONDS, 0.0)),
                 "y": uplot.Scale(auto=False, range=(-self._range, self._range))}
+
+
+class TermPlot:
+    """The terms of one joint's effort: a line for each term of the last seconds, which swaps change.
+
+    Args:
+        gui: Of the page.
+        tab: Container of the plot.
+        model: The robot.
+    """
+
+    def __init__(self, gui: viser.GuiApi, tab: viser.GuiTabHandle, model: RobotModel) -> None:
+        self._gui, self._tab = gui, tab
+        self._joints, self._units = model.joint_names, [joint.effort_unit for joint in model.leaders]
+        self._samples = Samples[Mapping[str, Array]]()
+        self._shown: tuple[str, ...] = ()  # joint and terms of the plot
+        self._plot: Plot | None = None
+        with tab:
+            self._joint: Any = gui.add_dropdown("Joint", self._joints)
+            self._key = gui.add_html(plain(NO_TERMS))
+
+    def add(self, time: float, terms: Mapping[str, Array]) -> None:
+        """Add the terms of a time [s]."""
+        self._samples.add(time, terms)
+
+    def draw(self) -> None:
+        """Send the terms of the chosen joint to the page."""
+        samples, joint = self._samples.values(), self._joints.index(self._joint.value)
+        names = tuple(dict.fromkeys(name for terms in samples for name in terms))
+        if (self._joint.value, *names) != self._shown:
+            self._shown = self._joint.value, *names
+            if self._plot is not None:
+                self._plot.remove()
+            self._key.content = color_key(names) if names else plain(NO_TERMS)
+            with self._tab:
+                title = f"terms of {self._joint.value} [{self._units[joint]}]"
+                self._plot = Plot(self._gui, title, names, 1.0) if names else None
+        if self._plot is not None:
+            self._plot.show(self._samples.ages(), np.array([
+                [terms[name][joint] if name in terms else math.nan for name in names] for terms in samples]))
 
 
 def nice_limit(value: float) -> float:

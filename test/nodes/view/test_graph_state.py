@@ -51,6 +51,11 @@ class Graph:
         self.controller.publish(self.stamped(ControllerState(
             controller="pd", joint_names=NAMES, feedback=JointTrajectoryPoint(positions=q), output=[1.0, 2.0])))
 
+    def terms(self, names, values):
+        self.stamp += PERIOD
+        self.controller.publish(self.stamped(ControllerState(
+            controller="pd", joint_names=NAMES[::-1], term_names=names, terms=values, output=[1.0, 2.0])))
+
     def readers(self):
         return self.hardware.get_subscription_count()
 
@@ -104,3 +109,14 @@ def test_a_graph_that_begins_again_from_zero_is_followed(graph):
                 lambda: graph.controller_state([0.2, 0.1]))
     graph.until(lambda: graph.state.real_time_factor > 0.0, "a real-time factor",
                 lambda: graph.controller_state([0.2, 0.1]))
+
+
+@pytest.mark.parametrize(("names", "values", "shown"), [
+    (["feedback", "gravity"], [1.0, 2.0, 3.0, 4.0], {"feedback": [2.0, 1.0], "gravity": [4.0, 3.0]}),
+    (["feedback", "gravity"], [1.0, 2.0, 3.0], {}),
+    (["feedback"], [1.0, np.inf], {}),
+    ([f"term{i}" for i in range(1000)], [1.0] * 2000, {f"term{i}": [1.0, 1.0] for i in range(20)})])
+def test_terms_are_read_in_the_order_of_the_joints(graph, names, values, shown):
+    graph.state.follow.terms = None
+    graph.until(lambda: graph.state.follow.terms is not None, "terms", lambda: graph.terms(names, values))
+    assert {name: term.tolist() for name, term in graph.state.follow.terms.items()} == shown

@@ -470,6 +470,15 @@ def test_a_page_that_is_opened_again_shows_the_same(rig):
     rig.wait_for_sliders(rig.q())
 
 
+def test_the_terms_of_the_law_in_force_are_plotted(rig):
+    rig.swap("computed_torque")
+    rig.page.get_by_role("tab", name="Terms").click()
+    for term in ("feedback", "gravity", "coriolis", "inertia"):
+        rig.page.get_by_text(term).first.wait_for()
+    rig.page.get_by_text(f"terms of {MODEL.joint_names[0]} [N m]").wait_for()
+    rig.page.get_by_role("tab", name="Plots").click()
+
+
 def test_picture_of_the_documents(rig, request):
     """docs/images/view.png is renewed with --pictures: the arm on its way under pd, with shadows."""
     if not request.config.getoption("--pictures"):
