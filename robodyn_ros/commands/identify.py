@@ -200,10 +200,10 @@ def _motors(recorded: RecordedArm, motion: Any, settings: Any) -> tuple[Any, Any
     actuators = source.actuators
     if actuators is None:
         return described, motor_constants(nothing, nothing, nothing, nothing)
+    outputs = actuators.outputs
     order = [source.joint_names.index(name) for name in robot.joint_names]
     v = np.stack([np.interp(actuators.time, motion.time, column) for column in motion.v.T], axis=1)
-    effort, current, voltage = (values[:, order] for values in (actuators.joint_effort, actuators.current,
-                                                                actuators.voltage))
+    effort, current, voltage = (values[:, order] for values in (outputs.joint_effort, outputs.current, outputs.voltage))
     if settings is not None:  # at the gear outputs, one motor each
         gear = settings.joint_actuators(robot.model).motors.gear
         v, effort = gear.output_motion(v.T).T, gear.output_effort(effort.T).T
