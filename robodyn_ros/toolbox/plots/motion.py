@@ -113,7 +113,8 @@ def recorded_motion(run: Run, label: str = "") -> MotionCurves:
         desired, error = _known(control.time, control.desired_position), _known(control.time, control.error)
         desired_tip = _known(control.time, control.desired_tip)
     if actuators is not None:
-        current, voltage = (_known(actuators.time, each) for each in actuators.outputs[:2])
+        outputs = actuators.outputs
+        current, voltage = (_known(actuators.time, each) for each in (outputs.current, outputs.voltage))
     return MotionCurves(
         label or run.path.stem, run.joint_names, ["rad or m"] * len(run.joint_names) if model is None
         else joint_units(model), [(span.controller, span.start, span.end) for span in run.controllers],

@@ -20,6 +20,7 @@ from toolbox.recording.test_run import record  # noqa: E402
 from robodyn_ros.commands.command_line import main  # noqa: E402
 from robodyn_ros.description.resources import robot_file  # noqa: E402
 from robodyn_ros.robot import Robot  # noqa: E402
+from robodyn_ros.simulation.outputs import OUTPUTS, ActuatorState  # noqa: E402
 from robodyn_ros.toolbox.plots.motion import joint_units, recorded_motion  # noqa: E402
 from robodyn_ros.toolbox.recording.run import Run  # noqa: E402
 
@@ -61,6 +62,18 @@ def test_without_a_description_there_are_no_units_limits_and_energies(tmp_path):
     motion = recorded_motion(Run(tmp_path / "bare"))
     assert motion.units == ["rad or m"] * 2
     assert motion.effort_limit is None and motion.energies is None and motion.tip is None
+
+
+def test_currents_and_voltages_are_those_that_were_recorded(tmp_path):
+    numbers = {field: np.full(2, float(number)) for number, field in enumerate(ActuatorState._fields)}
+    flags = {name: numbers[name] > 99 for name, declared in OUTPUTS.items() if declared.is_flag}
+    with Recorder(tmp_path / "motors") as recorder:
+        record(recorder)
+        for stamp in (0, 10_000_000):
+            recorder.actuator_states(stamp, ("joint1", "joint2"), ActuatorState(**numbers | flags))
+    motion = recorded_motion(Run(tmp_path / "motors"))
+    for name, curves in (("voltage", motion.voltage), ("current", motion.current)):
+        np.testing.assert_array_equal(curves.values, np.tile(numbers[name], (2, 1)), err_msg=name)
 
 
 def test_the_command_draws_one_run_and_two(path, tmp_path, monkeypatch, capsys):
