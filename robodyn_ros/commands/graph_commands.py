@@ -328,7 +328,7 @@ def _join(name: str, options: Namespace) -> Iterator[Any]:
 
 
 def _ask_parameters(name: str, options: Namespace, node: str, ask: Callable[[Any], Any]) -> Any:
-    """Return the entries of a request to the `GraphParameters` of a node, or of all nodes; warn about silent ones."""
+    """Return the entries, by name, that `GraphParameters` of one node or all give; warn about silent nodes."""
     with _join(name, options) as client:
         from robodyn_ros.nodes.client.graph_parameters import GraphParameters
 
@@ -337,7 +337,7 @@ def _ask_parameters(name: str, options: Namespace, node: str, ask: Callable[[Any
     for silent in parameters.silent:
         print(f"robodyn: warning: node '{silent}' gave no answer (is its computer busy?): its parameters are left out",
               file=sys.stderr)
-    return entries
+    return sorted(entries, key=lambda entry: (entry.node, entry.name))
 
 
 def _trigger(options: Namespace, service: str) -> int:

@@ -81,7 +81,7 @@ class GraphParameters:
         self.nodes = [node] if node else []
 
     async def entries(self, names: Sequence[str] = ()) -> list[Entry]:
-        """Return parameters with their values.
+        """Return parameters with their values, node by node in the order in which the nodes list them.
 
         Args:
             names: Names of parameters or groups (``pd``, ``pd.gains``), with ``*`` for any part between two dots
@@ -195,7 +195,7 @@ class GraphParameters:
 
     async def _names(self, node: str) -> list[str]:
         answer = await self._unless_silent(node, self._call(ListParameters, node, "list_parameters"))
-        return sorted(answer.result.names) if answer is not None else []
+        return list(answer.result.names) if answer is not None else []
 
     async def _of_node(self, node: str, names: list[str]) -> list[Entry]:
         answers = await self._unless_silent(node, gather([

@@ -87,11 +87,12 @@ def test_parameters_are_read_once_their_node_is_there_and_none_is_an_empty_list(
     for _ in range(3):
         commands.run_pending()
     node = Node("controller", context=ros.context, enable_rosout=False)
-    node.declare_parameter("pd.p", 2.0)
+    node.declare_parameter("pd.p", 2.0)  # shown in the order of the node's list, that of the law and its joints
+    node.declare_parameter("pd.d", 1.0)
     node.declare_parameter("pdf", 3.0)
     ros.executor.add_node(node)
     wait_for(lambda: gains, "gains")
-    assert [(gain.name, gain.value) for gain in gains[0]] == [("pd.p", 2.0)]
+    assert [(gain.name, gain.value) for gain in gains[0]] == [("pd.p", 2.0), ("pd.d", 1.0)]
     commands.read_gains("damping", gains.append)  # a law without parameters
     commands.read_controllers(names.append)  # a node without that parameter
     wait_for(lambda: len(gains) == 2 and names, "both")
