@@ -28,6 +28,7 @@ from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.hardware.node import PlantValues, saturated
 from robodyn_ros.nodes.hardware.parameters import TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
+from robodyn_ros.simulation.outputs import ActuatorState
 from robodyn_ros.simulation.plant import Plant
 
 NAN = math.nan
@@ -445,6 +446,6 @@ def test_figures_are_of_the_plant_in_force_and_rates_since_the_last_call(monkeyp
     ({"voltage": [True, True], "current": [False, True]}, ["joint1 (voltage)", "joint2 (voltage)", "joint2 (current)"]),
 ])
 def test_saturated_joints_are_named_with_the_limit(limits, expected):
-    state = SimpleNamespace(**{f"{kind}_saturated": np.array(limits.get(kind, [False, False]))
-                               for kind in ("voltage", "current", "effort")})
+    flags = {f"{kind}_saturated": np.array(mask) for kind, mask in limits.items()}
+    state = ActuatorState(**dict.fromkeys(ActuatorState._fields, np.zeros(2)) | flags)
     assert saturated(["joint1", "joint2"], state) == expected
