@@ -126,8 +126,7 @@ def test_commands_work_beside_a_recording_and_clients_of_nodes_that_have_ended(r
                 with pytest.raises(InputError, match=r"/controller, .*/recorder gave no answer\): did you mean"):
                     client.run(parameters.entries(["payload.mas"]))
                 with pytest.raises(RobodynError, match="no answer of node '/driven/recorder' within 0.5 s"):
-                    client.run(GraphParameters(client.graph, f"/{SPACE}/recorder", answer_seconds=0.5
-                                               ).entries(["output"]))
+                    client.run(GraphParameters(client.graph, f"/{SPACE}/recorder", 0.5, 0.5).entries(["output"]))
         recorder.stop()
     rig.ros.node.destroy_client(ghost)
 
