@@ -251,7 +251,7 @@ def test_a_spring_that_runs_into_a_stop_gains_no_energy(stiffness, motor, speed,
     start = plant.energy.kinetic
     gained, least = coast(plant, 25)
     assert gained <= 1e-9 * start and least >= -1e-9 * start
-    assert plant.energy.stop_loss > 0.0 or speed < 100.0
+    assert plant.energy.stop_loss > 0.0 or 25 * step * speed < 1.5  # 0.7 rad to the stop
 
 
 @pytest.mark.parametrize("step", few([2e-4, 1e-3, 5e-3], (1e-3,)))
