@@ -143,6 +143,7 @@ class LawInC:
         source = law_source(law, name, precision)
         _, self.file = write_new(folder, source.files)
         self._law, self._main = law, folder / "main.c"
+        self._transfer = 2 * law.robot.n + 2  # numbers of the struct behind parameters and memory; 0: no transfer
         reference = f"{source.name}_reference" if law.follows else "double"
         given = "reference + i, " if law.follows else ""
         self._main.write_text(MAIN.format(prefix=source.name, n=law.robot.n, reference=reference, given=given))
@@ -167,13 +168,13 @@ class LawInC:
         """
         count = len(samples.states)
         given = [samples.states, samples.references if samples.references.size else np.zeros(count),
-                 np.zeros(0) if before is None else before]
+                 np.zeros(0) if before is None else np.pad(before, [(0, 0), (0, self._transfer)])]
         words = [str(program), str(count), *(["each"] if before is not None else [])]
         done = subprocess.run(words, input=b"".join(each.tobytes() for each in given), capture_output=True)
         if done.returncode or done.stderr:
             raise RuntimeError(f"{program.name}: {done.stderr.decode()}")
         efforts, laws = np.split(np.frombuffer(done.stdout), [count * self._law.robot.n])
-        return efforts.reshape(count, -1), laws.reshape(1 if before is None else count, -1)
+        return efforts.reshape(count, -1), laws.reshape(1 if before is None else count, -1)[:, :-self._transfer]
 
 
 def compiled(compiler: str, flags: Sequence[str], sources: Sequence[Path], output: Path, *libraries: str) -> None:
