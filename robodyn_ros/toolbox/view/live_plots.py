@@ -109,7 +109,7 @@ class Samples(Generic[T]):
     def ages(self) -> Array:
         """Return the time of each value, relative to that of the newest one [s]."""
         times = np.array([time for time, _ in self._samples])
-        return times - times[-1]
+        return times - times[-1:]  # also without samples
 
 
 class Plot:

@@ -37,6 +37,11 @@ def test_only_what_there_is_is_shown(plots):
     assert (times[-1], first[-1], second[-1]) == pytest.approx((0.0, 1.0, -2.0))
 
 
+def test_nothing_is_shown_before_the_first_sample(plots):
+    plots.draw()
+    assert not any(plot._plot.visible for plot in plots._plots.values())
+
+
 def test_effort_is_relative_to_its_limit(plots):
     limit = load_urdf(robot_file("planar_2r")).effort_limit
     plots.add(0.0, None, None, 0.5 * limit, None, None, {})
