@@ -6,7 +6,6 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-
 """The control loop without ROS: one law, its reference, its mode, one tick at a time.
 
 `modes.py` has the modes and the table of what changes them; `requests.py` has what can be asked of the loop.

@@ -6,7 +6,6 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-
 """The laws of the control loop: the chosen one, the safe one, and which of them runs."""
 
 from __future__ import annotations

@@ -6,7 +6,6 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-
 """The present mode of the control loop, with the reasons of all modes that are in force."""
 
 from __future__ import annotations

@@ -86,10 +86,14 @@ class ControllerStatePublisher(Part):
     def after_tick(self, answer: AnsweredState) -> None:
         """Publish a tick on the topics for which one is due."""
         stamp, tick = answer.stamp, answer.tick
-        if self._due(stamp, tick.plugin):
-            self._publisher.publish(self._message(stamp, tick))
-        if self._display.due(time.monotonic()):
-            self._display.publish(self._message(stamp, tick))
+        due, is_shown = self._due(stamp, tick.plugin), self._display.due(time.monotonic())
+        if not (due or is_shown):
+            return
+        message = self._message(stamp, tick)
+        if due:
+            self._publisher.publish(message)
+        if is_shown:
+            self._display.publish(message)
 
     def _due(self, stamp: int, plugin: Plugin) -> bool:
         due = not self._last <= stamp < self._last + self._period

@@ -6,7 +6,6 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-
 """The transfer after a swap in C, see `control.contract.transfer`: a part of the struct and of the tick of a law."""
 
 from __future__ import annotations
@@ -71,9 +70,10 @@ class CTransfer:
 
     def begin(self) -> str:
         """The function that begins a transfer."""
-        n, place = self._n, f"{self._prefix}_is_finite"
+        n, is_finite = self._n, f"{self._prefix}_is_finite"
         lines = [self.declaration, "{", "    int i;",
-                 f"    if (!{place}(effort, {n}) || !{place}(&duration, 1) || duration < 0)", "        return -1;",
+                 f"    if (!{is_finite}(effort, {n}) || !{is_finite}(&duration, 1) || duration < 0)",
+                 "        return -1;",
                  f"    for (i = 0; i < {n}; i++)", "        law->transfer[i] = duration > 0 ? effort[i] : 0;",
                  f"    law->transfer[{n}] = duration > 0 ? -1 : 0;", f"    law->transfer[{n + 1}] = duration;"]
         if self._is_filtered:
