@@ -21,6 +21,7 @@ from xml.etree import ElementTree
 import places
 import pytest
 from environment import ALWAYS, PURPOSES
+from packaging.specifiers import SpecifierSet
 
 from robodyn_ros import __version__
 
@@ -121,6 +122,16 @@ def test_environment_is_what_the_lock_says():
     assert installed.items() <= locked.items()
     names = (*ALWAYS, *PURPOSES["test"], places.CHOSEN)
     assert installed.keys() >= {project for name in names for project in pins(name)}
+
+
+def test_each_locked_version_admits_the_first_release_of_the_oldest_python(distribution):
+    """Debian 12 has Python 3.11.2, for which pip finds no release that asks for 3.11.5."""
+    oldest = distribution.python_requires.removeprefix(">=") + ".0"
+    locked = pins("lock") | pins(f"lock_{places.CHOSEN}")
+    asked = {each.metadata["Name"]: each.metadata["Requires-Python"] for each in importlib.metadata.distributions()
+             if normal(each.metadata["Name"]) in locked and each.metadata["Requires-Python"]}
+    assert len(asked) > 50
+    assert {name: wanted for name, wanted in asked.items() if oldest not in SpecifierSet(wanted)} == {}
 
 
 def test_setup_asks_for_what_the_requirements_pin(distribution):
