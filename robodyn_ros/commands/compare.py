@@ -35,7 +35,8 @@ from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
+from robodyn_ros.control.gains.margin import stability, stable_factor
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS
 from robodyn_ros.control.plugins.registry import controller_names, load_controller, make_controller, needs_file
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.tip_reference import TipReference

@@ -150,7 +150,8 @@ def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
     from robodyn_ros.base.timing import DEFAULT_PERIOD
     from robodyn_ros.control.contract.controller import Law
     from robodyn_ros.control.default_gains import sampled_positions
-    from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
+    from robodyn_ros.control.gains.margin import stability, stable_factor
+    from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS
     from robodyn_ros.control.plugins.registry import make_controller
 
     given = parameters_in(params_file)

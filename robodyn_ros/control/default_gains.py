@@ -29,10 +29,14 @@ import numpy as np
 
 from robodyn_ros.base.fields import declare
 from robodyn_ros.base.timing import LoopTiming
+from robodyn_ros.control.gains.elastic_arm import ElasticArm, MotorFeedback
 from robodyn_ros.control.gains.sampled_loop import (
+    CHECKED_CONFIGURATIONS,
+    MIN_GROWTH,
     delayed_loop,
     differences,
     largest_stable_damping,
+    oscillation_growth,
     sampled_arm,
     with_longer_periods,
 )
@@ -57,6 +61,9 @@ MARGIN = 0.4
 _STIFFNESS_SHARE = 0.3  # of the stable ratio K / D, 1 / (delay + 1/2) per period, with one more period of delay
 _IMMOBILE = 1e-12
 """Mobility of a tip link, that of 1e12 kg, below which it counts as rounding [1/kg or 1/(kg m^2)]."""
+
+_SHARES_ON_SPRINGS = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08)  # of the damping, tried where an arm swings
+_MARGIN_ON_SPRINGS = 1.5  # factor of all gains with which it does not swing then
 
 _SAMPLES = 64
 _STILL = 1e-3
@@ -135,6 +142,39 @@ class TaskGains(NamedTuple):
 
 @lru_cache(maxsize=8)
 def joint_gains(robot: Robot) -> tuple[Array, Array]:
+    """Stiffness and damping of independent joints, as high as inertias, effort limits, loop and springs allow.
+
+    They are those of `rigid_joint_gains`, unless an arm swings on its springs with them: a law that closes its loop
+    over springs feeds this motion by the velocities of the links. Then they are the greatest share s of the damping,
+    and s^2 of the stiffness, whose 1.5-fold does not swing the arm, its gravity compensated or not. Springs without
+    damping swing with any share, so that none is taken.
+
+    Returns:
+        Stiffness [N m/rad or N/m] and damping [N m s/rad or N s/m], each of shape (n,).
+    """
+    stiffness, damping = rigid_joint_gains(robot)
+    if robot.springs is None:
+        return stiffness, damping
+    inertia, slope = (matrices[:CHECKED_CONFIGURATIONS] for matrices in sampled_postures(robot))
+    period, delay = with_longer_periods(robot.timing, _LONGEST_EXACT_DELAY)
+    arm = ElasticArm.from_robot(robot.model, period, delay, robot.springs, inertia, slope, robot.model.damping)
+    none = np.zeros((robot.n, robot.n))
+
+    def swings(share: float, times: float) -> bool:
+        p, d = times * share**2 * np.diag(stiffness), times * share * np.diag(damping)
+        gains = (arm.gain(MotorFeedback(none, gravity - p, none, np.broadcast_to(-d, slope.shape)))
+                 for gravity in (0.0 * slope, slope))
+        return any(oscillation_growth(arm.transition, arm.response, gain, delay) > MIN_GROWTH * period
+                   for gain in gains)
+
+    share = 1.0
+    if swings(1.0, 1.0):
+        share = next((share for share in _SHARES_ON_SPRINGS if not swings(share, _MARGIN_ON_SPRINGS)), 1.0)
+    return read_only(share**2 * stiffness), read_only(share * damping)
+
+
+@lru_cache(maxsize=8)
+def rigid_joint_gains(robot: Robot) -> tuple[Array, Array]:
     """Stiffness and damping of independent joints, as high as inertias, effort limits, period and delay allow.
 
     The goal is `NATURAL_FREQUENCY` at the largest inertia of a joint, M_ii with the other joints held, or as much

@@ -19,7 +19,7 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.control.default_gains import joint_gains, viscous_friction
-from robodyn_ros.control.gains.sampled_loop import stable_factor
+from robodyn_ros.control.gains.margin import stable_factor
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.simulation.rollout import ClosedLoop

@@ -37,7 +37,7 @@ from robodyn_ros.control.default_gains import (
     task_gains,
     viscous_friction,
 )
-from robodyn_ros.control.gains.sampled_loop import stable_factor
+from robodyn_ros.control.gains.margin import stable_factor
 from robodyn_ros.control.laws.lqr import LQR, gain_matrix
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.pd_gravity import PDGravityParameters

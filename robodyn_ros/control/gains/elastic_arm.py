@@ -18,7 +18,7 @@ import numpy as np
 
 from robodyn_ros.control.gains.sampled_loop import MIN_GROWTH, delayed_loop, matrix_exponential
 from robodyn_ros.description.drivetrain import JointSprings
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, RobotModel
 
 _MIN_POSITIVE = 1e-300
 _ROUNDING = 1e-8  # of log |z| for motions that neither grow nor decay
@@ -52,9 +52,9 @@ class MotorFeedback(NamedTuple):
 class ElasticArm:
     """Linear model of an arm at rest in several postures, sampled with the period of its loop.
 
-        M q'' = T - G q,    B theta'' = u - T,    T = K (theta - q) + D (theta' - q')    [Spong]
+        M q'' = T - G q - F q',    B theta'' = u - T,    T = K (theta - q) + D (theta' - q')    [Spong]
 
-    with u held over a period, and the slope G of gravity. Motor and link of a rigid joint are one.
+    with u held over a period, the slope G of gravity and viscous friction F. Motor and link of a rigid joint are one.
 
     Attributes:
         transition: Over one period; the state has positions of links and of elastic joints' motors, then velocities.
@@ -74,7 +74,25 @@ class ElasticArm:
     period: float
 
     @classmethod
-    def from_matrices(cls, period: float, delay: int, joints: JointSprings, links: Array, gravity: Array) -> ElasticArm:
+    def from_robot(cls, model: RobotModel, period: float, delay: int, joints: JointSprings, inertia: Array,
+                   gravity: Array, friction: Array | None = None) -> ElasticArm:
+        """Sample an arm.
+
+        Args:
+            model: The robot, with its `armature`.
+            period: As for `from_matrices`, likewise delay, joints, gravity and friction.
+            delay: Likewise.
+            joints: Likewise.
+            inertia: Mass matrices, with the `armature`, shape (S, n, n).
+            gravity: Likewise.
+            friction: Likewise.
+        """
+        links = inertia - np.diag(np.where(joints.is_elastic, model.armature, 0.0))
+        return cls.from_matrices(period, delay, joints, links, gravity, friction)
+
+    @classmethod
+    def from_matrices(cls, period: float, delay: int, joints: JointSprings, links: Array, gravity: Array,
+                      friction: Array | None = None) -> ElasticArm:
         """Sample an arm.
 
         Args:
@@ -83,6 +101,7 @@ class ElasticArm:
             joints: K, which is infinite for a rigid joint, B and D.
             links: M, mass matrices of the links, shape (S, n, n).
             gravity: G, derivatives of the gravity efforts by the positions, shape (S, n, n).
+            friction: F, viscous friction of the joints, shape (n,) [N m s/rad or N s/m]; None: none.
         """
         samples, n, elastic = len(links), links.shape[1], np.flatnonzero(joints.is_elastic)
         size = n + len(elastic)
@@ -95,6 +114,8 @@ class ElasticArm:
         forces[:, :n, :n] = -gravity
         for columns, values in ((slice(0, size), joints.stiffness), (slice(size, 2 * size), joints.damping)):
             forces[:, :, columns] -= bends.T @ (values[elastic, None] * bends)
+        if friction is not None:
+            forces[:, :n, size:size + n] -= np.diag(friction)
         forces[:, :, 2 * size:] = motor_selection.T
         motion = np.zeros((samples, 2 * size + n, 2 * size + n))
         motion[:, :size, size:2 * size] = np.eye(size)

@@ -256,9 +256,7 @@ def _checked_postures(robot: Robot) -> Postures:
 def _arm(robot: Robot, stiffness: tuple[float, ...], motor_inertia: tuple[float, ...], damping: tuple[float, ...]
          ) -> ElasticArm:
     springs = JointSprings(*map(np.array, (stiffness, motor_inertia, damping)))
-    inertia, gravity = _checked_postures(robot)
-    links = inertia - np.diag(np.where(springs.is_elastic, robot.model.armature, 0.0))
-    return ElasticArm.from_matrices(robot.timing.period, robot.timing.delay, springs, links, gravity)
+    return ElasticArm.from_robot(robot.model, *robot.timing, springs, *_checked_postures(robot))
 
 
 @lru_cache(maxsize=8)

@@ -29,24 +29,16 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.base.timing import LoopTiming
-from robodyn_ros.control.contract.controller import Law, State
-from robodyn_ros.control.contract.parameters import Parameters
-from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.description.model import Array
-
-MAX_DELAY = 12
-"""Greatest delay of the exact check [control periods]; a longer delay is checked with longer periods instead."""
 
 MIN_GROWTH = 0.05
 """Rate from which an oscillation counts as growing [1/s]."""
 
-FACTORS = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
-"""Factors of the gains that `stable_factor` tries."""
-
 CHECKED_CONFIGURATIONS = 16
 """Number of configurations in which programs check a law."""
 
-_STEP = 1e-5  # of positions and velocities in finite differences [rad, m, rad/s or m/s]
+STEP = 1e-5
+"""Of positions and velocities in finite differences [rad, m, rad/s or m/s]."""
 
 
 def largest_stable_damping(delay: Any) -> Any:
@@ -56,53 +48,6 @@ def largest_stable_damping(delay: Any) -> Any:
         delay: Delay of the loop, may be traced [control periods].
     """
     return 2.0 * np.sin(np.pi / (4.0 * delay + 2.0))
-
-
-def stability(name: str, factor: float, timing: LoopTiming) -> str:
-    """Return in words whether a law is stable, and its margin; for logs and tables.
-
-    Args:
-        name: Name of the law.
-        factor: Result of `stable_factor`.
-        timing: Of the loop.
-    """
-    if factor >= 1.0:
-        most = "5 or more" if factor == FACTORS[-1] else f"{factor:g}"
-        return f"controller '{name}' is stable with {timing}, also with {most} times its gains"
-    most = f"its gains would have to be {factor:g} times as high" if factor else "weaker feedback does not help"
-    return (f"controller '{name}' oscillates in some postures with {timing}: {most}; give other gains, or shorten the "
-            "delay")
-
-
-def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopTiming, q: Array) -> float:
-    """Return the factor by which all gains of a law can grow before the robot, held at rest, oscillates.
-
-    The law is linearised with its memory held. The robot, with gravity and viscous friction, is linearised and sampled
-    exactly. Motions that fall or drift without oscillating count as stable, since neither period nor delay causes them.
-
-    Args:
-        law: The law; its memory stays as it is.
-        parameters: Complete for its robot.
-        timing: Of the loop.
-        q: Configurations, shape (S, n) [rad or m].
-
-    Returns:
-        The greatest factor tried, from 0 to 5, without a growing oscillation in any configuration; below 1 the law is
-        unstable.
-    """
-    period, delay = with_longer_periods(timing, MAX_DELAY)
-    batch = law.robot.dynamics().batch
-    transition, response = sampled_arm(batch.mass_matrix(q), differences(batch.gravity, q), law.robot.model.damping,
-                                       period)
-    gain = np.stack([_feedback(law, parameters, timing.period, each) for each in q])
-    low, high, probe = 0, len(FACTORS), FACTORS.index(1.0)  # stable at factors before low, unstable from high on
-    while low < high:
-        if _growth(transition, response, FACTORS[probe] * gain, delay) > MIN_GROWTH * period:
-            high = probe
-        else:
-            low = probe + 1
-        probe = (low + high) // 2
-    return FACTORS[low - 1] if low else 0.0
 
 
 def with_longer_periods(timing: LoopTiming, most: int) -> LoopTiming:
@@ -116,19 +61,19 @@ def with_longer_periods(timing: LoopTiming, most: int) -> LoopTiming:
     return LoopTiming(timing.period * stride, -(-timing.delay // stride))
 
 
-def _growth(transition: Array, response: Array, gain: Array, delay: int) -> float:
-    """Greatest growth of an oscillation of x+ = transition x - response gain x(delay periods ago), over one period.
+def oscillation_growth(transition: Array, response: Array, gain: Array, delay: int) -> float:
+    """Return the greatest growth of an oscillation of x+ = transition x + response gain x(delay periods ago).
 
     Args:
-        transition: Shape (S, 2n, 2n).
-        response: To efforts, shape (S, 2n, n).
-        gain: Shape (S, n, 2n).
+        transition: Shape (S, m, m).
+        response: To efforts, shape (S, m, n).
+        gain: Shape (S, n, m).
         delay: [control periods].
 
     Returns:
-        The greatest log |z| over the eigenvalues z, without positive real ones.
+        The greatest log |z| over the eigenvalues z of a period, without positive real ones.
     """
-    z = np.linalg.eigvals(delayed_loop(transition, response, -gain, delay)).ravel()
+    z = np.linalg.eigvals(delayed_loop(transition, response, gain, delay)).ravel()
     z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)]
     return float(np.log(np.abs(z).max(initial=1e-300)))
 
@@ -179,26 +124,12 @@ def sampled_arm(inertia: Array, slope: Array, damping: Array, period: float) -> 
     return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
 
 
-def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q: Array) -> Array:
-    """-d tau / d(q, v) of a law that holds a configuration, shape (n, 2n)."""
-    rest = State(0.0, period, q, np.zeros(len(q)))
-    reference = None if law.follows is None else SOURCES[law.follows](law.robot, q).sample(0.0)
-    answer = law.answering(parameters, rest)
-    columns = []
-    for field in ("q", "v"):
-        for step in np.eye(len(q)) * _STEP:
-            beyond, before = (answer(rest._replace(**{field: getattr(rest, field) + sign * step}), reference)
-                              for sign in (1.0, -1.0))
-            columns.append((before - beyond) / (2.0 * _STEP))
-    return np.stack(columns, axis=1)
-
-
 def differences(function: Callable[[Array], Array], q: Array) -> Array:
     """Derivatives of a batch function by its argument, shape (S, n, n)."""
     samples, n = q.shape
-    steps = _STEP * np.stack([np.eye(n), -np.eye(n)])[:, :, None]
+    steps = STEP * np.stack([np.eye(n), -np.eye(n)])[:, :, None]
     beyond, before = function((q + steps).reshape(-1, n)).reshape(2, n, samples, n)
-    return np.ascontiguousarray(np.moveaxis((beyond - before) / (2.0 * _STEP), 0, 2))
+    return np.ascontiguousarray(np.moveaxis((beyond - before) / (2.0 * STEP), 0, 2))
 
 
 def matrix_exponential(matrices: Array) -> Array:

@@ -19,7 +19,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.controller import JointReference, Law, State
 from robodyn_ros.control.contract.parameters import DAMPING, STIFFNESS, per_joint
 from robodyn_ros.control.contract.terms import Terms
-from robodyn_ros.control.default_gains import Postures, sampled_postures, stiffness
+from robodyn_ros.control.default_gains import Postures, rigid_joint_gains, sampled_postures
 from robodyn_ros.control.gains.elastic_arm import MotorFeedback
 from robodyn_ros.control.gains.elastic_joints import (
     ElasticJoints,
@@ -36,7 +36,7 @@ _RESERVE = 1.05  # ratio of the least gains to those that gravity needs
 
 def motor_stiffness(robot: Robot) -> Array:
     """Stiffness of `PD`, and at least 2.5 times the slope of gravity, or the nearest that hold the arm."""
-    return np.maximum(stiffness(robot), 2.5 * gravity_slope(robot))
+    return np.maximum(rigid_joint_gains(robot)[0], 2.5 * gravity_slope(robot))
 
 
 def motor_damping(robot: Robot) -> Array:

@@ -29,7 +29,8 @@ from robodyn_ros.base.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, Loop
 from robodyn_ros.control.contract.compiled_law import PackedParameters
 from robodyn_ros.control.contract.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
-from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS, stability, stable_factor
+from robodyn_ros.control.gains.margin import stability, stable_factor
+from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK, AgeMonitor
 from robodyn_ros.nodes.common.parameters import DeclaredParameters

@@ -17,7 +17,8 @@ from shipped import few
 from robodyn_ros import Robot
 from robodyn_ros.base.timing import LoopTiming
 from robodyn_ros.control.default_gains import joint_gains, sampled_mass_matrices, sampled_positions
-from robodyn_ros.control.gains.sampled_loop import FACTORS, largest_stable_damping, stable_factor
+from robodyn_ros.control.gains.margin import FACTORS, stable_factor
+from robodyn_ros.control.gains.sampled_loop import largest_stable_damping
 from robodyn_ros.control.laws.damping import Damping, DampingParameters
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.pd import PD, PDParameters
