@@ -92,7 +92,7 @@ class ControlLoop:
       the first two the reference has the measured velocity, and comes to rest.
     - While the hardware follows no commands, each tick is a new start, so that the reference never runs ahead.
     - A swap leaves a trajectory alone if the new law follows the same class of references; otherwise the new law holds
-      the current state.
+      the current state. While the new law lacks an input, the one before brings the robot to rest and holds it.
     - If a law raises, or returns something else than finite efforts, the safe law replaces it at the same tick, and its
       trajectory is dropped. If the safe law fails as well, the effort is zero.
     - A call that does not return is left behind with its thread. Another thread takes the loop over, and the safe law
@@ -100,7 +100,7 @@ class ControlLoop:
     - Positions of continuous joints are angles: states are unwrapped, and the reference is given in the turn nearest to
       the state.
     - The supervisor limits efforts and stops the robot at its bounds. A law under which a joint runs away is dropped.
-    - In the modes `HELD` the safe law runs, and no motion can begin. Then the chosen law begins at the current state.
+    - In the modes `HELD` the chosen law does not run, and no motion can begin. Then it begins at the current state.
 
     Args:
         robot: The robot.
@@ -268,10 +268,11 @@ class ControlLoop:
         """
         moves, held_before = cause.value, self.modes.held
         self._events += self.modes.make(moves, reason)
-        if plugin is not None:
-            self._choose(plugin)
-        held = self.modes.held
-        self.laws.run(safe=held is not Mode.RUNNING)
+        held, waits = self.modes.held, moves.begins is Mode.HOLDING
+        if plugin is not None or Mode.HOLDING in moves.ends:
+            self._events += map(LawEnded, self.laws.choose(plugin or self.laws.chosen, waits))
+            self._law_state.choose(self.laws.chosen)
+        self.laws.run(held)
         if held is held_before is not Mode.RUNNING and Mode.HOLDING in (moves.begins, *moves.ends):
             return  # inputs and swaps change nothing while the robot is stopped
         self._calming.restart(keep_level=held is Mode.DAMPING)
@@ -282,19 +283,15 @@ class ControlLoop:
             return
         if moves.soft_start:
             self._supervisor.restart()
-        if moves.activates and self._activate(state) and moves.bumpless:
+        works = not moves.activates or self._activate(state)
+        if works and moves.bumpless:
             self._begin_transfer()
 
     def _begin_transfer(self) -> None:
-        """Let the running law begin with the last efforts, if it is the chosen one and a law gave them."""
-        if self.last is not None and self.last.intervention != NO_LAW_WORKS and self.modes.held is Mode.RUNNING:
+        """Let the running law begin with the last efforts, if a law gave them, and it does not run as the safe one."""
+        runs = self.modes.held is Mode.RUNNING or self.laws.running is not self.laws.fallback
+        if self.last is not None and self.last.intervention != NO_LAW_WORKS and runs:
             self._transfer.begin(self.laws.running.controller, self.last.effort)
-
-    def _choose(self, plugin: Plugin) -> None:
-        replaced, self.laws.chosen = self.laws.chosen, plugin
-        self._law_state.choose(plugin)
-        if replaced is not plugin and replaced is not self.laws.fallback:
-            self._events.append(LawEnded(replaced))
 
     def _move_reference(self, move: ReferenceMove, state: State | None) -> None:
         goes_on = self._reference.choose(self.laws.running, None if state is None else state.q)
@@ -334,10 +331,9 @@ class ControlLoop:
     # Parts of a tick.
 
     def _look_for_inputs(self, state: State, stamp: int) -> State:
-        """The state with what the chosen law reads; the safe law holds the robot while a required part is missing."""
+        """The state with what the chosen law reads; another law holds the robot while a required part is missing."""
         state = self._law_state.completed(state, stamp)
-        lacking, before = self._law_state.missing(state), self.modes.reason(Mode.HOLDING)
-        reason = Reason("input", f"controller '{self.laws.chosen.name}' waits: {lacking}") if lacking else None
+        reason, before = self._lacks(self.laws.chosen, state), self.modes.reason(Mode.HOLDING)
         if reason == before:
             return state
         if reason is None:
@@ -347,6 +343,11 @@ class ControlLoop:
         else:  # something else is missing now
             self._events.append(self.modes.replace(Mode.HOLDING, reason))
         return state
+
+    def _lacks(self, plugin: Plugin, state: State) -> Reason | None:
+        """Why a law waits, whose state is completed; None: it lacks nothing."""
+        lacking = self._law_state.missing(state)
+        return Reason("input", f"controller '{plugin.name}' waits: {lacking}") if lacking else None
 
     def _supervise(self, state: State) -> None:
         """Drop a law under which a joint runs away; stop the robot at a bound."""
@@ -420,7 +421,10 @@ class ControlLoop:
         return None if self.last is None else self.last.state
 
     def _swap(self, request: Swap) -> None:
-        self._enter(Cause.SWAP, self._present(), plugin=request.plugin)
+        plugin, state = request.plugin, self._present()
+        self._law_state.choose(plugin)
+        waits = None if state is None else self._lacks(plugin, self._law_state.completed(state, self._stamp))
+        self._enter(Cause.SWAP if waits is None else Cause.SWAP_WAITS, state, waits, plugin)
 
     def _stop(self, request: Stop) -> None:
         if not self.modes.is_stopped():
@@ -442,7 +446,7 @@ class ControlLoop:
             self._fail(plugin, request.state, error)
             return
         self.laws.replace_hung(request.text)
-        self.laws.run(safe=self.modes.held is not Mode.RUNNING)
+        self.laws.run(self.modes.held)
         self._events += LawFailed(plugin.name, plugin.name, error, self._stamp), LawEnded(plugin)
 
     def _suspend(self, request: Suspend) -> None:

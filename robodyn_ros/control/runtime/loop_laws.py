@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The laws of the control loop: the chosen one, the safe one, and which of them runs."""
+"""The laws of the control loop: the chosen one, the safe one, one that holds the robot, and which of them runs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from robodyn_ros.control.contract.controller import Controller, Law, State
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.plugins.plugin import Plugin
+from robodyn_ros.control.runtime.modes import Mode
 from robodyn_ros.description.model import Array
 
 
@@ -48,7 +49,8 @@ class LoopLaws:
     Attributes:
         chosen: The law that people chose, or the safe one after a failure.
         fallback: The safe law.
-        running: The one of both that answers states.
+        holder: The law that runs while the chosen one waits for an input: the one before it, or the safe one.
+        running: The one of them that answers states.
         follows: Whether the running one follows a reference.
     """
 
@@ -56,12 +58,29 @@ class LoopLaws:
         if state_form(type(fallback.controller), n).shapes:
             raise PluginError(f"controller '{fallback.name}' reads more than joints and wrench, which may fail: "
                               "expected a safe controller that does not")
-        self.chosen, self.fallback = chosen, fallback
-        self.run(False)
+        self.chosen, self.fallback, self.holder, self._n = chosen, fallback, fallback, n
+        self.run(Mode.RUNNING)
 
-    def run(self, safe: bool) -> None:
-        """Run the safe law in the place of the chosen one, or the chosen one; after each change of a law or a mode."""
-        self.running = self.fallback if safe else self.chosen
+    def choose(self, plugin: Plugin, waits: bool) -> list[Plugin]:
+        """Choose a law; `run` is called after it.
+
+        Args:
+            plugin: The law.
+            waits: Whether it lacks an input. Then the law that runs now holds the robot, if it can lack none itself.
+
+        Returns:
+            The laws that are no longer needed.
+        """
+        before = self.all()
+        can_hold = waits and not state_form(type(self.running.controller), self._n).shapes
+        self.chosen, self.holder = plugin, self.running if can_hold else self.fallback
+        kept = self.all()
+        return [law for law in before if not any(law is other for other in kept)]
+
+    def run(self, held: Mode) -> None:
+        """Run the law of `ModeReasons.held`; after each change of a law or a mode."""
+        self.running = (self.chosen if held is Mode.RUNNING else self.holder if held is Mode.HOLDING else
+                        self.fallback)
         self.follows = self.running.follows is not None
 
     def replace_hung(self, reason: str) -> None:
@@ -69,14 +88,16 @@ class LoopLaws:
         hung = self.fallback._replace(controller=_Hung(reason))
         if self.chosen is self.fallback:
             self.chosen = hung
+        if self.holder is self.fallback:
+            self.holder = hung
         self.fallback = hung
 
     def all(self) -> list[Plugin]:
-        """The safe and the chosen law, or the one that is both."""
-        return [self.fallback] if self.chosen is self.fallback else [self.fallback, self.chosen]
+        """The safe law, the one that holds the robot, and the chosen one, each once."""
+        return list({id(law): law for law in (self.fallback, self.holder, self.chosen)}.values())
 
     def uncompiled(self) -> dict[str, str]:
-        """Why the safe and the chosen law run as Python code, by name; without those that are compiled."""
+        """Why laws run as Python code, by name; without those that are compiled."""
         plugins = {plugin.name: plugin.controller.uncompiled_reason for plugin in self.all()}
         return {name: reason for name, reason in plugins.items() if reason}
 

@@ -23,7 +23,7 @@ class ModeReasons:
 
     Attributes:
         present: The mode.
-        held: The mode in which the safe law runs; running if none does that.
+        held: The mode in which another law than the chosen one runs; running if none does that.
     """
 
     def __init__(self, reason: Reason) -> None:
@@ -59,7 +59,7 @@ class ModeReasons:
         return ModeChanged(mode, reason)
 
     def check_free(self, what: str) -> None:
-        """Refuse a motion while the safe law runs.
+        """Refuse a motion while another law than the chosen one runs.
 
         Args:
             what: What is refused, for the message.

@@ -35,7 +35,8 @@ MEANINGS = {
     Mode.WAITING_FOR_STATE: "no joint state has come yet",
     Mode.DAMPING: "joints swing under the safe law, so the node damps them instead of it",
     Mode.STOPPED: "the safe law holds the robot until `~/release`",
-    Mode.HOLDING: "the safe law holds the robot until all that the chosen law reads has come",
+    Mode.HOLDING: "the safe law, or after a swap the law before, holds the robot until all that the chosen law reads "
+                  "has come",
     Mode.RUNNING: "the chosen law runs",
 }
 """A sentence for each mode, for the documents."""
@@ -44,7 +45,7 @@ STOPS = (Mode.STOPPED, Mode.DAMPING)
 """Modes in which the robot is stopped until a release."""
 
 HELD = (Mode.DAMPING, Mode.STOPPED, Mode.HOLDING)
-"""Modes in which the safe law runs instead of the chosen one."""
+"""Modes in which another law runs instead of the chosen one: the safe one, or in holding the one before a swap."""
 
 
 class Reason(NamedTuple):
@@ -85,6 +86,9 @@ class Cause(Enum):
                       soft_start=True)
     SWAP = Moves("another law is chosen", ends=(Mode.HOLDING,), reference=ReferenceMove.GOES_ON,
                  bumpless=True)
+    SWAP_WAITS = Moves("another law is chosen, and a required input of it is missing: the law before holds the robot, "
+                       "if it cannot lack one itself", begins=Mode.HOLDING, reference=ReferenceMove.TO_REST,
+                       activates=False, bumpless=True)
     FAILURE = Moves("the law fails, runs away, is too slow, or does not return: the safe law is chosen",
                     ends=(Mode.HOLDING,), reference=ReferenceMove.AT_REST)
     INPUT_LACKS = Moves("a required input is missing", begins=Mode.HOLDING, reference=ReferenceMove.TO_REST)

@@ -25,6 +25,7 @@ from robodyn_ros.control.plugins.plugin_threads import end
 from robodyn_ros.control.plugins.registry import controller_changed, controller_names
 from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
 from robodyn_ros.control.runtime.loop_events import Event, LawEnded, LawFailed
+from robodyn_ros.control.runtime.modes import Mode
 from robodyn_ros.control.runtime.requests import BeginWith, Configure, NewSettings, Swap
 from robodyn_ros.control.runtime.state_prediction import DELAY_COMPENSATION
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
@@ -121,7 +122,7 @@ class LawSwaps(Part):
         def put_in_force() -> None:
             self._thread.call(between_two_ticks)
             self._plugins.store(gains)
-            if successor is not None and self._loop.laws.chosen is successor:
+            if self._loop.laws.chosen is successor and self._loop.modes.reason(Mode.HOLDING) is None:
                 self._node.log.info("swaps", f"controller '{name}' is in force")
             self._log_uncompiled()
 

@@ -136,7 +136,7 @@ class LawTopics(Part):
             return
         loop = self._loop
         if event.reason is not None:
-            text = f"{event.reason.text}; '{loop.laws.fallback.name}' holds the robot"
+            text = f"{event.reason.text}; '{loop.laws.running.name}' holds the robot"
             self.context.events.tell(Event("waits for inputs", text, WAITING))
         else:
             self.context.events.end(WAITING, f"controller '{loop.laws.chosen.name}' waits no longer")

@@ -25,9 +25,10 @@ from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.plugins.dry_run import dry_run
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import load_controller
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.runtime.measurement import Measurement
 from robodyn_ros.control.runtime.modes import Mode
-from robodyn_ros.control.runtime.requests import ON_REQUEST, NewSettings, Release, Stop, Swap
+from robodyn_ros.control.runtime.requests import ON_REQUEST, Follow, NewSettings, Release, Stop, Swap
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.signals import Signal
 from robodyn_ros.toolbox.export.c_law import law_source
@@ -288,9 +289,86 @@ def test_a_swap_and_a_stop_end_waiting_or_outlast_it():
     tick = rig.tick()
     assert tick.plugin.name == "pd" and tick.mode is Mode.RUNNING and rig.loop.waits[-1] == ""
     rig.loop.request(Swap(Plugin("mine", listener)))
-    assert rig.tick().plugin.name == "damping" and rig.loop.modes.present is Mode.HOLDING
+    assert rig.tick().plugin.name == "pd" and rig.loop.modes.present is Mode.HOLDING
     rig.stamp = SECOND // 2  # the simulation begins again: values do not come from the future
-    assert rig.tick().plugin.name == "damping"
+    assert rig.tick().plugin.name == "pd"
+
+
+def test_after_a_swap_the_law_before_holds_the_robot_until_the_input_comes():
+    listener, pd = Listener(), Plugin("pd", PD(ROBOT))
+    rig = Rig(listener)
+    rig.loop.request(Swap(pd))
+    rig.tick()
+    rig.loop.request(Follow(JointTrajectory(rig.loop.trajectory_start(None).reference, rig.loop.last.time,
+                                            Points.from_arrays([1.0], [[0.5, 0.5]])), on_arrival=True))
+    rig.loop.request(NewSettings(swap_time=0.5))
+    moved = [rig.tick() for _ in range(100)][-1]
+    assert np.abs(moved.effort).min() > 0.1
+    rig.loop.request(Swap(Plugin("mine", listener)))
+    held = rig.tick()
+    assert (held.plugin, held.mode, rig.loop.moving()) == (pd, Mode.HOLDING, False)
+    np.testing.assert_allclose(held.effort, moved.effort, atol=0.02)
+    assert held.reason.text == "controller 'mine' waits: input 'gain': nothing on gain for 1 s"
+    assert rig.loop.ends[-1] is not pd and rig.loop.laws.all()[1] is pd and not listener.begins
+    rig.put("gain", 1.0)
+    assert rig.tick().plugin.name == "mine" and rig.loop.modes.present is Mode.RUNNING
+    assert rig.loop.ends[-1] is pd and len(listener.begins) == 1
+    for _ in range(3):
+        tick = rig.tick(0.4)
+    assert (tick.plugin.name, tick.mode) == ("damping", Mode.HOLDING)  # not a law that has ended
+
+
+@pytest.mark.parametrize("end", ["swap", "stop", "failure"])
+def test_the_law_before_ends_when_something_else_ends_its_holding(end):
+    class Once(Controller):
+        """Fails when it is told to."""
+
+        fails = False
+
+        def update(self, state, reference):
+            return np.full(N, np.nan if self.fails else 0.0)
+
+    before, rig = Once(ROBOT), Rig(Listener())
+    plugin = Plugin("before", before)
+    rig.loop.request(Swap(plugin))
+    rig.tick()
+    rig.loop.request(Swap(Plugin("mine", Listener())))
+    assert rig.tick().plugin is plugin
+    if end == "swap":
+        rig.loop.request(Swap(Plugin("pd", PD(ROBOT))))
+        assert rig.tick().plugin.name == "pd" and plugin in rig.loop.ends
+    elif end == "stop":
+        rig.loop.request(Stop())
+        assert rig.tick().plugin.name == "damping" and plugin not in rig.loop.ends
+        rig.loop.request(Release())
+        assert rig.tick().plugin is plugin
+    else:
+        before.fails = True
+        tick = rig.tick()
+        assert (tick.plugin.name, tick.mode) == ("damping", Mode.RUNNING)
+        assert plugin in rig.loop.ends and [name for name, _ in rig.loop.failures] == ["before"]
+
+
+def test_a_law_that_can_lack_an_input_itself_does_not_hold_the_robot():
+    rig = Rig(Servo(ROBOT))
+    rig.put("gain", 1.0)
+    rig.motor_side = (np.array([0.1, 0.2]), REST, REST)
+    assert rig.tick().plugin.name == "mine"
+    rig.inputs.clear()
+    rig.loop.request(Swap(Plugin("other", Listener())))
+    tick = rig.tick()
+    assert (tick.plugin.name, tick.mode) == ("damping", Mode.HOLDING)
+
+
+def test_an_input_that_comes_right_after_a_swap_begins_the_law():
+    """The law was left out of `activate` at the swap, so that it ran from nothing."""
+    listener = Listener()
+    rig = Rig(PD(ROBOT))
+    rig.declared = state_form(Listener, N).inputs
+    rig.tick()
+    rig.loop.request(Swap(Plugin("mine", listener)))
+    rig.put("gain", 1.0)
+    assert rig.tick().plugin.name == "mine" and len(listener.begins) == 1
 
 
 def test_the_safe_controller_reads_joints_and_wrench_alone():

@@ -117,9 +117,10 @@ class Requests(RuleBasedStateMachine):
             assert np.isfinite(tick.effort).all() and (np.abs(tick.effort) <= ROBOT.effort_limit).all()
             if last is not None and tick is last:
                 continue
-            held = tick.mode in (Mode.STOPPED, Mode.DAMPING, Mode.HOLDING)
             assert tick.mode is self.loop.modes.present and (tick.reason is None) == (tick.mode is Mode.RUNNING)
-            assert tick.plugin is (self.loop.laws.fallback if held else self.loop.laws.chosen)
+            laws = self.loop.laws
+            assert tick.plugin is (laws.holder if tick.mode is Mode.HOLDING else laws.fallback if tick.mode in (
+                Mode.STOPPED, Mode.DAMPING) else laws.chosen)
             self.v = self.v + 1e-9 * PERIOD * DYNAMICS.forward_dynamics(self.q, self.v, tick.effort)
             self.q = self.q + 1e-9 * PERIOD * self.v
             if np.abs(self.v).max() > 1e3:

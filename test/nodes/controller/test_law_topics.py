@@ -37,7 +37,7 @@ def test_a_law_waits_for_its_inputs_reads_them_and_waits_again_when_they_stop(ro
     diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
     rig.set(controller=f"{PLUGINS}Servo")
     held = rig.next("a tick that waits", lambda s: s.mode == "holding")
-    assert held.controller == "damping"
+    assert held.controller == "computed_torque"
     assert "waits: input 'gain': nothing on gain for 0.5 s" in held.reason or "motor_q" in held.reason
     gain, target = ros.publisher(Float64, "/sees/gain"), ros.publisher(PointStamped, "/sees/camera/target")
     ros.wait_for(lambda: gain.publish(Float64(data=4.0)) or any(
