@@ -45,7 +45,7 @@ setup(
                   f"{NAME}.toolbox.export": ["templates/*.in", "templates/ros2_control/*.in"]},
     data_files=list(data_files()),
     python_requires=">=3.11",
-    install_requires=["argcomplete", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy"],
+    install_requires=["argcomplete", "cmaes~=0.13", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy"],
     extras_require={
         "cluster": ["distributed"],
         "learn": ["gymnasium~=1.1", "onnx>=1.17", "onnxruntime>=1.20"],
@@ -54,7 +54,7 @@ setup(
         "plot": ["matplotlib"],
         "record": ["lz4", "mcap~=1.6", "mcap-ros2-support~=0.6", "zstandard"],
         "robots": ["robot_descriptions~=3.3", "xacrodoc~=2.0"],
-        "study": ["cmaes~=0.13", "pyarrow>=20"],
+        "study": ["pyarrow>=20"],
         "train": ["stable-baselines3~=2.7"],
         "view": ["msgspec", "trimesh", "viser~=1.1", "websockets", "yourdfpy"],
         "xacro": ["xacrodoc~=2.0"],

@@ -25,7 +25,7 @@ from robodyn_ros.base.timing import usable_processors
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.gain_space import GainSpace, searched_fields
-from robodyn_ros.toolbox.study.robust_task import Goal, RobustTask
+from robodyn_ros.toolbox.study.gain_task import GainTask, Goal
 
 STUDY = """
 robot: arm7
@@ -102,7 +102,7 @@ def main() -> None:
     for law in options.laws:
         space = GainSpace(study.laws[law].controller.parameters,
                           searched_fields(study.laws[law].controller.parameters), np.log(10.0))
-        task = RobustTask(study, law, Goal(), space, usable_processors())
+        task = GainTask(study, law, Goal(), space, usable_processors())
         for name in options.optimizers:
             curves, own = [], []
             for seed in range(options.seeds):
@@ -116,7 +116,7 @@ def main() -> None:
                   + f" {np.median(own):12.2f}", flush=True)
 
 
-def _run(optimize: Callable[..., None], task: RobustTask, population: int, generations: int, seed: int
+def _run(optimize: Callable[..., None], task: GainTask, population: int, generations: int, seed: int
          ) -> tuple[Array, float]:
     """Lowest cost after each candidate, and the time beside the rollouts [s]."""
     seen: list[float] = []

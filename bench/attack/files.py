@@ -33,8 +33,8 @@ from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.toolbox.recording.recorded_ticks import RecordedTicks
 from robodyn_ros.toolbox.recording.run import Run
 from robodyn_ros.toolbox.recording.table_file import Table
+from robodyn_ros.toolbox.study.gain_search import Checkpoint
 from robodyn_ros.toolbox.study.results import SAMPLE, STREAM, About, Results, ResultStream
-from robodyn_ros.toolbox.study.robust_search import Checkpoint
 
 ROBOT = "planar_2r"
 JOINTS = ["joint1", "joint2"]

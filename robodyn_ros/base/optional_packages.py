@@ -17,7 +17,7 @@ from robodyn_ros.base.errors import RobodynError
 PURPOSES = {
     "matplotlib": ("the plots need Matplotlib", "matplotlib"),
     "mcap_ros2": ("recordings need mcap-ros2-support", "mcap mcap-ros2-support"),
-    "cmaes": ("searches over a study need the package cmaes", "cmaes"),
+    "cmaes": ("searches of gains need the package cmaes", "cmaes"),
     "pyarrow": ("results of studies and Parquet files need Apache Arrow", "pyarrow"),
     "stable_baselines3": ("training with Stable-Baselines3 needs it", "stable-baselines3"),
     "viser": ("the browser view needs viser", "viser yourdfpy"),

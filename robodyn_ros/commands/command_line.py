@@ -150,6 +150,8 @@ def prepare_robot(options: argparse.Namespace) -> None:
     Raises:
         RobodynError: An estimate of inertias is not possible, or a file of actuators is not valid.
     """
+    if options.command == "tune":  # its study prepares the robot
+        return
     complete, actuators = (getattr(options, name, "") or "" for name in ("complete", "actuators"))
     name = "robot" if hasattr(options, "robot") else "file"
     robot = getattr(options, name, "") or ""

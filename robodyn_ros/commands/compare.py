@@ -146,8 +146,7 @@ def simulator(model: RobotModel, start: Array, options: Namespace, described: Ro
     if options.engine == Engine.ROBODYN:
         warn_of_springs(plant)
         return plant, None
-    return plant, MujocoPlant(Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction,
-                               driver=plant.driver)
+    return plant, MujocoPlant.from_plant(plant)
 
 
 def warn_of_springs(plant: PlantModel) -> None:

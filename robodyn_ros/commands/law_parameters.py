@@ -33,7 +33,16 @@ def add_params_file_option(parser: ArgumentParser) -> None:
 
 def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any, params_file: str = ""
                      ) -> dict[str, Any]:
-    """Return the parameters of those laws for which values were given.
+    """Return the parameters of those laws for which values were given; arguments and errors as for `given_values`."""
+    from robodyn_ros.control.plugins.registry import load_controller
+
+    return {law: load_controller(law).Parameters().with_flat_values(robot, values)
+            for law, values in given_values(assignments, laws, robot, params_file).items()}
+
+
+def given_values(assignments: Sequence[str], laws: Sequence[str], robot: Any, params_file: str = ""
+                 ) -> dict[str, dict[str, Any]]:
+    """Return the values of parameters by law and flat name, for those laws for which some were given.
 
     Args:
         assignments: ``LAW.NAME=VALUE`` each: the prefix of the law's parameters and a flat name, with ``*`` for any
@@ -99,7 +108,7 @@ def given_parameters(assignments: Sequence[str], laws: Sequence[str], robot: Any
                          f"{', '.join(gains)}")
     if others := [name for name in others if name != "controller"]:
         print(f"--params-file {params_file}: not used, as nodes alone read them: {', '.join(others)}", file=sys.stderr)
-    return {law: load_controller(law).Parameters().with_flat_values(robot, chosen) for law, chosen in values.items()}
+    return values
 
 
 def parameters_in(params_file: str) -> dict[str, Any]:

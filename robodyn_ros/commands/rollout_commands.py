@@ -18,7 +18,7 @@ from robodyn_ros.base.common_fields import PERIOD, POSITION_NOISE, SEED, STEP, V
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
 from robodyn_ros.base.optional_packages import require
-from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
+from robodyn_ros.commands.cluster_options import add_machine_options
 from robodyn_ros.commands.law_parameters import add_law_options
 from robodyn_ros.commands.options import (
     Subparsers,
@@ -28,13 +28,6 @@ from robodyn_ros.commands.options import (
     given_robot,
 )
 from robodyn_ros.commands.simulation_setup import ENGINES
-
-NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "law_ignores", "world", "driver", "engine", "period",
-                  "step", "position_noise", "velocity_noise", "set")
-"""Options of ``tune`` that a study file contains."""
-
-ROBUST_POPULATION = 24
-"""Candidates in a generation of ``tune --study`` without ``--population``: each is rolled out on every sample."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -54,9 +47,10 @@ def add_commands(commands: Subparsers) -> None:
     add_options(
         tune,
         Field("output", Path("tune_output"), "folder for the results; with several laws, for a folder of each"),
-        Field("generations", 60, "generations of the search", minimum=1, maximum=1_000_000),
-        Field("population", 128, "simulated robots in a generation", minimum=1, maximum=1_000_000),
-        SEED.renamed("seed", description="seed of the search and of the noise"),
+        Field("generations", 100, "generations of the search", minimum=1, maximum=1_000_000),
+        Field("population", 24, "candidates in a generation, each simulated on every sample", minimum=1,
+              maximum=1_000_000),
+        SEED.renamed("seed", description="seed of the search, and of the noise without a study"),
         Field("span", 10.0, "factor by which each gain may grow or shrink", minimum=1.0, maximum=1e6),
         Field("smoothness", 0.01, "tracking error that costs as much as efforts that change by their limits at each "
               "tick", unit="rad or m", minimum=0.0, maximum=1e6),
@@ -66,16 +60,14 @@ def add_commands(commands: Subparsers) -> None:
         VELOCITY_NOISE,
     )
     add_machine_options(tune)
-    robust = tune.add_argument_group("gains for robots that differ")
-    robust.add_argument("--study", metavar="STUDY", type=Path, help="YAML file of a study, which has robot, laws, "
-                        "motion and samples")
-    robust.add_argument("--goal", default="95%", metavar="STATISTIC", help="of the cost over the "
-                        "samples: mean, worst or a quantile (default: 95%%)")
-    robust.add_argument("--limit", nargs="+", default=[], metavar="METRIC=VALUE", help="greatest value of the same "
-                        "statistic of a metric: saturated, overshoot, worst_effort and others")
-    robust.add_argument("--pareto", nargs=2, metavar="METRIC", help="search the front of two metrics instead of one "
-                        "cost")
-    robust.add_argument("--resume", action="store_true", help="go on with an interrupted search")
+    tune.add_argument("--study", metavar="STUDY", help="YAML file of a study: robots that differ, laws, motions; other "
+                      "options replace what it has (default: one robot)")
+    tune.add_argument("--goal", default="95%", metavar="STATISTIC", help="of the cost over the samples: mean, worst or "
+                      "a quantile (default: 95%%)")
+    tune.add_argument("--limit", nargs="+", default=[], metavar="METRIC=VALUE", help="greatest value of the same "
+                      "statistic of a metric: saturated, overshoot, worst_effort and others")
+    tune.add_argument("--pareto", nargs=2, metavar="METRIC", help="search the front of two metrics instead of one cost")
+    tune.add_argument("--resume", action="store_true", help="go on with an interrupted search")
     tune.set_defaults(run=run_tune, given=())
 
     compare = commands.add_parser(
@@ -126,27 +118,10 @@ def _add_simulator_options(parser: ArgumentParser) -> None:
 
 def run_tune(options: Namespace) -> int:
     """Search gains, print and draw them, and write them into a file."""
-    if options.study is not None:
-        for name in NOT_WITH_STUDY:
-            if name in options.given:
-                raise InputError(f"tune: --{name.replace('_', '-')} has no effect with --study, which has its own; "
-                                 "leave it out")
-        if "population" not in options.given:
-            options.population = ROBUST_POPULATION
-        require("pyarrow")
-        require("cmaes")
-        from robodyn_ros.commands.robust_tune import tune_study
+    require("cmaes")
+    from robodyn_ros.commands.tune import tune
 
-        with machine_options("tune", options) as machine:
-            return tune_study(options, machine)
-    for name in (*(name for name in ("goal", "limit", "pareto") if name in options.given),
-                 *(["resume"] if options.resume else [])):
-        raise InputError(f"tune: --{name} has no effect without --study; leave it out")
-    from robodyn_ros.commands.tune import tune_robot
-
-    robot = given_robot(options)
-    with machine_options("tune", options) as machine:
-        return tune_robot(robot, options, machine)
+    return tune(options)
 
 
 def run_compare(options: Namespace) -> int:

@@ -147,8 +147,8 @@ def _run_sample(study: Any, folder: Path, options: Namespace) -> int:
     from robodyn_ros.commands.required import ros_required
     from robodyn_ros.commands.rollout_recording import save_rollout
     from robodyn_ros.toolbox.study.results import STREAM, TABLE, Results
-    from robodyn_ros.toolbox.study.run import about, check_origin, run_sample
-    from robodyn_ros.toolbox.study.study import Pair
+    from robodyn_ros.toolbox.study.run import about, check_origin
+    from robodyn_ros.toolbox.study.study import Pair, run_sample
 
     pair = Pair(_chosen("law", options.law, study.laws), _chosen("trajectory", options.trajectory, study.motions))
     if any((folder / name).is_file() for name in (TABLE, STREAM)):

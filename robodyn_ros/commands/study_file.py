@@ -10,10 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from robodyn_ros.base.bounded_files import MAX_YAML_BYTES, expand_user, read_file, read_yaml
 from robodyn_ros.base.checks import Range
@@ -32,8 +32,10 @@ from robodyn_ros.base.common_fields import (
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import declare, declare_as, section
 from robodyn_ros.commands.compare import simulated_plant, warn_of_springs
+from robodyn_ros.commands.law_parameters import given_values
 from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.commands.signal_files import read_signals
+from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.contract.law_inputs import state_form
@@ -42,6 +44,7 @@ from robodyn_ros.control.plugins.registry import load_controller, make_controlle
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.engine import Engine
 from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study.distributions import Distribution, read_distribution
 from robodyn_ros.toolbox.study.metrics import METRICS
@@ -80,6 +83,8 @@ class StudySection:
                         "one that diverges")
     actuators: Any = declare(None, kind=object, description="motors, gears and friction: [Motors and "
                              "gears](motors-and-gears.md)")
+    engine: str = declare(Engine.ROBODYN.value, choices=tuple(map(str, Engine)), description="simulator of the bodies: "
+                          "with `mujoco`, quantities of the robot are refused: [MuJoCo](mujoco.md)")
     driver: Any = declare(None, kind=object, description="driver of the arm, such as `ur`, or its file: "
                           "[Drivers of arms](drivers.md#drivers-of-arms)")
     world: Any = declare(None, kind=object, description="surfaces: [Touch: surfaces, a force sensor, and laws "
@@ -118,13 +123,22 @@ def read_study(path: str | Path) -> Study:
     return study_from_mapping(read_yaml(path), text, path)
 
 
-def study_from_mapping(content: Any, text: str, path: Path) -> Study:
+class LawOptions(NamedTuple):
+    """Options of a command line for the laws; they override the fields of the laws in a study."""
+
+    ignores: Sequence[str] = ()  # parts of the actuators that no law knows; empty: those in the study
+    assignments: Sequence[str] = ()  # parameters, as for `given_values`
+    params_file: str = ""  # file of parameters, as there
+
+
+def study_from_mapping(content: Any, text: str, path: Path, options: LawOptions | None = None) -> Study:
     """Create a study from the content of its file; errors as for `read_study`.
 
     Args:
         content: A mapping by field.
         text: The file.
         path: Its path, for messages and relative file names.
+        options: What overrides the fields of the laws; None: nothing.
     """
     where = str(path)
     found = section(StudySection, where, content)
@@ -132,17 +146,21 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     file = prepared_robot(_file(found.robot, path.parent), str(found.complete or ""), actuators or "")
     robot = Robot.from_urdf(file, tip_link=found.tip_link)
     driver = None if found.driver is None else _file(found.driver, path.parent)
+    check_surroundings(found.engine, world)
     plant = simulated_plant(robot.model, found.step, actuators, world, driver)
-    warn_of_springs(plant)
+    if found.engine == Engine.ROBODYN:
+        warn_of_springs(plant)
     robot = plant.known_to(robot)
     motions = dict(_motions(where, found.trajectories, robot, path.parent))
     quantities = dict(quantity_axes(f"{where}: quantities", found.quantities, plant, motions.values()))
     study = Study(
         path=path.resolve(), text=text, robot=robot, plant=plant,
-        laws=dict(_laws(where, found.laws, found.filter, robot.with_timing(found.period), path.parent)),
+        laws=dict(_laws(where, found.laws, found.filter, robot.with_timing(found.period), path.parent,
+                        options or LawOptions())),
         motions=motions, quantities=quantities, count=found.samples, design=Design(found.design),
         seed=found.seed, period=found.period, position_noise=found.position_noise,
-        velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail))
+        velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail),
+        engine=Engine(found.engine))
     _ = study.description(study.pairs[0]).loop  # raises if period, step or quantities do not fit each other
     return study
 
@@ -190,7 +208,7 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{name}", value
 
 
-def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path
+def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path, options: LawOptions
           ) -> Iterator[tuple[str, StudiedLaw]]:
     if isinstance(given, list):
         if len(set(map(str, given))) < len(given):
@@ -198,17 +216,18 @@ def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path
         given = dict.fromkeys(map(str, given))
     if not isinstance(given, Mapping) or not given:
         raise InputError(f"{where}: laws: expected names of laws, received {shown(given)}")
-    for label, values in given.items():
-        place = f"{where}: laws: {label}"
-        found = section(_LawSection, place, values)
-        name = filtered_name(str(found.controller or label), filter_name)
-        known = robot.ignoring(*_ignored(f"{place}: ignores", found.ignores))
+    sections = {label: section(_LawSection, f"{where}: laws: {label}", values) for label, values in given.items()}
+    names = {label: filtered_name(str(found.controller or label), filter_name) for label, found in sections.items()}
+    overriding = given_values(options.assignments, list(names.values()), robot, options.params_file)
+    for label, found in sections.items():
+        place, name = f"{where}: laws: {label}", names[label]
+        known = robot.ignoring(*(options.ignores or _ignored(f"{place}: ignores", found.ignores)))
         own = load_controller(name).Parameters()
         if isinstance(found.parameters, Mapping):
             own = _with_values(f"{place}: parameters", found.parameters, known, own, folder)
         elif found.parameters is not None:
             own = law_parameters(Path(_file(found.parameters, folder)), name, known, own)
-        controller = make_controller(name, known, own)
+        controller = make_controller(name, known, own.with_flat_values(known, overriding.get(name, {})))
         if controller.follows not in (JointReference, TipReference):
             raise InputError(f"{place}: expected a law that follows joints or poses, received '{name}'")
         signals = read_signals(f"{place}: signals", found.signals, state_form(type(controller), robot.n), folder)

@@ -6,216 +6,250 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``robodyn tune``: search gains for a robot, print and draw the result, and write it into a file of parameters.
+"""``robodyn tune``: search gains for a robot or for all samples of a study, and check the result.
 
-The search is differential evolution over thousands of rollouts with different gains.
+One robot is a study of one sample. The options of the command override the fields of a study file.
 """
 
 from __future__ import annotations
 
+import csv
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import yaml
-from scipy.optimize import differential_evolution
 
-from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.bounded_files import MAX_YAML_BYTES, expand_user, read_file, read_yaml
+from robodyn_ros.base.code_cache import digest
+from robodyn_ros.base.errors import InputError, suggest, unknown
 from robodyn_ros.base.optional_packages import is_installed, missing_message
 from robodyn_ros.base.text_tables import aligned
-from robodyn_ros.commands.compare import simulator
-from robodyn_ros.commands.law_parameters import given_parameters
+from robodyn_ros.commands.cluster_options import machine_options
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.progress import Progress
-from robodyn_ros.commands.trajectory_files import read_motion
+from robodyn_ros.commands.study_file import LawOptions, StudySection, study_from_mapping
 from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.contract.parameters import FlatParameter
-from robodyn_ros.control.plugins.registry import load_controller, make_controller, prefix
-from robodyn_ros.control.references.joint_trajectory import JointTrajectory
-from robodyn_ros.control.references.tip_reference import TipReference
+from robodyn_ros.control.plugins.registry import prefix
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.rollout import ClosedLoop, RolloutClient
-from robodyn_ros.simulation.scenario import Scenario
-from robodyn_ros.simulation.score import Rollout, Score
-from robodyn_ros.simulation.standard_motion import excursion, offset_start, tracking_scenario
+from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.simulation.tracking import TrackingRecord
 from robodyn_ros.toolbox.plots.motion import Curves, MotionCurves, energies
+from robodyn_ros.toolbox.plots.study_figure import Cumulated, save_cumulative, save_front
+from robodyn_ros.toolbox.study.gain_search import Checkpoint, pareto_front, search_gains
 from robodyn_ros.toolbox.study.gain_space import GainSpace, Tuning, searched_fields
-from robodyn_ros.toolbox.study.metrics import metrics
+from robodyn_ros.toolbox.study.gain_task import GainTask, Goal, fresh, margins
+from robodyn_ros.toolbox.study.metrics import METRICS, QUANTILES, quantile
+from robodyn_ros.toolbox.study.study import Study, run_sample
 
-_NO_COST = 1e12  # cost of a diverged robot: above any other, but finite for the search
+CHECKPOINT = "search.json"
+"""File with the costs so far, from which `--resume` continues."""
 
-
-class Generation(NamedTuple):
-    """Progress of a search.
-
-    Attributes:
-        number: Number of generations so far.
-        best: Lowest cost so far.
-    """
-
-    number: int
-    best: float
+ONE_ROBOT = Path("tune")
+"""In the place of a study file for one robot; messages about its fields begin with it."""
 
 
-def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = None, *, span: float = 10.0,
-         smoothness: float = 0.01, population: int = 128, generations: int = 40, seed: int = 0, threads: int = 1,
-         on_generation: Callable[[Generation], None] = lambda _: None, client: RolloutClient | None = None) -> Tuning:
-    """Search for the gains with the lowest cost in a scenario.
-
-    The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
-    ``smoothness`` times the same mean of the efforts' RMS changes from tick to tick, as shares of the effort limits.
-    Each number is searched on a logarithmic scale between its value divided by ``span`` and its value times ``span``,
-    within its declared range. The first generation contains the controller's own parameters, so that the result is
-    never worse.
+def tune(options: Namespace) -> int:
+    """Search the gains of each law, print tables, write parameters and pictures.
 
     Args:
-        loop: Controller and robot.
-        scenario: The task; velocity noise keeps the gains from growing without limit.
-        fields: Parameter fields to search; None: the controller's fields in `GAINS`, or else every positive per-joint
-            field that is not an effort.
-        span: Factor by which numbers may grow or shrink.
-        smoothness: Tracking error with the cost of efforts that change by their limits at each tick [rad or m].
-        population: Number of robots in a generation.
-        generations: Number of generations.
-        seed: Seed of the search.
-        threads: Number of threads that share the rollouts.
-        on_generation: Called after each generation.
-        client: A cluster that computes the rollouts; None: threads of this machine.
-
-    Returns:
-        The best parameters and the course of the search. The same arguments give the same result.
-
-    Raises:
-        InputError: The controller has no such field, or it is not positive; a number is out of range.
-    """
-    for name, value, least in (("population", population, 5), ("generations", generations, 1), ("threads", threads, 1),
-                               ("seed", seed, 0), ("smoothness", smoothness, 0.0)):
-        if not value >= least:
-            raise InputError(f"tune: {name}: expected {least:g} or more, received {value}")
-    if not span > 1.0:
-        raise InputError(f"tune: span: expected a factor above 1, received {span}")
-    space = GainSpace(loop.controller.parameters, searched_fields(loop.controller.parameters, fields), np.log(span))
-    limit = loop.robot.model.effort_limit
-    own = loop.scores(scenario, [loop.controller.parameters])
-    scale = np.where(np.isfinite(limit) & (limit > 0.0), limit, np.maximum(own.worst_effort[0], 1e-9))
-    costs: list[float] = []
-
-    def evaluate(exponents: Array) -> Array:
-        packed = loop.packed_rows(space.parameters(one) for one in exponents.T)
-        accepted, cost = ~np.isnan(packed).any(axis=1), np.full(len(packed), _NO_COST)
-        if accepted.any():
-            scores = loop.scores(scenario, packed[accepted], threads=threads if client is None else None, client=client)
-            cost[accepted] = _cost(scores, scale, smoothness)
-        costs.append(min(float(cost.min()), *costs[-1:], _NO_COST))
-        on_generation(Generation(len(costs), costs[-1]))
-        return cost
-
-    rng = np.random.default_rng(seed)
-    first = rng.uniform(-space.reach, space.reach, (population, space.size))
-    first[0] = 0.0
-    # One call evaluates a generation.
-    found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
-                                   maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
-    return space.tuning(found.x, lambda both: _cost(loop.scores(scenario, both), scale, smoothness).tolist(), costs,
-                        population * len(costs))
-
-
-def _cost(scores: Score, effort_scale: Array, smoothness: float) -> Array:
-    """Costs of N robots, shape (N,)."""
-    found = metrics(scores, effort_scale)
-    cost = found["rms_error"] + smoothness * found["effort_change"]
-    return np.where(np.isfinite(cost), np.minimum(cost, _NO_COST), _NO_COST)
-
-
-def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> int:
-    """Search the gains of each controller, print tables, write parameters and pictures.
-
-    Args:
-        robot: The robot.
         options: Options of the command line, see ``robodyn tune --help``.
-        machine: Threads or cluster, for `tune`.
 
     Returns:
         The exit code, 0.
 
     Raises:
-        InputError: An option is out of range, or the controller follows neither joints nor poses.
-        PluginError: No controller has that name, or it fails.
-        SimulationError: The motion diverges with the controller's own parameters.
+        RobodynError: The study or an option cannot be used, or a law fails.
+        SimulationError: The motion of the only sample diverges with the law's own parameters.
         OSError: The output cannot be written.
     """
-    names = named_controllers(options)
-    for name in names:
-        if load_controller(name).follows not in (JointReference, TipReference):
-            raise InputError(f"tune: expected a controller that follows joints or poses, received '{name}'")
-    motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
-    plant, engine = simulator(robot.model, offset_start(robot, motion.sample(0.0).q), options)
-    timed = plant.known_to(robot.ignoring(*options.law_ignores)).with_timing(options.period)
-    parameters = given_parameters(options.set, names, timed, options.params_file)
-    loops = {name: ClosedLoop(make_controller(name, timed, parameters.get(name)), plant, options.period, engine)
-             for name in names}
-    for loop in loops.values():
-        searched_fields(loop.controller.parameters, options.gains)  # raises before the first search
-    for name, loop in loops.items():
-        folder = options.output / name.replace(":", ".") if len(names) > 1 else options.output
-        folder.mkdir(parents=True, exist_ok=True)
-        tune_controller(name, loop, motion, folder, options, machine)
+    study = study_of_options(options)
+    labels = [*options.more_controllers, *options.controllers] if options.study else []
+    laws = list(dict.fromkeys(labels)) or list(study.laws)
+    for law in laws:
+        if law not in study.laws:
+            raise InputError(f"tune: controllers: the study has no law '{law}': {suggest(law, study.laws)}")
+    goal = Goal(options.goal, options.smoothness, dict(map(_limit, options.limit)))
+    for name in options.pareto or ():
+        if name not in METRICS:
+            raise InputError(f"tune: pareto: {unknown('metric', name, METRICS)}")
+    if not options.span > 1.0:
+        raise InputError(f"tune: span: expected a factor above 1, received {options.span}")
+    parameters = {law: study.laws[law].controller.parameters for law in laws}
+    spaces = {law: GainSpace(own, searched_fields(own, options.gains), float(np.log(options.span)))
+              for law, own in parameters.items()}
+    folders = {law: options.output / law.replace(":", ".") if len(laws) > 1 else options.output for law in laws}
+    if options.resume and not any((folder / CHECKPOINT).is_file() for folder in folders.values()):
+        raise InputError(f"--resume: there is no search in '{options.output}'; leave it out for a new one")
+    with machine_options("tune", options) as machine:
+        for law, folder in folders.items():
+            task = GainTask(study, law, goal, spaces[law], **machine)
+            folder.mkdir(parents=True, exist_ok=True)
+            if options.pareto:
+                _search_front(task, folder, options)
+            else:
+                _search(task, folder, options, machine)
     return 0
 
 
-def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder: Path, options: Namespace,
-                    machine: Mapping[str, Any]) -> None:
-    """Search the gains of one controller, print tables, write the parameters and two pictures into a folder.
+def study_of_options(options: Namespace) -> Study:
+    """Return the study that the options name, or else that of one robot; given options override its fields.
 
-    Args:
-        name: Name of the controller.
-        loop: The controller and the simulated robot.
-        motion: Motion to follow.
-        folder: Folder for the results.
-        options: As for `tune_robot`, with the same errors.
-        machine: As there.
+    Raises:
+        InputError: A field or an option cannot be used.
+        PluginError: No law has that name.
+        OSError: A file cannot be read.
     """
-    robot = loop.robot
-    scenario = tracking_scenario(loop, motion, position_noise=options.position_noise,
-                             velocity_noise=options.velocity_noise, seed=options.seed)
-    begin = perf_counter()
-    before = loop.run(scenario)
-    if before.note:
+    if options.study is None:
+        path, text = ONE_ROBOT, ""
+        content: Any = {"laws": named_controllers(options), "samples": 1, "seed": options.seed}
+    else:
+        path = expand_user(options.study)
+        text, content = read_file(path, MAX_YAML_BYTES).decode("utf-8", "replace"), read_yaml(path)
+    known = {field.name for field in fields(StudySection)} - {"seed"}  # samples stay the same for another seed
+    given = {name: _absolute(getattr(options, name)) for name in options.given if name in known}
+    if options.trajectory:
+        given["trajectories"] = [_absolute(options.trajectory)]
+    if given and isinstance(content, Mapping):
+        content = {**content, **given}
+    return study_from_mapping(content, text, path, LawOptions(options.law_ignores, options.set, options.params_file))
+
+
+def _absolute(value: Any) -> Any:
+    """A file of the current folder by its whole path, since paths in a study are relative to its file."""
+    path = expand_user(value) if isinstance(value, str) else None
+    return str(path.absolute()) if path is not None and path.exists() else value
+
+
+def _checkpoint(task: GainTask, folder: Path, options: Namespace) -> Checkpoint:
+    content = digest(task.digest, repr((options.population, options.generations, options.seed, options.pareto)))
+    # Laws after the interrupted one have none.
+    return Checkpoint(folder / CHECKPOINT, content, options.resume and (folder / CHECKPOINT).is_file())
+
+
+def _search(task: GainTask, folder: Path, options: Namespace, machine: Mapping[str, Any]) -> None:
+    study, law, alone = task.study, task.law, task.rollouts(1) == 1
+    studied, begin = study.laws[law], perf_counter()
+    before = run_sample(study, task.pairs[0], 0, studied.controller.parameters) if alone else None
+    if before is not None and before.note:
         count = options.generations * options.population
         print(f"{before.note}\n{count} rollouts take about {count * (perf_counter() - begin) / 60.0:.1f} min")
     progress = Progress(options.generations, "generations")
-
-    def show(generation: Generation) -> None:
-        progress.show(generation.number, f"best cost {generation.best:.6g}")
-
-    found = tune(loop, scenario, options.gains, span=options.span, smoothness=options.smoothness,
-                 population=options.population, generations=options.generations, seed=options.seed,
-                 on_generation=show, **machine)
+    found = search_gains(task, options.population, options.generations, options.seed,
+                         _checkpoint(task, folder, options),
+                         lambda number, cost: progress.show(number, f"best cost {cost:.6g}"))
     progress.end()
-    after = loop.run(scenario, found.after)
-    tracking = tracking_before_and_after(before, after)
-    how = (f"{name} on '{robot.name}': cost {found.cost_before:.4g} before, {found.cost_after:.4g} after "
-           f"{found.rollouts} rollouts of {len(scenario.clocks)} control periods of {options.period:g} s")
-    print(f"\n{how}\n\n{gains_table(found, robot)}\n\nTracking error (desired minus true position):\n\n"
-          f"{tracking.table()}")
+    how = (f"{law} on '{study.robot.name}'{f' for {study.name}' if options.study else ''}: "
+           f"{'' if alone else f'{_named(task.goal)} of the '}cost {found.cost_before:.4g} before, "
+           f"{found.cost_after:.4g} after {found.rollouts} rollouts")
+    if before is not None:
+        how += f" of {len(before.time)} control periods of {study.period:g} s"
+    print(f"\n{how}\n\n{gains_table(found, study.robot)}\n")
     gains = folder / "parameters.yaml"
-    gains.write_text(parameter_file(found, robot, name, f"Found by robodyn tune, seed {options.seed}: {how}."))
-    if not is_installed("matplotlib"):
-        print(f"\nwritten: {gains}; no pictures: {missing_message('matplotlib')}")
-        return
-    from robodyn_ros.toolbox.plots.motion_figure import save_motions
+    gains.write_text(parameter_file(found, studied.controller.robot, studied.name,
+                                    f"Found by robodyn tune, seed {options.seed}: {how}."))
+    pictures = _check_on_fresh_samples(task, found, folder, machine) if before is None else _check_on_the_robot(
+        task, found, before, folder)
+    print(f"\n{written([gains], pictures)}")
 
-    search, tracked = folder / "search.png", folder / "tracking.png"
-    plot_search(found, before, after, search, f"{name} on {robot.name}")
-    save_motions([curves_of(before, robot, "before"), curves_of(after, robot, "after")], tracked,
-                 f"{name} on {robot.name}: before and after the search")
-    print(f"\nwritten: {gains}, {search}, {tracked}")
+
+def _check_on_the_robot(task: GainTask, found: Tuning, before: Rollout, folder: Path) -> list[Path]:
+    """Print the errors of the only motion before and after, draw both, and return the pictures."""
+    robot, pictures = task.study.robot, [folder / "search.png", folder / "tracking.png"]
+    after, title = run_sample(task.study, task.pairs[0], 0, found.after), f"{task.law} on {robot.name}"
+    print(f"Tracking error (desired minus true position):\n\n{tracking_before_and_after(before, after).table()}")
+    if is_installed("matplotlib"):
+        from robodyn_ros.toolbox.plots.motion_figure import save_motions
+
+        plot_search(found, before, after, pictures[0], title)
+        save_motions([curves_of(before, robot, "before"), curves_of(after, robot, "after")], pictures[1],
+                     f"{title}: before and after the search")
+    return pictures
+
+
+def _check_on_fresh_samples(task: GainTask, found: Tuning, folder: Path, machine: Mapping[str, Any]) -> list[Path]:
+    """Print the errors on samples that the search has not seen, and the margins; draw and return a picture."""
+    study, picture = task.study, folder / "errors.png"
+    new = GainTask(fresh(study, study.seed + 1), task.law, task.goal, task.space, **machine)
+    before, after = (_errors(each) for each in new.evaluated([found.before, found.after]))
+    print(f"RMS tracking error on {len(before)} fresh samples [mrad or mm]:\n\n{_before_and_after(before, after)}\n\n"
+          f"{margins(new, found.after)}")
+    if is_installed("matplotlib"):
+        save_cumulative([Cumulated("before", before), Cumulated("after", after)], picture,
+                        f"{task.law} on {study.robot.name}: fresh samples of {study.name}",
+                        "RMS tracking error [mrad or mm]")
+    return [picture]
+
+
+def _search_front(task: GainTask, folder: Path, options: Namespace) -> None:
+    progress, names = Progress(options.generations, "generations"), tuple(options.pareto)
+    front = pareto_front(task, (names[0], names[1]), options.population, options.generations, options.seed,
+                         _checkpoint(task, folder, options),
+                         lambda number, count: progress.show(number, f"{count:.0f} on the front"))
+    progress.end()
+    study = task.study
+    rows = [[row for row in one.flat(study.robot) if row.field in task.space.fields] for one in front.parameters]
+    values_file, picture = folder / "front.csv", folder / "front.png"
+    with values_file.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*names, *(row.name for row in rows[0])])
+        writer.writerows([*values.tolist(), *(row.value for row in each)]
+                         for values, each in zip(front.values, rows, strict=True))
+    labels = [f"{name} [{METRICS[name].unit}], {_named(task.goal)}" for name in names]
+    if is_installed("matplotlib"):
+        save_front(front.evaluated[np.isfinite(front.evaluated).all(axis=1)], front.values, {"own gains": front.own},
+                   picture, f"{task.law} on {study.robot.name}: {study.name}", (labels[0], labels[1]))
+    best = front.values.min(axis=0)
+    print(f"\n{task.law}: {len(front.parameters)} gains on the front of {_named(task.goal)}; own gains {names[0]} "
+          f"{front.own[0]:.4g}, {names[1]} {front.own[1]:.4g}; least {names[0]} {best[0]:.4g}, least {names[1]} "
+          f"{best[1]:.4g}\n\n{written([values_file], [picture])}")
+
+
+def written(files: list[Path], pictures: list[Path]) -> str:
+    """Return a line with the written files, or why there are no pictures."""
+    if is_installed("matplotlib"):
+        return f"written: {', '.join(map(str, [*files, *pictures]))}"
+    return f"written: {', '.join(map(str, files))}; no pictures: {missing_message('matplotlib')}"
+
+
+def _errors(found: list[dict[str, Array]]) -> Array:
+    """Return the RMS errors of all samples of all motions, NaN for failures."""
+    return np.concatenate([np.where(each["failed"] > 0.0, np.nan, each["rms_error"]) for each in found])
+
+
+def _before_and_after(before: Array, after: Array) -> str:
+    heads = ["mean", *(f"{100.0 * share:g} %" for share in QUANTILES), "worst", "failed"]
+    lines = [f"{'':<6}" + "".join(f"  {head:>9}" for head in heads)]
+    for name, values in (("before", before), ("after", after)):
+        whole = values[~np.isnan(values)]
+        numbers: list[Any] = [whole.mean() if len(whole) else np.nan,
+                              *(quantile(values, share) for share in QUANTILES),
+                              whole.max() if len(whole) else np.nan]
+        lines.append(f"{name:<6}" + "".join(f"  {1e3 * number:>9.3f}" for number in numbers)
+                     + f"  {100.0 * np.isnan(values).mean():>7.1f} %")
+    return "\n".join(lines)
+
+
+def _limit(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    if name not in METRICS:
+        raise InputError(f"tune: limit: {unknown('metric', name, METRICS)}")
+    try:
+        return name, float(value) if equals else float("nan")
+    except ValueError:
+        raise InputError(f"tune: limit: expected {name}=NUMBER, received '{text}'") from None
+
+
+def _named(goal: Goal) -> str:
+    if goal.statistic in ("mean", "worst"):
+        return goal.statistic
+    return f"{goal.statistic.removesuffix('%')} % quantile"
 
 
 def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -140,6 +140,12 @@ class MujocoPlant(SimulatedRobot):
                                                        zip(poses, robot.model.leaders, strict=True)]),
                    np.array([pose[:3, 3] for pose in poses]), self._data)
         self._check_start()
+
+    @classmethod
+    def from_plant(cls, plant: PlantModel) -> Self:
+        """Simulate the bodies of a compiled plant, alone; arguments and errors as for the class."""
+        return cls(Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction,
+                   driver=plant.driver)
 
     def _check_springs(self) -> None:
         """Refuse springs that are too fast for the step: MuJoCo takes their stiffness explicitly."""

@@ -20,8 +20,8 @@ from bench.cluster_processes import ROOT, ClusterProcesses, free_port, wait_for
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.toolbox.study import cluster_connection
 from robodyn_ros.toolbox.study.cluster import Cluster
+from robodyn_ros.toolbox.study.gain_task import GainTask
 from robodyn_ros.toolbox.study.results import STREAM, TABLE, Results
-from robodyn_ros.toolbox.study.robust_task import RobustTask
 
 STUDY = """
 robot: planar_2r
@@ -82,7 +82,7 @@ from pathlib import Path
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.toolbox.study import block, cluster_connection
 from robodyn_ros.toolbox.study.results import ResultStream
-from robodyn_ros.toolbox.study.robust_search import Checkpoint
+from robodyn_ros.toolbox.study.gain_search import Checkpoint
 
 block.BLOCK_TIME, cluster_connection.ANSWER_TIME = 0.01, 60.0
 marker, worker, left = Path(sys.argv[1]), int(sys.argv[2]), [None] * 2
@@ -141,12 +141,12 @@ def computed(monkeypatch):
             blocks.extend((description.controller, number) for number in range(block.begin, block.end))
             yield block
 
-    def spied_costs(self, exponents, original=RobustTask.costs):
+    def spied_costs(self, exponents, original=GainTask.costs):
         generations.append(self.law)
         return original(self, exponents)
 
     monkeypatch.setattr(Cluster, "blocks", spied_blocks)
-    monkeypatch.setattr(RobustTask, "costs", spied_costs)
+    monkeypatch.setattr(GainTask, "costs", spied_costs)
     return SimpleNamespace(samples=blocks, generations=generations)
 
 

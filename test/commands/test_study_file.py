@@ -19,9 +19,9 @@ from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.toolbox.study.distributions import Choice, Uniform
+from robodyn_ros.toolbox.study.gain_task import _spread, fresh
 from robodyn_ros.toolbox.study.quantity_axes import element_names
-from robodyn_ros.toolbox.study.robust_task import _spread, fresh
-from robodyn_ros.toolbox.study.run import run_sample
+from robodyn_ros.toolbox.study.study import run_sample
 
 WHOLE = {"robot": "planar_2r", "laws": ["pd"], "samples": 4, "quantities": {"payload.mass": {"uniform": [0, 1]}}}
 
@@ -67,6 +67,19 @@ def test_starts_differ_around_the_start_of_any_motion(tmp_path):
         np.testing.assert_array_equal(rollout.v[0], np.full(2, read.values["start.v"][2]))
     exact = study(tmp_path, trajectories=["late.csv"], quantities={"start.q_offset": 0.0})
     assert not run_sample(exact, exact.pairs[0], 0).error[0].any()
+
+
+def test_mujoco_simulates_the_robots_of_a_study_that_vary_in_their_starts(tmp_path):
+    pytest.importorskip("mujoco")
+    starts = {"start.q_offset": {"uniform": [-0.05, 0.05]}}
+    read = study(tmp_path, engine="mujoco", quantities=starts)
+    rollout = run_sample(read, read.pairs[0], 1)
+    assert "stepped by MujocoPlant" in rollout.note
+    ours = run_sample(study(tmp_path, quantities=starts), read.pairs[0], 1)
+    np.testing.assert_array_equal(rollout.q[0], ours.q[0])
+    assert 0.0 < np.abs(rollout.q - ours.q).max() < 0.01
+    with pytest.raises(InputError, match=r"varied: payload.mass: expected no quantities of a robot that MujocoPlant"):
+        study(tmp_path, engine="mujoco")
 
 
 def test_starts_stay_within_the_limits_of_the_joints_in_every_motion(tmp_path):

@@ -10,6 +10,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,26 +18,31 @@ import yaml
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.tune import curves_of, tune
+from robodyn_ros.commands.study_file import study_from_mapping
+from robodyn_ros.commands.tune import curves_of
 from robodyn_ros.control.contract.parameters import Parameters, scalar
 from robodyn_ros.control.plugins.registry import make_controller
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.standard_motion import excursion, offset_start
-from robodyn_ros.toolbox.study.gain_space import GAINS, searched_fields
+from robodyn_ros.toolbox.study.gain_search import search_gains
+from robodyn_ros.toolbox.study.gain_space import GAINS, GainSpace, searched_fields
+from robodyn_ros.toolbox.study.gain_task import INFEASIBLE, GainTask, Goal
+from robodyn_ros.toolbox.study.study import run_sample
 
 
-@pytest.fixture(scope="module")
-def arm():
-    robot = Robot.from_urdf(robot_file("planar_2r"))
-    loop = ClosedLoop(make_controller("pd", robot))
-    motion = excursion(robot)
-    start = offset_start(robot, motion.sample(0.0).q)
-    return loop, loop.scenario([motion], motion.end_time, q=start, velocity_noise=0.01)
+def task_of(*, law="pd", fields=None, span=10.0, smoothness=0.01, threads=1, **content):
+    """The task for one robot."""
+    study = study_from_mapping({"robot": "planar_2r", "laws": [law], "samples": 1, **content}, "", Path("one"))
+    own = study.laws[law].controller.parameters
+    space = GainSpace(own, searched_fields(own, fields), np.log(span))
+    return GainTask(study, law, Goal(smoothness=smoothness), space, threads=threads)
 
 
-def total(score):
-    return np.sqrt(np.mean(score.rms_error**2))
+def run(task, parameters=None):
+    return run_sample(task.study, task.pairs[0], 0, parameters)
+
+
+def total(rollout):
+    return np.sqrt(np.mean(rollout.score.rms_error**2))
 
 
 def test_a_law_with_gains_for_no_joint_is_told_to_name_them():
@@ -48,16 +54,16 @@ def test_a_law_with_gains_for_no_joint_is_told_to_name_them():
         searched_fields(Scalars())
 
 
-def test_what_is_found_tracks_better(arm):
-    loop, scenario = arm
+def test_what_is_found_tracks_better():
+    task = task_of(smoothness=0.0)
     seen = []
-    found = tune(loop, scenario, generations=6, population=16, smoothness=0.0, on_generation=seen.append)
-    assert found.cost_before == pytest.approx(total(loop.run(scenario).score))
-    assert found.cost_after == pytest.approx(total(loop.run(scenario, found.after).score))
+    found = search_gains(task, 16, 6, on_generation=lambda *each: seen.append(each))
+    assert found.cost_before == pytest.approx(total(run(task)))
+    assert found.cost_after == pytest.approx(total(run(task, found.after)))
     assert found.cost_after < 0.5 * found.cost_before
     assert found.rollouts == 6 * 16
-    assert [generation.number for generation in seen] == [1, 2, 3, 4, 5, 6]
-    assert list(found.costs) == [generation.best for generation in seen] == sorted(found.costs, reverse=True)
+    assert [number for number, _ in seen] == [1, 2, 3, 4, 5, 6]
+    assert list(found.costs) == [best for _, best in seen] == sorted(found.costs, reverse=True)
     assert found.costs[-1] == pytest.approx(found.cost_after, rel=1e-3)  # up to the rounding to four digits
     for name in ("p", "d"):
         ratio = getattr(found.after, name) / getattr(found.before, name)
@@ -65,9 +71,8 @@ def test_what_is_found_tracks_better(arm):
         assert [float(f"{value:.4g}") for value in getattr(found.after, name)] == getattr(found.after, name).tolist()
 
 
-def test_curves_of_a_rollout_have_its_energies(arm):
-    loop, scenario = arm
-    rollout, robot = loop.run(scenario), Robot.from_urdf(robot_file("planar_2r"))
+def test_curves_of_a_rollout_have_its_energies():
+    rollout, robot = run(task_of()), Robot.from_urdf(robot_file("planar_2r"))
     kinetic, potential = curves_of(rollout, robot, "before").energies.values.T
     tick = len(rollout.time) // 2
     q, v, dynamics = rollout.q[tick], rollout.v[tick], robot.dynamics()
@@ -75,37 +80,53 @@ def test_curves_of_a_rollout_have_its_energies(arm):
     assert potential[tick] == pytest.approx(dynamics.potential_energy(q))
 
 
-def test_the_same_seed_finds_the_same(arm):
-    loop, scenario = arm
-    one, same, other = (tune(loop, scenario, generations=2, population=8, seed=seed, threads=threads)
+def test_the_same_seed_finds_the_same():
+    one, same, other = (search_gains(task_of(threads=threads), 8, 2, seed)
                         for seed, threads in ((3, 1), (3, 2), (4, 1)))
     assert one.costs == same.costs != other.costs
     np.testing.assert_array_equal(one.after.p, same.after.p)
 
 
-def test_smooth_efforts_have_their_price(arm):
-    loop, scenario = arm
-    scores = [loop.run(scenario, tune(loop, scenario, generations=6, population=16, smoothness=weight).after).score
-              for weight in (0.0, 10.0)]
-    assert (scores[1].rms_effort_change < 0.5 * scores[0].rms_effort_change).all()
-    assert total(scores[1]) > total(scores[0])
+def test_smooth_efforts_have_their_price():
+    tasks = [task_of(smoothness=weight) for weight in (0.0, 10.0)]
+    rough, smooth = (run(task, search_gains(task, 16, 6).after) for task in tasks)
+    assert (smooth.score.rms_effort_change < 0.5 * rough.score.rms_effort_change).all()
+    assert total(smooth) > total(rough)
 
 
-def test_it_never_gets_worse(arm):
-    loop, scenario = arm
-    best = tune(loop, scenario, generations=12, population=16).after
-    loop = ClosedLoop(make_controller("pd", loop.robot, best))
-    again = tune(loop, scenario, generations=1, population=5, span=1000.0)
+def test_it_never_gets_worse():
+    found = search_gains(task_of(), 16, 12).after
+    values = {"p": found.p.tolist(), "d": found.d.tolist()}
+    given = {f"gains.joint{joint + 1}.{name}": values[name][joint] for name in values for joint in range(2)}
+    again = search_gains(task_of(laws={"pd": {"parameters": given}}, span=1000.0), 5, 1)
+    np.testing.assert_array_equal(again.before.p, found.p)
     assert again.cost_after <= again.cost_before
 
 
-def test_gains_that_diverge_are_no_obstacle():
-    """A hundred times the default damping is more than a sampled controller can give."""
-    robot = Robot.from_urdf(robot_file("arm6"))
-    loop = ClosedLoop(make_controller("pd", robot))
-    found = tune(loop, loop.scenario([], 0.2, v=np.full(6, 0.1)), ["d"], generations=2, population=8, span=1e6)
+@pytest.fixture
+def unlimited(tmp_path):
+    """A robot whose efforts have no limits."""
+    path = tmp_path / "unlimited.urdf"
+    path.write_text(re.sub('type="revolute"', 'type="continuous"',
+                           re.sub("<limit [^>]*/>", "", Path(robot_file("planar_2r")).read_text())))
+    return str(path)
+
+
+def test_gains_that_diverge_are_no_obstacle(unlimited):
+    """A million times the default damping is more than a sampled controller can give."""
+    task = task_of(robot=unlimited, fields=["d"], span=1e6)
+    assert task.costs(np.full((1, 2), task.space.reach))[0] > INFEASIBLE
+    found = search_gains(task, 8, 2)
     assert np.isfinite(found.costs).all()
     assert found.cost_after <= found.cost_before
+
+
+def test_joints_without_effort_limits_count_by_their_efforts_with_the_gains_before(unlimited):
+    task = task_of(robot=unlimited)
+    (found,), = task.evaluated([task.study.laws["pd"].controller.parameters])
+    score = run(task).score
+    assert found["worst_effort"] == pytest.approx(1.0)
+    assert found["effort_change"] == pytest.approx(np.sqrt(np.mean((score.rms_effort_change / score.worst_effort)**2)))
 
 
 @pytest.mark.parametrize(("controller", "fields"), [
@@ -119,24 +140,15 @@ def test_what_is_searched_by_default(controller, fields):
     assert searched_fields(parameters, ["d"]) == ("d",)
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"fields": ["k"]}, "gains of PDParameters: expected some of d, p, which are positive, received 'k'"),
-    ({"population": 4}, "population: expected 5 or more, received 4"),
-    ({"generations": 0}, "generations: expected 1 or more, received 0"),
-    ({"threads": 0}, "threads: expected 1 or more, received 0"),
-    ({"seed": -1}, "seed: expected 0 or more, received -1"),
-    ({"smoothness": float("nan")}, "smoothness: expected 0 or more, received nan"),
-    ({"span": 1.0}, "span: expected a factor above 1, received 1.0"),
-])
-def test_what_makes_no_sense_is_said(arm, options, message):
-    with pytest.raises(InputError, match=message):
-        tune(*arm, **options)
+def test_fields_that_cannot_be_searched_are_refused():
+    with pytest.raises(InputError, match="PDParameters: expected some of d, p, which are positive, received 'k'"):
+        task_of(fields=["k"])
 
 
-def test_gains_of_zero_cannot_be_searched(arm):
-    loop, _ = arm
+def test_gains_of_zero_cannot_be_searched():
+    own = make_controller("pd", Robot.from_urdf(robot_file("planar_2r"))).parameters
     with pytest.raises(InputError, match="PDParameters has no positive gain for each joint to search"):
-        searched_fields(replace(loop.controller.parameters, p=np.zeros(2), d=np.array([0.0, 1.0])))
+        searched_fields(replace(own, p=np.zeros(2), d=np.array([0.0, 1.0])))
 
 
 def test_the_command_writes_parameters_and_pictures(tmp_path, capsys):
@@ -198,9 +210,7 @@ def test_a_controller_with_state_of_its_own_is_tuned_as_well(tmp_path, monkeypat
     assert "Integrating runs uncompiled, " in out and "12 rollouts take about " in out
     written = yaml.safe_load((tmp_path / "out" / "parameters.yaml").read_text())["/**"]["ros__parameters"]
     assert set(written["Integrating"]["gains"]["joint1"]) == {"p", "i", "d"}
-    robot = Robot.from_urdf(robot_file("planar_2r"))
-    loop = ClosedLoop(make_controller("tuned_plugin:Integrating", robot))
-    found = tune(loop, loop.scenario([excursion(robot)], 0.5), generations=3, population=6, smoothness=0.0)
+    found = search_gains(task_of(law="tuned_plugin:Integrating", smoothness=0.0), 6, 3)
     assert found.cost_after < found.cost_before
 
 
@@ -224,9 +234,11 @@ def test_what_the_command_cannot_use(tmp_path, capsys):
     for arguments, words in (
         (["--robot", "arm66"], "arm66"),
         (["--controllers", "unheard_of"], "unknown controller 'unheard_of'"),
-        (["--controllers", "damping"], "expected a controller that follows joints or poses, received 'damping'"),
+        (["--controllers", "damping"], "expected a law that follows joints or poses, received 'damping'"),
         (["--gains", "friction"], "expected some of"),
         (["--period", "0.0015"], "whole number of steps"),
+        (["--span", "1"], "span: expected a factor above 1"),
+        (["--population", "4"], "population: expected 5 or more, received 4"),
         (["--output", str(file)], "File exists"),
     ):
         assert main(["tune", "--robot", "planar_2r", "--output", str(tmp_path), *arguments]) == 2

@@ -23,12 +23,10 @@ from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.blocks import all_scores
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS
+from robodyn_ros.toolbox.study.metrics import QUANTILES, quantile
 from robodyn_ros.toolbox.study.results import LAW, MOTION, REASON, Results
 from robodyn_ros.toolbox.study.run import score_columns
 from robodyn_ros.toolbox.study.study import Axis, Pair, Study
-
-QUANTILES = (0.5, 0.95)
-"""Quantiles in tables."""
 
 _MAX_REASONS = 3
 
@@ -44,15 +42,6 @@ class LawSummary:
     quantiles: tuple[float, ...]  # `QUANTILES` of the metric over all samples; failed samples count as infinite
     worst: float  # largest value of the metric over the samples that did not fail
     failures: dict[str, int]  # number of failed samples by reason, the most frequent first
-
-
-def quantile(values: Array, share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed; NaN counts as infinite.
-
-    Unlike an interpolated quantile, it is infinite as soon as too many samples fail.
-    """
-    ordered = np.sort(np.where(np.isnan(values), np.inf, values))
-    return float(ordered[max(0, int(np.ceil(share * len(ordered))) - 1)])
 
 
 def succeeded(results: Results, metric: str) -> Array:

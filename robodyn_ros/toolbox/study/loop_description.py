@@ -29,6 +29,8 @@ from robodyn_ros.control.plugins.plugin_source import plugin_sources
 from robodyn_ros.control.plugins.registry import controller_source, load_controller, make_controller
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.engine import Engine
+from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
@@ -57,6 +59,7 @@ class LoopDescription:
     scenario: Scenario  # the task of all samples
     varied: tuple[str, ...] = ()  # names of the plant quantities that differ between samples
     delay: int = 0  # delay of the loop, for fields derived from parameters [control periods]
+    engine: Engine = Engine.ROBODYN  # simulator of the bodies
 
     @classmethod
     def from_loop(cls, loop: ClosedLoop, scenario: Scenario) -> Self:
@@ -145,7 +148,8 @@ class LoopDescription:
                               "machine that started the study; install the same one on both")
         robot = Robot(self.robot).with_timing(self.period, self.delay)
         controller = make_controller(self.controller, robot, self.parameters)
-        return ClosedLoop(controller, self.plant, self.period, varied=self.varied)
+        engine = None if self.engine is Engine.ROBODYN else MujocoPlant.from_plant(self.plant)
+        return ClosedLoop(controller, self.plant, self.period, engine, varied=self.varied)
 
 
 class _CachedLoop:

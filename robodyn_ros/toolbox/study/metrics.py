@@ -47,6 +47,10 @@ REFUSED = "gains that the law refuses"
 """Reason of samples with gains that the law refuses for this robot and period; their metrics are NaN."""
 
 
+QUANTILES = (0.5, 0.95)
+"""Quantiles in tables."""
+
+
 def effort_scale(limit: Array) -> Array:
     """Efforts that count as 1, shape (n,): the limits, or 1 without a limit [N m or N]."""
     return np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
@@ -72,6 +76,15 @@ def metrics(score: Score, scale: Array) -> dict[str, Array]:
         finite = np.isfinite(score.q).all(axis=1) & np.isfinite(score.v).all(axis=1)
         finite &= np.all([np.isfinite(values) for values in found.values()], axis=0)
     return {name: np.where(finite, values, np.nan) for name, values in found.items()}
+
+
+def quantile(values: Array, share: float) -> float:
+    """The smallest value that at least this share of the values does not exceed; NaN counts as infinite.
+
+    Unlike an interpolated quantile, it is infinite as soon as too many samples fail.
+    """
+    ordered = np.sort(np.where(np.isnan(values), np.inf, values))
+    return float(ordered[max(0, int(np.ceil(share * len(ordered))) - 1)])
 
 
 def reasons(found: Mapping[str, Array], limits: Mapping[str, float]) -> NDArray[np.object_]:

@@ -20,7 +20,6 @@ import pyarrow as pa
 from robodyn_ros import __version__
 from robodyn_ros.base.errors import InputError, PluginError, RecordingError, error_text
 from robodyn_ros.description.model import Array
-from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.toolbox.study.blocks import map_blocks
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS
 from robodyn_ros.toolbox.study.metrics import REFUSED, effort_scale, metrics, reasons
@@ -129,28 +128,6 @@ def score_columns(study: Study, score: Any, packed: Array) -> dict[str, Any]:
     refused = np.isnan(packed).any(axis=1)
     columns = {name: np.where(refused, np.nan, values) for name, values in found.items()}
     return {**columns, REASON: np.where(refused, REFUSED, reasons(found, study.limits))}
-
-
-def run_sample(study: Study, pair: Pair, number: int) -> Rollout:
-    """Simulate a single sample, and record its motion.
-
-    Args:
-        study: The study.
-        pair: Law and motion.
-        number: Number of the sample.
-
-    Raises:
-        InputError: There is no such sample.
-        SimulationError: Its motion diverges.
-    """
-    if not 0 <= number < study.count:
-        raise InputError(f"sample: expected a number from 0 to {study.count - 1}, received {number}")
-    description = study.description(pair)
-    values = {column: array[number:number + 1] for column, array in study.values.items()}
-    arrays = study.quantity_arrays(description.scenario, values)
-    sample = {name: array[0] for name, array in arrays.items()}
-    return description.loop.run(description.scenario, study.sample_parameters(pair.law, values, 0),
-                                sample=sample)
 
 
 def _run_pair(study: Study, pair: Pair, stream: ResultStream, on_rows: Callable[[int], None], threads: int,

@@ -24,15 +24,18 @@ from scipy.stats import qmc
 
 from robodyn_ros.base.checks import Range
 from robodyn_ros.base.code_cache import digest
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.controller import Controller, JointReference
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.engine import Engine
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import NOISES, OFFSET, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.simulation.signals import Signal
 from robodyn_ros.simulation.standard_motion import tracking_scenario
 from robodyn_ros.toolbox.study.distributions import Distribution
@@ -133,6 +136,7 @@ class Study:
         position_noise: Standard deviation of measured positions [rad or m].
         velocity_noise: Standard deviation of measured velocities [rad/s or m/s].
         limits: Greatest values of metrics, see `metrics.METRICS`; samples beyond have failed.
+        engine: Simulator of the bodies.
     """
 
     path: Path
@@ -149,6 +153,7 @@ class Study:
     position_noise: float
     velocity_noise: float
     limits: Mapping[str, float] = field(default_factory=dict)
+    engine: Engine = Engine.ROBODYN
 
     @property
     def name(self) -> str:
@@ -204,7 +209,7 @@ class Study:
                                  signals=law.signals)
         known = law.controller.robot
         return LoopDescription(known.model, law.name, parameters or law.controller.parameters, self.plant,
-                               self.period, scenario, tuple(self.quantities), known.timing.delay)
+                               self.period, scenario, tuple(self.quantities), known.timing.delay, self.engine)
 
     def quantity_arrays(self, scenario: Scenario, values: Mapping[str, Array]) -> dict[str, Array]:
         """Return the varied quantities as arrays with a row for each sample.
@@ -269,6 +274,29 @@ class Study:
     def follows_joints(self, law: str) -> bool:
         """Whether a law follows joints, or else poses of the tip link."""
         return self.laws[law].controller.follows is JointReference
+
+
+def run_sample(study: Study, pair: Pair, number: int, parameters: Parameters | None = None) -> Rollout:
+    """Simulate a single sample, and record its motion.
+
+    Args:
+        study: The study.
+        pair: Law and motion.
+        number: Number of the sample.
+        parameters: Parameters of the law; None: those of the sample.
+
+    Raises:
+        InputError: There is no such sample.
+        SimulationError: Its motion diverges.
+    """
+    if not 0 <= number < study.count:
+        raise InputError(f"sample: expected a number from 0 to {study.count - 1}, received {number}")
+    description = study.description(pair)
+    values = {column: array[number:number + 1] for column, array in study.values.items()}
+    arrays = study.quantity_arrays(description.scenario, values)
+    sample = {name: array[0] for name, array in arrays.items()}
+    return description.loop.run(description.scenario, parameters or study.sample_parameters(pair.law, values, 0),
+                                sample=sample)
 
 
 def quantity_rows(axes: Sequence[Axis], nominal: ArrayLike, values: Mapping[str, Array]) -> Array:

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from robodyn_ros.commands.study_file import read_study
-from robodyn_ros.toolbox.study.analysis import QUANTILES, quantile, rank_correlations, sobol_indices, summaries, table
+from robodyn_ros.toolbox.study.analysis import rank_correlations, sobol_indices, summaries, table
+from robodyn_ros.toolbox.study.metrics import QUANTILES, quantile
 from robodyn_ros.toolbox.study.results import About, Results
 
 COUNT = 100

@@ -27,8 +27,8 @@ from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.control import Controller
 from robodyn_ros.toolbox.study.metrics import METRICS, effort_scale, metrics
 from robodyn_ros.toolbox.study.results import KEY, STREAM, TABLE, About, Results, ResultStream
-from robodyn_ros.toolbox.study.run import about, run_sample, run_study
-from robodyn_ros.toolbox.study.study import Pair
+from robodyn_ros.toolbox.study.run import about, run_study
+from robodyn_ros.toolbox.study.study import Pair, run_sample
 
 STUDY = """
 robot: planar_2r

@@ -9,11 +9,15 @@
 """`robodyn tune --study`: parameters that simulate takes, a table on fresh samples, fronts, and wrong options."""
 
 import csv
+import json
 
+import numpy as np
 import pytest
 import yaml
 
-from robodyn_ros.commands.command_line import main
+from robodyn_ros.commands.command_line import main, make_parser
+from robodyn_ros.commands.study_file import StudySection, read_study
+from robodyn_ros.commands.tune import study_of_options
 
 STUDY = """
 robot: planar_2r
@@ -35,6 +39,10 @@ def file(tmp_path_factory):
 def tune(file, output, *options):
     return main(["tune", "--study", str(file), "--output", str(output), "--generations", "3", "--population", "6",
                  *options])
+
+
+def parsed(*options):
+    return make_parser("tune")[0].parse_args(["tune", *options])
 
 
 def test_gains_for_all_samples(file, tmp_path, capsys):
@@ -59,8 +67,7 @@ def test_a_front(file, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--robot", "arm6"], "--robot has no effect with --study"),
-    (["--velocity-noise", "0.01"], "--velocity-noise has no effect with --study"),
+    (["--robot", "arm66"], "arm66"),
     (["--controllers", "pd"], "the study has no law 'pd': known are 'pd_gravity'"),
     (["--goal", "most"], "expected mean, worst, or a quantile"),
     (["--limit", "saturatd=1"], "unknown metric 'saturatd': did you mean 'saturated'"),
@@ -77,7 +84,41 @@ def test_options_that_make_no_sense(file, tmp_path, capsys, options, message):
     assert message in error and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["--goal=worst", "--limit=saturated=1", "--resume"])
-def test_options_of_a_study_need_one(option, capsys):
-    assert main(["tune", option]) == 2
-    assert "has no effect without --study" in capsys.readouterr().err
+def test_options_replace_what_the_study_has(file, tmp_path, monkeypatch):
+    """Paths of options are relative to the current folder, those in the study to its file."""
+    monkeypatch.chdir(tmp_path)
+    motion, folder = "time,joint1,joint2\n0,0,0\n1,0.1,0.1\n", file.parent
+    (tmp_path / "motion.csv").write_text(motion)
+    (folder / "motion.csv").write_text(motion.replace("0.1,0.1", "0.2,0.2"))
+    options = parsed("--study", str(file), "--robot", "planar_2r", "--trajectory", "motion.csv", "--period", "0.004",
+                     "--velocity-noise", "0.02", "--law-ignores", "friction", "--filter", "safety", "--seed", "7",
+                     "--set", "pd_gravity_safety.gains.*.p=80")
+    study, own = study_of_options(options), read_study(file)
+    assert (study.period, study.velocity_noise, study.seed, study.count) == (0.004, 0.02, own.seed, own.count)
+    [found] = study.motions.values()
+    assert found.sample(found.end_time).q == pytest.approx([0.1, 0.1])
+    assert {law: (one.name, one.controller.robot.ignored) for law, one in study.laws.items()} == {
+        law: (f"{law}+safety", ("friction",)) for law in own.laws}
+    assert study.laws["pd_gravity"].controller.parameters.p.tolist() == [80.0, 80.0]
+    assert np.array_equal(study.values["payload.mass"], own.values["payload.mass"])
+
+
+def test_one_robot_is_a_study_of_one_sample():
+    study = study_of_options(parsed("pd", "pid", "--robot", "planar_2r", "--seed", "3", "--position-noise", "0"))
+    assert (list(study.laws), study.count, study.seed, study.position_noise) == (["pd", "pid"], 1, 3, 0.0)
+    assert not study.quantities and study.robot.name == "planar_2r"
+    assert study.period == StudySection.period
+
+
+def test_one_robot_has_constraints_fronts_and_searches_that_go_on(tmp_path, capsys):
+    common = ["tune", "pd", "--robot", "planar_2r", "--generations", "5", "--population", "6", "--output",
+              str(tmp_path)]
+    assert main([*common, "--limit", "saturated=0.2"]) == 0
+    whole = capsys.readouterr().out
+    content = json.loads((tmp_path / "search.json").read_text())
+    (tmp_path / "search.json").write_text(json.dumps({**content, "costs": content["costs"][:2]}))
+    assert main([*common, "--limit", "saturated=0.2", "--resume"]) == 0
+    assert capsys.readouterr().out.split("pd on")[1:] == whole.split("pd on")[1:]
+    assert json.loads((tmp_path / "search.json").read_text()) == content
+    assert main([*common, "--pareto", "rms_error", "effort_change"]) == 0
+    assert "gains on the front" in capsys.readouterr().out and (tmp_path / "front.csv").is_file()

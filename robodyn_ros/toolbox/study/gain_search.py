@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Searches gains for all samples of a study: for one cost, or a Pareto front of two metrics."""
+"""Searches gains for all samples of a study by CMA-ES: for one cost, or a Pareto front of two metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robodyn_ros.base.errors import InputError, RecordingError, shown
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.study.gain_space import Tuning
-from robodyn_ros.toolbox.study.robust_task import INFEASIBLE, RobustTask
+from robodyn_ros.toolbox.study.gain_task import INFEASIBLE, GainTask
 
 MIN_POPULATION = 5
 """Least number of candidates of a generation; CMA-ES uses the better half."""
@@ -134,7 +134,7 @@ class Front:
     evaluated: Array  # both metrics of all candidates, shape (M, 2); infinite if a constraint is violated
 
 
-def robust_search(task: RobustTask, population: int, generations: int, seed: int = 0,
+def search_gains(task: GainTask, population: int, generations: int, seed: int = 0,
                   checkpoint: Checkpoint | None = None, on_generation: Callable[[int, float], None] = lambda *_: None
                   ) -> Tuning:
     """Search the gains with the least cost; the initial gains are among the first candidates.
@@ -164,7 +164,7 @@ def robust_search(task: RobustTask, population: int, generations: int, seed: int
                              task.rollouts(population * generations))
 
 
-def pareto_front(task: RobustTask, names: tuple[str, str], population: int, generations: int, seed: int = 0,
+def pareto_front(task: GainTask, names: tuple[str, str], population: int, generations: int, seed: int = 0,
                  checkpoint: Checkpoint | None = None, on_generation: Callable[[int, float], None] = lambda *_: None
                  ) -> Front:
     """Search the Pareto front of two metrics, each by the goal's statistic.
@@ -178,7 +178,7 @@ def pareto_front(task: RobustTask, names: tuple[str, str], population: int, gene
         population: Candidates in a generation.
         generations: Total number of generations of all searches.
         seed: Seed of the searches.
-        checkpoint: As for `robust_search`.
+        checkpoint: As for `search_gains`.
         on_generation: Called after each generation with its number and the number of points on the front.
     """
     kept, each = checkpoint or Checkpoint(None, ""), max(1, generations // len(RAYS))
@@ -205,7 +205,7 @@ def pareto_front(task: RobustTask, names: tuple[str, str], population: int, gene
     return Front(tuple(task.space.parameters(one) for one in candidates), everything[front], own, everything)
 
 
-def _metrics(task: RobustTask, exponents: Array, names: tuple[str, str]) -> Array:
+def _metrics(task: GainTask, exponents: Array, names: tuple[str, str]) -> Array:
     """Both metrics of P candidates, shape (P, 2); infinite if a constraint is violated."""
     found = task.evaluated([task.space.parameters(one) for one in exponents])
     return np.array([[task.statistics(one, name) for name in names] if task.cost(one) < 0.5 * INFEASIBLE

@@ -16,7 +16,7 @@ import pytest
 from robodyn_ros import InputError
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.toolbox.study.gain_space import GainSpace
-from robodyn_ros.toolbox.study.robust_task import INFEASIBLE, Goal, Margins, RobustTask, fresh, margins
+from robodyn_ros.toolbox.study.gain_task import INFEASIBLE, GainTask, Goal, Margins, fresh, margins
 
 STUDY = """
 robot: planar_2r
@@ -36,7 +36,7 @@ def study(tmp_path_factory):
 
 def task(study, **goal):
     space = GainSpace(study.laws["pd_gravity"].controller.parameters, ("p", "d"), np.log(10.0))
-    return RobustTask(study, "pd_gravity", Goal(**goal), space)
+    return GainTask(study, "pd_gravity", Goal(**goal), space)
 
 
 def test_the_cost_is_the_statistic_of_each_samples_cost(study):
@@ -86,7 +86,7 @@ quantities:
     space = GainSpace(own, ("fast_damping",), np.log(100.0))
     with pytest.raises(InputError, match="with which it swings on its springs"):
         swinging.for_robot(elastic.laws["elastic_composite"].controller.robot)
-    robust = RobustTask(elastic, "elastic_composite", Goal(), space)
+    robust = GainTask(elastic, "elastic_composite", Goal(), space)
     (good,), (bad,), (again,) = robust.evaluated([own, swinging, own])
     assert (bad["failed"] == 1.0).all() and np.isnan(bad["rms_error"]).all() and not good["failed"].any()
     assert np.array_equal(good["rms_error"], again["rms_error"]) and (good["rms_error"] < 0.1).all()

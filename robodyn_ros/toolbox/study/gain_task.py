@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.toolbox.study.analysis import quantile
+from robodyn_ros.simulation.score import Score
 from robodyn_ros.toolbox.study.blocks import all_scores
 from robodyn_ros.toolbox.study.gain_space import GainSpace
-from robodyn_ros.toolbox.study.loop_description import PARAMETERS, LoopDescription
-from robodyn_ros.toolbox.study.metrics import METRICS, effort_scale, metrics, reasons
+from robodyn_ros.toolbox.study.loop_description import PARAMETERS
+from robodyn_ros.toolbox.study.metrics import METRICS, metrics, quantile, reasons
 from robodyn_ros.toolbox.study.study import Pair, Study, common_range, element_ranges
 
 INFEASIBLE = 1e6
@@ -84,7 +85,7 @@ class Goal:
         return 0.0 if self.statistic in ("mean", "worst") else 1.0 - float(self.statistic.removesuffix("%")) / 100.0
 
 
-class RobustTask:
+class GainTask:
     """Costs of gains of one law over all samples and motions of a study.
 
     Args:
@@ -100,19 +101,28 @@ class RobustTask:
                  **options: Any) -> None:
         self.study, self.law, self.goal, self.space = study, law, goal, space
         self._threads, self._options = threads, options
-        self._pairs = [pair for pair in study.pairs if pair.law == law]
-        self._descriptions = {pair: study.description(pair) for pair in self._pairs}
-        self._scale = effort_scale(study.robot.model.effort_limit)
+        self.pairs = [pair for pair in study.pairs if pair.law == law]
+        self._descriptions = {pair: study.description(pair) for pair in self.pairs}
         self._loop = ClosedLoop(study.laws[law].controller, study.plant, study.period)
 
     def rollouts(self, candidates: int) -> int:
         """Return the number of rollouts for a number of candidates."""
-        return candidates * len(self._pairs) * (self.study.count if self.study.quantities else 1)
+        return candidates * len(self.pairs) * (self.study.count if self.study.quantities else 1)
 
     @property
     def digest(self) -> str:
         """Hash of the task's content."""
         return digest(self.study.digest, self.law, repr(self.goal), repr(self.space.fields), repr(self.space.reach))
+
+    @cached_property
+    def _scale(self) -> Array:
+        """Efforts that count as 1, shape (n,): the limits, or the largest effort with the initial gains without one."""
+        limit = self.study.robot.model.effort_limit
+        limited = np.isfinite(limit) & (limit > 0.0)
+        if limited.all():
+            return limit
+        own = self._scores(self.pairs[0], self._loop.packed()[None], self.study.values).worst_effort
+        return np.where(limited, limit, np.maximum(own[np.isfinite(own).all(axis=1)].max(axis=0, initial=0.0), 1e-9))
 
     def costs(self, exponents: Array) -> Array:
         """Costs of P candidates, shape (P,).
@@ -136,8 +146,8 @@ class RobustTask:
         packed = self._loop.packed_rows(candidates)
         results: list[list[dict[str, Array]]] = [[] for _ in candidates]
         values = self.study.values if values is None else values
-        for pair in self._pairs:
-            found = self._metrics(self._descriptions[pair], pair, packed, values)
+        for pair in self.pairs:
+            found = self._metrics(pair, packed, values)
             for row, per_motion in enumerate(results):
                 per_motion.append({name: array[row] for name, array in found.items()})
         return results
@@ -161,23 +171,27 @@ class RobustTask:
             return float(INFEASIBLE * 0.5 + min(sum(excess for excess in broken if excess > 0.0), 0.4 * INFEASIBLE))
         return self.goal.statistic_of(whole * (found["rms_error"] + self.goal.smoothness * found["effort_change"]))
 
-    def _metrics(self, description: LoopDescription, pair: Pair, packed: Array, values: Mapping[str, Array]
-                 ) -> dict[str, Array]:
+    def _metrics(self, pair: Pair, packed: Array, values: Mapping[str, Array]) -> dict[str, Array]:
         """Metrics of P candidates on N samples, each of shape (P, N)."""
-        samples = self.study.quantity_arrays(description.scenario, values)
-        count = len(next(iter(samples.values()))) if samples else 1
+        count = len(next(iter(values.values()))) if self.study.quantities else 1
         accepted = ~np.isnan(packed).any(axis=1)
         results = {name: np.full((len(packed), count), np.nan) for name in METRICS}
         results["failed"] = np.ones((len(packed), count))
         if accepted.any():
-            arrays = {name: np.tile(array, (accepted.sum(), *(1,) * (array.ndim - 1)))
-                      for name, array in samples.items()}
-            arrays[PARAMETERS] = np.repeat(packed[accepted], count, axis=0)
-            found = metrics(all_scores(description, arrays, threads=self._threads, **self._options), self._scale)
+            found = metrics(self._scores(pair, packed[accepted], values), self._scale)
             found["failed"] = (reasons(found, self.study.limits) != "").astype(float)
             for name, array in found.items():
                 results[name][accepted] = array.reshape(-1, count)
         return results
+
+    def _scores(self, pair: Pair, packed: Array, values: Mapping[str, Array]) -> Score:
+        """Scores of P candidates on N samples, those of a candidate one after the other, N · P rows."""
+        description = self._descriptions[pair]
+        samples = self.study.quantity_arrays(description.scenario, values)
+        count = len(next(iter(samples.values()))) if samples else 1
+        arrays = {name: np.tile(array, (len(packed), *(1,) * (array.ndim - 1))) for name, array in samples.items()}
+        arrays[PARAMETERS] = np.repeat(packed, count, axis=0)
+        return all_scores(description, arrays, threads=self._threads, **self._options)
 
 
 @dataclass(frozen=True)
@@ -207,7 +221,7 @@ class Margins:
                 "samples' distance from the medians")
 
 
-def margins(task: RobustTask, parameters: Parameters) -> Margins:
+def margins(task: GainTask, parameters: Parameters) -> Margins:
     """Return the margins of gains to samples that diverge, or exceed a limit of the study.
 
     Args:

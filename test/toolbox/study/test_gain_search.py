@@ -14,9 +14,9 @@ import pytest
 
 from robodyn_ros import InputError
 from robodyn_ros.commands.study_file import read_study
+from robodyn_ros.toolbox.study.gain_search import Checkpoint, pareto_front, search_gains
 from robodyn_ros.toolbox.study.gain_space import GainSpace
-from robodyn_ros.toolbox.study.robust_search import Checkpoint, pareto_front, robust_search
-from robodyn_ros.toolbox.study.robust_task import Goal, RobustTask
+from robodyn_ros.toolbox.study.gain_task import GainTask, Goal
 
 STUDY = """
 robot: planar_2r
@@ -32,19 +32,19 @@ def task(tmp_path_factory):
     path = tmp_path_factory.mktemp("study") / "arm.yaml"
     path.write_text(STUDY)
     study = read_study(path)
-    return RobustTask(study, "pd_gravity", Goal(),
+    return GainTask(study, "pd_gravity", Goal(),
                       GainSpace(study.laws["pd_gravity"].controller.parameters, ("p", "d"), np.log(10.0)))
 
 
 def test_what_is_found_is_better_on_all_samples(task):
     seen = []
-    found = robust_search(task, 10, 12, on_generation=lambda *each: seen.append(each))
+    found = search_gains(task, 10, 12, on_generation=lambda *each: seen.append(each))
     assert found.cost_after < 0.7 * found.cost_before
     assert list(found.costs) == sorted(found.costs, reverse=True) == [cost for _, cost in seen]
     assert found.costs[0] <= found.cost_before
     assert found.rollouts == 10 * 12 * 12
-    assert robust_search(task, 10, 12).costs == found.costs
-    assert robust_search(task, 10, 12, seed=1).costs != found.costs
+    assert search_gains(task, 10, 12).costs == found.costs
+    assert search_gains(task, 10, 12, seed=1).costs != found.costs
 
 
 def test_an_interrupted_search_goes_on_to_the_same_end(task, tmp_path):
@@ -57,10 +57,10 @@ def test_an_interrupted_search_goes_on_to_the_same_end(task, tmp_path):
 
     path = tmp_path / "search.json"
     with pytest.raises(Stop):
-        robust_search(task, 6, 6, checkpoint=Checkpoint(path, task.digest), on_generation=stop)
+        search_gains(task, 6, 6, checkpoint=Checkpoint(path, task.digest), on_generation=stop)
     kept = Checkpoint(path, task.digest, resume=True)
     assert len(kept.generations) == 3
-    went_on, whole = robust_search(task, 6, 6, checkpoint=kept), robust_search(task, 6, 6)
+    went_on, whole = search_gains(task, 6, 6, checkpoint=kept), search_gains(task, 6, 6)
     assert went_on.costs == whole.costs
     np.testing.assert_array_equal(went_on.after.p, whole.after.p)
     with pytest.raises(InputError, match="is of another search"):
@@ -78,7 +78,7 @@ def test_an_interrupted_search_goes_on_to_the_same_end(task, tmp_path):
                   "[[[1, 2], [1, 2], [1, 2], [1, 2], [1, 2], [1, 2]]]"):
         path.write_text(f'{{"digest": "{task.digest}", "costs": {costs}}}')
         with pytest.raises(InputError, match=r"expected at most 6 generations, with costs of shape \(6,\)"):
-            robust_search(task, 6, 6, checkpoint=Checkpoint(path, task.digest, resume=True))
+            search_gains(task, 6, 6, checkpoint=Checkpoint(path, task.digest, resume=True))
     with pytest.raises(InputError, match="there is no search in"):
         Checkpoint(tmp_path / "none.json", task.digest, resume=True)
 
@@ -100,4 +100,4 @@ def test_no_point_of_a_front_beats_another(task):
     ((5, 1, -1), "seed: expected 0 or more")])
 def test_sizes_that_make_no_sense(task, options, message):
     with pytest.raises(InputError, match=message):
-        robust_search(task, *options)
+        search_gains(task, *options)
