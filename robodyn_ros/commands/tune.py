@@ -118,7 +118,13 @@ def study_of_options(options: Namespace) -> Study:
         given["trajectories"] = [_absolute(options.trajectory)]
     if given and isinstance(content, Mapping):
         content = {**content, **given}
-    return study_from_mapping(content, text, path, LawOptions(options.law_ignores, options.set, options.params_file))
+    laws = LawOptions(options.law_ignores, options.set, options.params_file)
+    try:
+        return study_from_mapping(content, text, path, laws)
+    except InputError as error:
+        if options.trajectory:  # the file is that of the option, not of the study
+            raise InputError(str(error).replace(f"{path}: trajectories: ", "--trajectory ")) from None
+        raise
 
 
 def _absolute(value: Any) -> Any:
