@@ -103,7 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if getattr(options, "plugins_from", None):
                 add_plugin_folder(options.plugins_from)
             prepare_robot(options)
-            return int(options.run(options))
+            code = int(options.run(options))
+            sys.stdout.flush()  # here, where a reader that has ended is no error
+            return code
     except BrokenPipeError:  # such as robodyn check arm.urdf | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the remaining flush
         return BROKEN_PIPE

@@ -122,8 +122,9 @@ def test_a_pipe_of_the_shell_is_read(tmp_path, pipe):
     assert "test: 1 joints" in run.stdout
 
 
-def test_a_reader_that_ends_early_is_no_error(tmp_path):
-    command = f"set -o pipefail; '{sys.executable}' -m robodyn_ros check arm6 | true"
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_ends_early_is_no_error(unbuffered, tmp_path):
+    command = f"set -o pipefail; PYTHONUNBUFFERED={unbuffered} '{sys.executable}' -m robodyn_ros check arm6 | true"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (run.returncode, run.stderr) == (141, "")
 
