@@ -27,6 +27,11 @@ class JointSprings(NamedTuple):
     motor_inertia: NDArray[np.float64]  # B at the outputs of the gears, 0 for rigid joints, shape (n,) [kg m^2 or kg]
     damping: NDArray[np.float64]  # D parallel to the springs, 0 for rigid joints, shape (n,) [N m s/rad or N s/m]
 
+    @classmethod
+    def of_rigid_joints(cls, n: int) -> JointSprings:
+        """None at all, for n joints."""
+        return cls(np.full(n, np.inf), np.zeros(n), np.zeros(n))
+
     @property
     def is_elastic(self) -> NDArray[np.bool_]:
         """Which joints have a spring, shape (n,)."""

@@ -24,10 +24,10 @@ from robodyn_ros.control.gains.sampled_loop import (
     STEP,
     differences,
     oscillation_growth,
-    sampled_arm,
     with_longer_periods,
 )
 from robodyn_ros.control.references.reference import SOURCES
+from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array
 
 MAX_DELAY = 12
@@ -71,19 +71,14 @@ def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopT
         unstable.
     """
     robot, (period, delay) = law.robot, with_longer_periods(timing, MAX_DELAY)
-    batch, springs, friction = robot.dynamics().batch, robot.springs, robot.model.damping
-    inertia, slope = batch.mass_matrix(q), differences(batch.gravity, q)
-    feedback = [_feedback(law, parameters, timing.period, each) for each in q]
-    if springs is None:
-        transition, response = sampled_arm(inertia, slope, friction, period)
-        gain = np.stack([np.hstack([each.link_q + each.motor_q, each.link_v + each.motor_v]) for each in feedback])
-    else:
-        arm = ElasticArm.from_robot(robot.model, period, delay, springs, inertia, slope, friction)
-        transition, response = arm.transition, arm.response
-        gain = arm.gain(MotorFeedback(*map(np.stack, zip(*feedback, strict=True))))
+    batch, springs = robot.dynamics().batch, robot.springs or JointSprings.of_rigid_joints(robot.n)
+    arm = ElasticArm.from_robot(robot.model, period, delay, springs, batch.mass_matrix(q),
+                                differences(batch.gravity, q), robot.model.damping)
+    feedback = [_feedback(law, parameters, springs, timing.period, each) for each in q]
+    gain = arm.gain(MotorFeedback(*map(np.stack, zip(*feedback, strict=True))))
     low, high, probe = 0, len(FACTORS), FACTORS.index(1.0)  # stable at factors before low, unstable from high on
     while low < high:
-        if oscillation_growth(transition, response, FACTORS[probe] * gain, delay) > MIN_GROWTH * period:
+        if oscillation_growth(arm.transition, arm.response, FACTORS[probe] * gain, delay) > MIN_GROWTH * period:
             high = probe
         else:
             low = probe + 1
@@ -91,9 +86,10 @@ def stable_factor(law: Law[Any, Any, Any], parameters: Parameters, timing: LoopT
     return FACTORS[low - 1] if low else 0.0
 
 
-def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q: Array) -> MotorFeedback:
+def _feedback(law: Law[Any, Any, Any], parameters: Parameters, springs: JointSprings, period: float, q: Array
+              ) -> MotorFeedback:
     """Derivatives of the efforts of a law that holds a configuration, each of shape (n, n)."""
-    n, springs = len(q), law.robot.springs
+    n = len(q)
     rest = State(0.0, period, q, np.zeros(n), motor_q=q, motor_v=np.zeros(n), joint_torque=np.zeros(n))
     reference = None if law.follows is None else SOURCES[law.follows](law.robot, q).sample(0.0)
     answer = law.answering(parameters, rest)
@@ -106,8 +102,7 @@ def _feedback(law: Law[Any, Any, Any], parameters: Parameters, period: float, q:
             columns.append((beyond - before) / (2.0 * STEP))
         by[field] = np.stack(columns, axis=1)
     none = np.zeros((n, n))
-    sensed = [by.get(field, none) for field in MOTOR_SIDE]
-    of_torque = [none, none] if springs is None else [
-        sensed[2] * np.where(springs.is_elastic, values, 0.0) for values in (springs.stiffness, springs.damping)]
-    return MotorFeedback(sensed[0] + of_torque[0], by["q"] - of_torque[0], sensed[1] + of_torque[1],
-                         by["v"] - of_torque[1])
+    of_q, of_v, of_torque = (by.get(field, none) for field in MOTOR_SIDE)
+    stiffness, damping = (of_torque * np.where(springs.is_elastic, values, 0.0)
+                          for values in (springs.stiffness, springs.damping))  # T = K (theta - q) + D (theta' - q')
+    return MotorFeedback(of_q + stiffness, by["q"] - stiffness, of_v + damping, by["v"] - damping)
