@@ -26,7 +26,7 @@ from robodyn_ros.simulation.score import Score
 from robodyn_ros.toolbox.study.blocks import all_scores
 from robodyn_ros.toolbox.study.gain_space import GainSpace
 from robodyn_ros.toolbox.study.loop_description import PARAMETERS
-from robodyn_ros.toolbox.study.metrics import METRICS, metrics, quantile, reasons
+from robodyn_ros.toolbox.study.metrics import METRICS, effort_scale, metrics, quantile, reasons
 from robodyn_ros.toolbox.study.study import Pair, Study, common_range, element_ranges
 
 INFEASIBLE = 1e6
@@ -118,11 +118,10 @@ class GainTask:
     def _scale(self) -> Array:
         """Efforts that count as 1, shape (n,): the limits, or the largest effort with the initial gains without one."""
         limit = self.study.robot.model.effort_limit
-        limited = np.isfinite(limit) & (limit > 0.0)
-        if limited.all():
+        if np.isfinite(effort_scale(limit, np.nan)).all():
             return limit
         own = self._scores(self.pairs[0], self._loop.packed()[None], self.study.values).worst_effort
-        return np.where(limited, limit, np.maximum(own[np.isfinite(own).all(axis=1)].max(axis=0, initial=0.0), 1e-9))
+        return effort_scale(limit, np.maximum(own[np.isfinite(own).all(axis=1)].max(axis=0, initial=0.0), 1e-9))
 
     def costs(self, exponents: Array) -> Array:
         """Costs of P candidates, shape (P,).

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.score import Score
@@ -51,9 +51,9 @@ QUANTILES = (0.5, 0.95)
 """Quantiles in tables."""
 
 
-def effort_scale(limit: Array) -> Array:
-    """Efforts that count as 1, shape (n,): the limits, or 1 without a limit [N m or N]."""
-    return np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
+def effort_scale(limit: Array, unlimited: ArrayLike = 1.0) -> Array:
+    """Efforts that count as 1, shape (n,): the limits, or those of joints without a limit [N m or N]."""
+    return np.where(np.isfinite(limit) & (limit > 0.0), limit, unlimited)
 
 
 def metrics(score: Score, scale: Array) -> dict[str, Array]:
