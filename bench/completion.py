@@ -33,6 +33,7 @@ from robodyn_ros.description.completion.completed_urdf import (
 )
 from robodyn_ros.description.document import read_document
 from robodyn_ros.description.resources import robot_file, shipped_robots
+from robodyn_ros.description.robot_sources import read_source
 
 
 def errors(file: Path) -> tuple[Robot, float, float, float, float]:
@@ -40,7 +41,7 @@ def errors(file: Path) -> tuple[Robot, float, float, float, float]:
     root = etree.parse(file).getroot()
     set_absolute_meshes(root, file.parent)
     masses = 0.0
-    bodies = rigid_bodies(read_document(file)[0])
+    bodies = rigid_bodies(read_document(read_source(file))[0])
     for link in root.findall("link"):
         for element in link.findall("inertial"):
             masses += float(element.find("mass").get("value")) if bodies[link.get("name")] else 0.0

@@ -31,7 +31,7 @@ from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
 from robodyn_ros.description.joint_and_link_elements import read_origin
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.description.robot_sources import mesh_folder
+from robodyn_ros.description.robot_sources import mesh_folder, read_source
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.robot import Robot
@@ -57,7 +57,7 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
         The lines of the description, and the doubts.
     """
     model = robot.model
-    document, messages = read_document(file)
+    document, messages = read_document(read_source(file))
     gravity = gravity_efforts(robot)
     moving = sum(joint.inertia.mass for joint in model.joints)
     lines = [f"{model.name}: {model.n} joints, {len(model.frames)} links, {moving:.6g} kg moving, "

@@ -17,20 +17,17 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from lxml import etree
 
-from robodyn_ros.base.bounded_files import MAX_URDF_BYTES, expand_user, is_pipe_of_shell, read_file
 from robodyn_ros.base.checks import Range
-from robodyn_ros.base.errors import DescriptionError, InputError, shown, suggest
+from robodyn_ros.base.errors import DescriptionError, shown, suggest
 from robodyn_ros.description import ranges
 from robodyn_ros.description.joint_and_link_elements import UNIT_TOLERANCE, as_number, read_numbers
 from robodyn_ros.description.mjcf.urdf_text import roll_pitch_yaw
-from robodyn_ros.description.report import TEXT, Report, label, tag_of
-from robodyn_ros.description.resources import robot_file
-from robodyn_ros.description.robot_sources import source_of
+from robodyn_ros.description.report import Report, label, tag_of
+from robodyn_ros.description.robot_sources import UrdfSource
 
 ESTIMATED = "estimated"
 """Attribute of an ``<inertial>`` or ``<dynamics>`` with estimated numbers; its text names their source."""
@@ -95,64 +92,20 @@ class Document:
     base: str  # name of the root link
 
 
-def read_document(path: str | Path) -> tuple[Document, Report]:
-    """Read and check a URDF file that a user named.
+def read_document(source: UrdfSource) -> tuple[Document, Report]:
+    """Parse and check a URDF.
 
     Args:
-        path: Path of a URDF file; or of a xacro file, which is expanded, optionally followed by values.
+        source: Its XML, see `read_source` and `text_source`.
 
     Returns:
         The document, and the report that later checks extend.
 
     Raises:
-        DescriptionError: The file is missing, or the document is not such a tree.
-    """
-    data, file = _read(path)
-    source = source_of(file)
-    return _checked(data, Report(source, is_made=source != str(file)))
-
-
-def read_document_text(text: str) -> tuple[Document, Report]:
-    """Check a URDF given as text; no file is opened, whatever the text contains.
-
-    Args:
-        text: The XML.
-
-    Returns:
-        As `read_document`.
-
-    Raises:
         DescriptionError: The document is not such a tree.
     """
-    if not isinstance(text, str):
-        raise DescriptionError(f"{TEXT}: expected XML as str, received {type(text).__name__}")
-    if len(text) > MAX_URDF_BYTES:
-        raise DescriptionError(f"{TEXT}: expected at most {MAX_URDF_BYTES} characters, received {len(text)}: it "
-                               "describes no robot that can be computed")
-    if not text.strip():
-        raise DescriptionError(f"{TEXT}: it is empty: give the XML of a URDF")
-    if not _is_xml(text):
-        raise DescriptionError(f"{TEXT}: expected XML, which begins with '<', received {shown(text)}; the path of a "
-                               "file is no URDF: Robot.from_urdf(path) reads files")
-    return _checked(text, Report(TEXT))
-
-
-def estimates(document: Document) -> Iterator[str]:
-    """Yield a line for each value of a URDF that was estimated."""
-    for kind, elements in (("link", document.links), ("joint", document.joints)):
-        for name, element in elements.items():
-            for tag in ("inertial", "dynamics"):
-                found = element.find(tag)
-                if found is not None and found.get(ESTIMATED) is not None:
-                    yield f"{kind} {name}: {found.get(ESTIMATED)}"
-
-
-def _is_xml(text: str) -> bool:
-    return text[:1000].lstrip("\ufeff \t\r\n").startswith("<")
-
-
-def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
-    root, text = _parse(data, report)
+    report = Report(source.name, source.is_made)
+    root, text = _parse(source.data, report)
     _check_root(root, report)
     for tag in ("link", "joint"):  # checked first, because the other checks would take long
         if (count := len(root.findall(tag))) > ranges.MAX_LINKS:
@@ -177,28 +130,14 @@ def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     return Document(root, text, links, joints, _find_base(root, links, joints, report)), report
 
 
-def _read(given: str | Path) -> tuple[bytes, Path]:
-    if not isinstance(given, str | Path):
-        raise DescriptionError(f"a URDF file is given as a path, not as {type(given).__name__}: pass str or "
-                               "pathlib.Path")
-    if not str(given).strip():
-        raise DescriptionError("the URDF is empty: give the path of a URDF file")
-    if _is_xml(str(given)):
-        raise DescriptionError("expected the path of a URDF file, received XML: Robot.from_urdf_text(xml) reads text")
-    try:
-        path = expand_user(given)
-        if re.search(r"\.xacro(\s|$)", str(path)) or is_pipe_of_shell(path):
-            path = robot_file(path)
-        return read_file(path, MAX_URDF_BYTES), path
-    except FileNotFoundError:
-        raise DescriptionError(
-            f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "
-            "robodyn_ros.description.resources.robot_file(name)); XML is read by Robot.from_urdf_text"
-        ) from None
-    except InputError as error:
-        raise DescriptionError(f"cannot read the URDF file: {error}") from None
-    except OSError as error:
-        raise DescriptionError(f"cannot read the URDF file '{path}': {error}; check path and permissions") from error
+def estimates(document: Document) -> Iterator[str]:
+    """Yield a line for each value of a URDF that was estimated."""
+    for kind, elements in (("link", document.links), ("joint", document.joints)):
+        for name, element in elements.items():
+            for tag in ("inertial", "dynamics"):
+                found = element.find(tag)
+                if found is not None and found.get(ESTIMATED) is not None:
+                    yield f"{kind} {name}: {found.get(ESTIMATED)}"
 
 
 def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:

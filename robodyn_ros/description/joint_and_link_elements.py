@@ -63,6 +63,19 @@ def snap_pose(pose: Array, scale: float) -> Array:
     return snapped
 
 
+def compose_poses(first: Array, second: Array) -> Array:
+    """Return ``first @ second`` for poses of shape (4, 4), without rounding noise where the result is exact."""
+    return snap_pose(first @ second, float(max(np.max(np.abs(first[:3, 3])), np.max(np.abs(second[:3, 3])))))
+
+
+def add_inertia(body: Inertia, link: Inertia, pose: Array) -> Inertia:
+    """Return the inertia of a body with a link fixed to it, without rounding noise; the pose is that of the link."""
+    if link.is_zero:
+        return body
+    both = body + link.transformed(pose)
+    return Inertia(both.mass, *(snap(values, float(np.max(np.abs(values)))) for values in (both.com, both.rotational)))
+
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 

@@ -20,10 +20,9 @@ from types import FrameType
 from lxml import etree
 
 from robodyn_ros.base.errors import DescriptionError, DescriptionWarning, shown
+from robodyn_ros.description.robot_sources import TEXT
 
 MAX_WARNINGS = 100
-TEXT = "URDF string"
-"""Source of a description given as text."""
 _PACKAGE = str(Path(__file__).parents[1])
 _MJCF = (".xml", ".mjcf")
 _URDF_WORDS: Mapping[str, str] = {}

@@ -21,12 +21,11 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import MAX_URDF_BYTES, expand_user, is_file, is_pipe_of_shell, read_pipe
+from robodyn_ros.base.bounded_files import expand_user, is_file
 from robodyn_ros.base.errors import DescriptionRemark, DescriptionWarning, InputError
 from robodyn_ros.description.robot_sources import (
-    cached_urdf,
     convert_mjcf_file,
-    expand_xacro,
+    generated_urdf,
     package_robot,
     split_arguments,
 )
@@ -89,16 +88,14 @@ def robot_file(name_or_path: str | Path) -> Path:
         DescriptionWarning: The URDF leaves out a part of an MJCF file.
         DescriptionRemark: Something that an MJCF file says about the world around the robot has no effect here.
     """
+    if (generated := generated_urdf(name_or_path)) is not None:
+        return generated
     path = expand_user(name_or_path)
-    if is_pipe_of_shell(path):
-        return cached_urdf("robot", read_pipe(path, MAX_URDF_BYTES), "pipe")
     arguments: dict[str, str] = {}
     if not is_file(path):
         first, arguments = split_arguments(str(name_or_path))
         path = expand_user(first)
     if is_file(path):
-        if path.suffix == ".xacro":
-            return expand_xacro(path, arguments)
         if arguments:
             raise InputError(f"robot '{path}': arguments ({', '.join(arguments)}) need a xacro file, whose name "
                              "ends in .xacro")

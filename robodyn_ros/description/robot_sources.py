@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Robots in other formats than URDF: xacro files with arguments, MJCF files, and robots of ``robot_descriptions``.
+"""From the name of a robot's file to the text of its URDF: xacro files, MJCF files, pipes, and ``robot_descriptions``.
 
 xacro evaluates Python expressions: only expand files that you trust. The generated URDF is written into the user's
 cache folder, so that messages can name its lines.
@@ -26,9 +26,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robodyn_ros.base.bounded_files import read_file
+from robodyn_ros.base.bounded_files import (
+    MAX_URDF_BYTES,
+    expand_user,
+    is_file,
+    is_pipe_of_shell,
+    read_file,
+    read_pipe,
+)
 from robodyn_ros.base.code_cache import make_private, user_folder
-from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.errors import DescriptionError, InputError, shown
 from robodyn_ros.base.optional_packages import missing_message
 
 _ARGUMENT = re.compile(r"\s+(?=\w+:=)")
@@ -46,6 +53,90 @@ _MAX_FOLDERS = 5000
 _MAX_MANIFEST_BYTES = 2**20
 _SOURCE, _MAX_SOURCE_BYTES = ".source", 2**16
 _CACHED_URDF = re.compile(r"-[0-9a-f]{16}\.urdf$")
+TEXT = "URDF string"
+"""Name of a description given as text."""
+
+
+class UrdfSource(NamedTuple):
+    """The XML of a URDF, and where it is from."""
+
+    data: bytes | str
+    name: str = TEXT  # file named in messages, with values of its xacro arguments
+    is_made: bool = False  # whether the XML was generated from that file, so that its line numbers are others
+
+
+def read_source(given: str | Path) -> UrdfSource:
+    """Read a URDF file that a user named.
+
+    Args:
+        given: Path of a URDF file; or of a xacro file, which is expanded, optionally followed by values.
+
+    Raises:
+        DescriptionError: There is no such file, it cannot be read or expanded, or XML is given instead of a path.
+    """
+    if not isinstance(given, str | Path):
+        raise DescriptionError(f"a URDF file is given as a path, not as {type(given).__name__}: pass str or "
+                               "pathlib.Path")
+    if not str(given).strip():
+        raise DescriptionError("the URDF is empty: give the path of a URDF file")
+    if _is_xml(str(given)):
+        raise DescriptionError("expected the path of a URDF file, received XML: Robot.from_urdf_text(xml) reads text")
+    try:
+        path = expand_user(given)
+        path = generated_urdf(given) or path
+        data, name = read_file(path, MAX_URDF_BYTES), source_of(path)
+    except FileNotFoundError:
+        raise DescriptionError(
+            f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "
+            "robodyn_ros.description.resources.robot_file(name)); XML is read by Robot.from_urdf_text"
+        ) from None
+    except InputError as error:
+        raise DescriptionError(f"cannot read the URDF file: {error}") from None
+    except OSError as error:
+        raise DescriptionError(f"cannot read the URDF file '{given}': {error}; check path and permissions") from error
+    return UrdfSource(data, name, is_made=name != str(path))
+
+
+def text_source(text: str) -> UrdfSource:
+    """Check that a text may be a URDF; no file is opened, whatever the text contains.
+
+    Raises:
+        DescriptionError: It is no text, empty, too long, or no XML.
+    """
+    if not isinstance(text, str):
+        raise DescriptionError(f"{TEXT}: expected XML as str, received {type(text).__name__}")
+    if len(text) > MAX_URDF_BYTES:
+        raise DescriptionError(f"{TEXT}: expected at most {MAX_URDF_BYTES} characters, received {len(text)}: it "
+                               "describes no robot that can be computed")
+    if not text.strip():
+        raise DescriptionError(f"{TEXT}: it is empty: give the XML of a URDF")
+    if not _is_xml(text):
+        raise DescriptionError(f"{TEXT}: expected XML, which begins with '<', received {shown(text)}; the path of a "
+                               "file is no URDF: Robot.from_urdf(path) reads files")
+    return UrdfSource(text)
+
+
+def _is_xml(text: str) -> bool:
+    return text[:1000].lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def generated_urdf(name_or_path: str | Path) -> Path | None:
+    """Return the file of the URDF that a pipe delivers, or that a xacro file is expanded to; None for other names.
+
+    Args:
+        name_or_path: As for `resources.robot_file`.
+
+    Raises:
+        InputError: The pipe delivers nothing or too much, or the xacro file cannot be expanded.
+    """
+    path = expand_user(name_or_path)
+    arguments: dict[str, str] = {}
+    if is_pipe_of_shell(path):
+        return cached_urdf("robot", read_pipe(path, MAX_URDF_BYTES), "pipe")
+    if not is_file(path):
+        first, arguments = split_arguments(str(name_or_path))
+        path = expand_user(first)
+    return expand_xacro(path, arguments) if path.suffix == ".xacro" and is_file(path) else None
 
 
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:

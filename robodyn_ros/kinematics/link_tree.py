@@ -20,8 +20,9 @@ from types import MappingProxyType
 
 from lxml import etree
 
-from robodyn_ros.description.document import read_document_text
+from robodyn_ros.description.document import read_document
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.robot_sources import text_source
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import inverse_pose
 
@@ -40,7 +41,7 @@ class LinkTree:
         Raises:
             DescriptionError: The model carries no description.
         """
-        document, _ = read_document_text(model.description)
+        document, _ = read_document(text_source(model.description))
         parents = {_link(joint, "child"): _link(joint, "parent") for joint in document.joints.values()}
         return cls(model, MappingProxyType(parents))
 

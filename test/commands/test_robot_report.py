@@ -30,9 +30,10 @@ from robodyn_ros.commands.robot_report import (
     stall_torque,
     tree,
 )
-from robodyn_ros.description.document import read_document_text
+from robodyn_ros.description.document import read_document
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
 from robodyn_ros.description.resources import robot_file
+from robodyn_ros.description.robot_sources import text_source
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 
@@ -48,7 +49,7 @@ SERVO = {"actuator": {"motor": "feetech_sts3215_12v"}}
 
 
 def test_the_tree_shows_joints_links_and_masses():
-    document, _ = read_document_text(HAND)
+    document, _ = read_document(text_source(HAND))
     assert list(tree(document)) == [
         "base",
         "└─ turn (revolute) → palm  2 kg",
@@ -115,7 +116,7 @@ def test_boxes_hold_the_shapes_of_a_link(tmp_path):
     mesh = '<visual><geometry><mesh filename="gone.stl"/></geometry></visual>'  # then its libraries read all
     for first in ("", mesh):
         text = robot(link("a", first), joint("j", "a", "b"), link("b", INERTIAL + shapes))
-        boxes = link_boxes(Robot.from_urdf_text(text).model, read_document_text(text)[0], tmp_path)
+        boxes = link_boxes(Robot.from_urdf_text(text).model, read_document(text_source(text))[0], tmp_path)
         np.testing.assert_allclose(boxes["b"], [[-0.1, -0.2, -0.3], [1.1, 0.2, 0.3]], atol=1e-3)
         assert set(boxes) == {"b"}
 

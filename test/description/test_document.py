@@ -15,20 +15,29 @@ import pytest
 from urdf_parts import INERTIAL, LIMIT, joint, link, one_joint, robot, xacro_that_runs
 
 from robodyn_ros.base.errors import DescriptionError
-from robodyn_ros.description.document import read_document, read_document_text
+from robodyn_ros.description.document import read_document
 from robodyn_ros.description.joint_and_link_elements import read_mass
+from robodyn_ros.description.robot_sources import read_source, text_source
 
 A_TO_B = joint("j", "a", "b")
 
 
-def refusal(given, read=read_document_text) -> str:
+def of_text(text):
+    return read_document(text_source(text))
+
+
+def of_file(path):
+    return read_document(read_source(path))
+
+
+def refusal(given, read=of_text) -> str:
     with pytest.raises(DescriptionError) as caught:
         read(given)
     return str(caught.value)
 
 
 def test_reads_links_and_joints_by_name_and_finds_the_root_link():
-    document, report = read_document_text(robot(link("b"), A_TO_B, link("a")))
+    document, report = of_text(robot(link("b"), A_TO_B, link("a")))
     assert list(document.links) == ["b", "a"]
     assert list(document.joints) == ["j"]
     assert document.base == "a"
@@ -39,7 +48,7 @@ def test_reads_links_and_joints_by_name_and_finds_the_root_link():
     "lead", ["", "\n  ", "\ufeff", "\ufeff\n", '<?xml version="1.0" encoding="utf-16"?>', "<!-- -->"]
 )
 def test_a_string_that_begins_with_an_angle_bracket_is_xml(lead):
-    assert read_document_text(lead + one_joint())[0].base == "a"
+    assert of_text(lead + one_joint())[0].base == "a"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
@@ -49,25 +58,25 @@ def test_a_file_is_read_in_the_encoding_it_declares(tmp_path, encoding):
     text = f'<?xml version="1.0" encoding="{declared}"?>\n' + one_joint().replace('"test"', '"Bär"')
     path.write_bytes(text.encode(encoding))
     for given in (path, str(path)):
-        document, report = read_document(given)
+        document, report = of_file(given)
         assert document.root.get("name") == "Bär"
         assert document.text == text
         assert report.source == str(path)
 
 
 def test_missing_file(tmp_path):
-    message = refusal(tmp_path / "missing.urdf", read_document)
+    message = refusal(tmp_path / "missing.urdf", of_file)
     assert str(tmp_path / "missing.urdf") in message
     assert "from_urdf_text" in message
-    assert str(Path.cwd() / "robot name") in refusal("robot name", read_document)
+    assert str(Path.cwd() / "robot name") in refusal("robot name", of_file)
 
 
 def test_what_is_no_file(tmp_path):
-    assert "directory" in refusal(tmp_path, read_document)
-    assert "cannot read" in refusal("nul\0byte", read_document)
-    assert "empty" in refusal("  ", read_document)
-    assert "not as bytes" in refusal(b"<robot/>", read_document)
-    assert "received XML: Robot.from_urdf_text(xml)" in refusal("\n <robot/>", read_document)
+    assert "directory" in refusal(tmp_path, of_file)
+    assert "cannot read" in refusal("nul\0byte", of_file)
+    assert "empty" in refusal("  ", of_file)
+    assert "not as bytes" in refusal(b"<robot/>", of_file)
+    assert "received XML: Robot.from_urdf_text(xml)" in refusal("\n <robot/>", of_file)
 
 
 @pytest.mark.parametrize("name", ["robot.urdf", "evil.xacro", "evil.xacro a:=b", "~/robot.urdf", "/etc/passwd"])
@@ -78,7 +87,7 @@ def test_text_is_never_the_name_of_a_file(name, tmp_path, monkeypatch):
     (tmp_path / "evil.xacro").write_text(xacro_that_runs(ran))
     assert "expected XML, which begins with '<'" in refusal(name)
     assert not ran.exists()
-    read_document("evil.xacro")
+    of_file("evil.xacro")
     assert ran.exists()  # a file that a person names is expanded
     assert "it is empty" in refusal("") and "it is empty" in refusal(" \n")
     assert "expected XML as str, received bytes" in refusal(b"<robot/>")
@@ -92,19 +101,19 @@ def test_malformed_xml_is_never_repaired_in_silence(xml):
 def test_malformed_xml_names_file_and_line(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(one_joint().replace("</link>", "", 1))
-    assert str(path) in refusal(path, read_document)
-    assert "line 5" in refusal(path, read_document)
+    assert str(path) in refusal(path, of_file)
+    assert "line 5" in refusal(path, of_file)
 
 
 def test_what_real_files_have_is_read(tmp_path):
     path = tmp_path / "robot.urdf"
     camera = '<gazebo><sensor:camera name="c"/></gazebo>'
     path.write_text('\n<?xml version="0.0" ?>\n' + one_joint().replace("</robot>", camera + "</robot>"))
-    assert read_document(path)[0].base == "a"
+    assert of_file(path)[0].base == "a"
     spaced = one_joint().replace(
         "<robot", '<robot xmlns="http://drake.mit.edu" xmlns:xacro="http://wiki.ros.org/xacro"'
     )
-    assert list(read_document_text(spaced)[0].joints) == ["j"]
+    assert list(of_text(spaced)[0].joints) == ["j"]
 
 
 @pytest.mark.parametrize(("old", "new", "encoding"), [
@@ -121,12 +130,12 @@ def test_what_real_files_have_is_read(tmp_path):
 def test_what_the_parser_of_urdfdom_tolerates_is_read_with_a_warning(tmp_path, old, new, encoding):
     path = tmp_path / "robot.urdf"
     path.write_bytes(one_joint().replace(old, new).encode(encoding))
-    document, report = read_document(path)
+    document, report = of_file(path)
     (message,) = report.warnings
     assert f"{path}: malformed XML at line " in message and "; read as ROS does: " in message
     assert list(document.joints) == ["j"]
     assert document.root.get("name") == ("me & you" if "me &" in new else "test")
-    assert read_document_text(document.text)[1].warnings == []  # of nodes, which receive the text
+    assert of_text(document.text)[1].warnings == []  # of nodes, which receive the text
 
 
 def test_a_file_of_comments_that_never_end_is_refused_at_once():
@@ -240,12 +249,12 @@ def test_a_vector_that_is_none(given, text):
 
 @pytest.mark.parametrize("text", ["+2", "2.", ".2e1", "2E0", "0002", " 2"])
 def test_numbers_as_urdfdom_reads_them(text):
-    document, report = read_document_text(one_joint().replace('<mass value="2"/>', f'<mass value="{text}"/>'))
+    document, report = of_text(one_joint().replace('<mass value="2"/>', f'<mass value="{text}"/>'))
     assert read_mass(document.links["b"].find("inertial")) == 2.0 and not report.warnings
 
 
 def warnings_of(xml: str) -> str:
-    return "\n".join(read_document_text(xml)[1].warnings)
+    return "\n".join(of_text(xml)[1].warnings)
 
 
 @pytest.mark.parametrize(("xml", "parts"), [
@@ -262,7 +271,7 @@ def warnings_of(xml: str) -> str:
      ["line 3, <vendor>", "no part of a URDF: <xacro:leg>, <speed>, <vendor> in <joint> (2); they are ignored"]),
 ])
 def test_oddities_are_warnings_that_say_what_was_assumed(xml, parts):
-    (message,) = read_document_text(xml)[1].warnings
+    (message,) = of_text(xml)[1].warnings
     for part in parts:
         assert part in message
 
@@ -270,7 +279,7 @@ def test_oddities_are_warnings_that_say_what_was_assumed(xml, parts):
 def test_what_a_fixed_joint_has_for_its_motion_is_not_read():
     joined = robot(link("a"), joint("j", "a", "b"), link("b"), link("c"),
                    joint("f", "b", "c", "fixed", axis="none", limit='<limit upper="x"/>', extra="<mimic joint='x'/>"))
-    assert read_document_text(joined)[1].warnings == []
+    assert of_text(joined)[1].warnings == []
 
 
 @pytest.mark.parametrize(("place", "shown"), [("</robot>", "<xacro:arm>"), ("</link>", "<xacro:arm> in <link>")])
@@ -286,5 +295,5 @@ def test_a_long_chain_is_checked_quickly_and_without_recursion():
     count = 2000
     links = [link(f"l{index}", "") for index in range(count)] + [link("end", INERTIAL)]
     joints = [joint(f"j{index}", f"l{index}", f"l{index + 1}") for index in range(count - 1)]
-    document, _ = read_document_text(robot(*links, *joints, joint("last", f"l{count - 1}", "end", limit=LIMIT)))
+    document, _ = of_text(robot(*links, *joints, joint("last", f"l{count - 1}", "end", limit=LIMIT)))
     assert document.base == "l0"

@@ -16,9 +16,10 @@ from urdf_parts import joint, link, one_joint, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.robot_report import gravity_efforts, link_boxes
-from robodyn_ros.description.document import read_document, read_document_text
+from robodyn_ros.description.document import read_document
 from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.description.resources import robot_file
+from robodyn_ros.description.robot_sources import read_source, text_source
 from robodyn_ros.toolbox.view.link_meshes import reach
 
 MOMENTS = '<inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/>'
@@ -40,7 +41,7 @@ def doubts(source, folder=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         one = Robot.from_urdf(source) if folder else Robot.from_urdf_text(source)
-    document, report = read_document(source) if folder else read_document_text(source)
+    document, report = read_document(read_source(source) if folder else text_source(source))
     return find_doubts(document, report, one.model, link_boxes(one.model, document, folder), gravity_efforts(one),
                        reach(one.model))
 

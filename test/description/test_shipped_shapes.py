@@ -18,8 +18,9 @@ pytest.importorskip("yourdfpy", reason="yourdfpy is not installed: make setup")
 import trimesh  # noqa: E402
 
 from robodyn_ros import Robot  # noqa: E402
-from robodyn_ros.description.document import read_document_text  # noqa: E402
+from robodyn_ros.description.document import read_document  # noqa: E402
 from robodyn_ros.description.resources import robot_file, shipped_robots  # noqa: E402
+from robodyn_ros.description.robot_sources import text_source
 from robodyn_ros.toolbox.view.link_meshes import frame_poses, link_meshes  # noqa: E402
 
 
@@ -39,7 +40,7 @@ def test_the_first_colour_of_a_link_covers_most_of_it(name):
 def test_no_two_cylinders_share_a_surface(name):
     """Two surfaces at one place flicker."""
     model = Robot.from_urdf(robot_file(name)).model
-    poses, document = frame_poses(model, np.zeros(model.n)), read_document_text(model.description)[0]
+    poses, document = frame_poses(model, np.zeros(model.n)), read_document(text_source(model.description))[0]
     cylinders = []
     for link, element in document.links.items():
         for visual in element.findall("visual"):

@@ -34,7 +34,7 @@ from robodyn_ros.description.joint_and_link_elements import read_mass, read_orig
 from robodyn_ros.description.mesh_files import MeshReader, find_mesh
 from robodyn_ros.description.model import NO_INERTIA, Array, Inertia
 from robodyn_ros.description.report import Report
-from robodyn_ros.description.robot_sources import mesh_folder
+from robodyn_ros.description.robot_sources import mesh_folder, read_source
 from robodyn_ros.description.urdf import load_urdf_text
 
 DENSITIES = (50.0, 20_000.0)
@@ -117,7 +117,7 @@ def complete_urdf(path: Path, rule: CompletionRule, *, absolute_meshes: bool = F
         DescriptionError: The file cannot be read; moving links have neither inertia nor shape; a shape has no volume or
             cannot be read; or no density follows from the file and the rule.
     """
-    document, report = read_document(path)
+    document, report = read_document(read_source(path))
     with contextlib.closing(MeshReader()) as reader:
         completion = _Completion(document, report, rule, mesh_folder(path), reader)
         completion.run()

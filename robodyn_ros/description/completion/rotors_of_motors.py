@@ -17,7 +17,7 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.base.errors import DescriptionWarning
 from robodyn_ros.description.completion.completed_urdf import document_text, set_absolute_meshes, set_armature
 from robodyn_ros.description.document import read_document
-from robodyn_ros.description.robot_sources import mesh_folder
+from robodyn_ros.description.robot_sources import mesh_folder, read_source
 from robodyn_ros.description.urdf import load_urdf
 
 
@@ -42,7 +42,7 @@ def urdf_with_rotors(path: Path, settings: HardwareSettings) -> tuple[str, tuple
             return "", ()
         model = load_urdf(path, hold_massless=False)
     rotors = dict(zip(model.joint_names, settings.joint_actuators(model).reflected_inertia.tolist(), strict=True))
-    document, _ = read_document(path)
+    document, _ = read_document(read_source(path))
     lines = []
     for joint in held:
         if rotors.get(joint, 0.0) > 0.0:

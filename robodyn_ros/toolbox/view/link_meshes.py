@@ -27,9 +27,10 @@ from lxml import etree
 from robodyn_ros.base.checks import Range, as_array, as_floats, as_joint_array, as_number
 from robodyn_ros.base.errors import InputError, RobodynError
 from robodyn_ros.base.optional_packages import missing_message
-from robodyn_ros.description.document import read_document_text
+from robodyn_ros.description.document import read_document
 from robodyn_ros.description.mesh_files import MeshReader, find_mesh
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.robot_sources import text_source
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.reach import reach
 
@@ -120,7 +121,7 @@ def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:
 
 def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str], missing: set[str]
                ) -> list[LinkMesh]:
-    document, _ = read_document_text(model.description)
+    document, _ = read_document(text_source(model.description))
     materials = {material.get("name"): material for material in document.root.findall("material")}
     shapes: list[LinkMesh] = []
     with contextlib.closing(MeshReader()) as reader:

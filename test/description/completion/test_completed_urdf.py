@@ -16,8 +16,9 @@ from urdf_parts import joint, link, robot
 
 from robodyn_ros import DescriptionError, InputError, Robot
 from robodyn_ros.description.completion.completed_urdf import CompletionRule, complete_urdf
-from robodyn_ros.description.document import estimates, read_document_text
+from robodyn_ros.description.document import estimates, read_document
 from robodyn_ros.description.resources import robot_file, shipped_robots
+from robodyn_ros.description.robot_sources import text_source
 
 BOX = "<collision><origin xyz='0 0 0.1'/><geometry><box size='0.1 0.1 {}'/></geometry></collision>"
 INERTIAL = ("<inertial><mass value='{}'/><inertia ixx='{}' iyy='{}' izz='{}' ixy='0' ixz='0' iyz='0'/></inertial>")
@@ -37,8 +38,9 @@ def arm(*bodies):
 
 
 def masses(text):
+    document, _ = read_document(text_source(text))
     return {name: float(element.find("inertial/mass").get("value"))
-            for name, element in read_document_text(text)[0].links.items() if element.find("inertial") is not None}
+            for name, element in document.links.items() if element.find("inertial") is not None}
 
 
 def test_a_total_mass_is_shared_by_volume(tmp_path):
@@ -50,7 +52,7 @@ def test_a_total_mass_is_shared_by_volume(tmp_path):
     assert_allclose(robot_.model.joints[1].inertia.rotational,
                     10 / 12 * np.diag([0.26, 0.26, 0.02]), rtol=1e-6)
     assert_allclose(robot_.model.joints[1].inertia.com, [0, 0, 0.1])
-    assert [line.split(":")[0] for line in estimates(read_document_text(found.text)[0])] == [
+    assert [line.split(":")[0] for line in estimates(read_document(text_source(found.text))[0])] == [
         "link l0", "link l1", "link l2"]
     again = complete_urdf(written(tmp_path, found.text), CompletionRule(mass=1.0))
     assert not again.lines and not again.summary
@@ -110,7 +112,7 @@ def test_joints_that_still_move_nothing_get_the_rotor_of_a_drive(tmp_path):
     model = Robot.from_urdf_text(found.text).model
     assert not model.held and model.joint_names == ("j", "slow", "free")
     assert_allclose(model.armature, [0, 2, 1e-3])
-    assert len(list(estimates(read_document_text(found.text)[0]))) == 2
+    assert len(list(estimates(read_document(text_source(found.text))[0]))) == 2
 
 
 @pytest.mark.parametrize(("bodies", "rule", "message"), [
