@@ -70,6 +70,11 @@ def transfer_from(before: Array, duration: float) -> Transfer:
     return Transfer(before, np.array([-1.0]), np.array([duration])) if duration else no_transfer(len(before))
 
 
+def adds_transfer(memory: Any) -> bool:
+    """Whether a law with this memory adds the offset itself, before its limits: its last field is the transfer."""
+    return isinstance(getattr(memory, "transfer", None), Transfer)
+
+
 def joined_reference(transfer: Transfer, lead: Array, reference: JointReference, q: Array, period: Any
                      ) -> tuple[JointReference, Array]:
     """Return what a law follows at a tick in a transfer, before `transferred`.
@@ -104,11 +109,23 @@ def transferred(transfer: Transfer, effort: Array, limit: Array, period: Any) ->
     Returns:
         Efforts, shape (n,) [N m or N], which may exceed the limits; and the transfer, which is none after the end.
     """
-    begins, elapsed, is_over, share = _progress(transfer, period)
     within = np.minimum(np.maximum(effort, -limit), limit)  # costs less than np.clip
-    offset = np.where(begins, transfer.offset - within, transfer.offset)
-    wish = np.where(is_over, effort, within + decay(share)[0] * offset)
-    return wish, Transfer(*(np.where(is_over, 0.0, each) for each in (offset, elapsed, transfer.duration)))
+    offset, after = decayed(transfer, within, period)
+    return np.where(after.duration > 0.0, within + offset, effort), after
+
+
+def decayed(transfer: Transfer, begin: Array, period: Any) -> tuple[Array, Transfer]:
+    """Return what is left of an offset at a tick, and the transfer after the tick.
+
+    Args:
+        transfer: The transfer.
+        begin: At the first tick, what its offset counts from, shape (n,); later anything.
+        period: Time since the tick before [s].
+    """
+    begins, elapsed, is_over, share = _progress(transfer, period)
+    offset = np.where(begins, transfer.offset - begin, transfer.offset)
+    return decay(share)[0] * offset, Transfer(*(np.where(is_over, 0.0, each)
+                                                for each in (offset, elapsed, transfer.duration)))
 
 
 def _progress(transfer: Transfer, period: Any) -> tuple[Any, Any, Any, Any]:

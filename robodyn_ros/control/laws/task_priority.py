@@ -21,6 +21,14 @@ damping mu near singular positions of `laws.singularity`. With a weight of 1e6 t
 one part in 1e6; a higher weight would leave fewer digits for the efforts. With several levels, each program keeps the
 results of the levels before it as equations [Escande]. Each program has n variables, for any number of levels; a single
 program for all levels would need a weight of 1e12 for the second level.
+
+In a transfer (`control.contract.transfer`) from efforts tau(0-), the programs begin at the accelerations of efforts
+with the offset, and their tasks are what is missing from there on:
+
+    a_0(t) + s(t / T) M^-1 d,    d = tau(0-) - tau(0) at a_0 and x = 0,
+    J M^-1 x = r(t) - s(t / T) r(0),    r = r''* - J' v - J a_0.
+
+So the first efforts are tau(0-), except where a limit forbids it, and all limits hold meanwhile.
 """
 
 from __future__ import annotations
@@ -34,12 +42,13 @@ import numpy as np
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.controller import Law, State
 from robodyn_ros.control.contract.parameters import derived, scalar
-from robodyn_ros.control.contract.terms import Terms, bias_terms
+from robodyn_ros.control.contract.terms import TRANSFER, Terms, bias_terms
+from robodyn_ros.control.contract.transfer import Transfer, decayed, no_transfer
 from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import AXES, axis_rows, task_axes, task_errors, tip_acceleration
 from robodyn_ros.control.optimisation import qp
-from robodyn_ros.control.optimisation.safety_filter import check_start, model_names
+from robodyn_ros.control.optimisation.safety_filter import check_start, model_names, transfer_names
 from robodyn_ros.control.optimisation.safety_limits import (
     YIELDING,
     ExpectedMotion,
@@ -185,6 +194,8 @@ class PriorityMemory(NamedTuple):
         v: Likewise.
         acceleration: Likewise.
         friction: Likewise.
+        task_offset: Offset of the tasks in a transfer, shape (m,) [m/s^2, rad/s^2].
+        transfer: From the efforts of the law before.
     """
 
     q: Array
@@ -195,6 +206,8 @@ class PriorityMemory(NamedTuple):
     v: Array
     acceleration: Array
     friction: Array
+    task_offset: Array
+    transfer: Transfer
 
 
 class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
@@ -224,8 +237,12 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - errors.jacobian @ a
         motion = expected_motion(dynamics, parameters, state, memory)
-        without_tip = (Terms(posture=mass_matrix @ within_limits(parameters, motion, a))
-                       + bias_terms(dynamics, q + parameters.lead * v, v) + Terms(friction=parameters.friction * v))
+        bias = bias_terms(dynamics, q + parameters.lead * v, v) + Terms(friction=parameters.friction * v)
+        offset, transfer = decayed(memory.transfer, mass_matrix @ a + bias.effort, state.period)
+        tasks_before = memory.transfer._replace(offset=np.where(memory.transfer.elapsed < 0.0, 0.0, memory.task_offset))
+        task_offset, tasks_after = decayed(tasks_before, missing, state.period)
+        a, missing = a + np.linalg.inv(mass_matrix) @ offset, missing + task_offset
+        without_tip = Terms(posture=mass_matrix @ within_limits(parameters, motion, a)) + bias
         effort = without_tip.effort
         posture = law_motion(parameters, motion, effort, memory.friction)
         free = posture.acceleration
@@ -255,9 +272,14 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         slack = np.concatenate([limits.lower - lower + upper - limits.upper, missing - by_effort @ x])
         changed = np.clip(effort + by_tasks @ x, -limit, limit)
         expected = free + motion.inverse @ (changed - effort - motion.disturbance)
-        terms = Terms.split(changed, lambda: without_tip.parts() | {"task": changed - effort})
-        return terms, PriorityMemory(memory.q, np.concatenate(multipliers), np.stack([status]), slack,
-                                       motion.disturbance, v, with_newest(memory, expected), posture.multipliers)
+
+        def parts() -> dict[str, Array]:
+            inner = without_tip.parts()
+            return inner | {"posture": inner["posture"] - offset, "task": changed - effort, TRANSFER: offset}
+
+        return Terms.split(changed, parts), PriorityMemory(
+            memory.q, np.concatenate(multipliers), np.stack([status]), slack, motion.disturbance, v,
+            with_newest(memory, expected), posture.multipliers, tasks_after.offset, transfer)
 
     def initial_memory(self, state: State) -> PriorityMemory:
         """The posture to keep is the present one."""
@@ -265,7 +287,8 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         rows = len(limit_row_names(self.robot, own)) + len(own.rows)
         multipliers = np.zeros(len(own.levels) * (rows + len(own.safety_tip_joints)))
         return PriorityMemory(state.q.copy(), multipliers, np.zeros(1), np.zeros(rows), np.zeros(n), np.array(state.v),
-                              np.zeros((1 + own.safety_delay, n)), np.zeros(n * own.safety_slides))
+                              np.zeros((1 + own.safety_delay, n)), np.zeros(n * own.safety_slides),
+                              np.zeros(len(own.rows)), no_transfer(n))
 
     def memory_names(self) -> tuple[str, ...]:
         """As in `Law`."""
@@ -274,8 +297,8 @@ class TaskPriority(Law[TaskPriorityParameters, TipReference, PriorityMemory]):
         names = [*rows, *(f"{joints[k]}.effort" for k in own.safety_tip_joints)]
         levels = [f"level{number}.{name}" for number in range(1, len(own.levels) + 1) for name in names]
         return (*(f"{joint}.posture" for joint in joints), *(names if len(own.levels) == 1 else levels), "status",
-                *(f"{row}.slack" for row in rows),
-                *model_names(joints, own))
+                *(f"{row}.slack" for row in rows), *model_names(joints, own),
+                *(f"{AXES[row]}.transfer" for row in own.rows), *transfer_names(joints))
 
     def check_start(self, state: State) -> None:
         """Refuse a start with the tip beyond a limit of its position."""

@@ -110,6 +110,11 @@ def model_names(joints: tuple[str, ...], parameters: Any) -> tuple[str, ...]:
     return tuple(f"{joint}.{field}" for field in fields for joint in joints)
 
 
+def transfer_names(joints: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the numbers of a `Transfer`."""
+    return (*(f"{joint}.transfer" for joint in joints), "transfer_elapsed", "transfer_duration")
+
+
 def check_start(robot: Robot, parameters: Any, state: State) -> None:
     """Refuse a start beyond a limit of the tip: behind a plane, in a sphere, or near a singularity.
 
@@ -186,7 +191,7 @@ def filter_memory_names(robot: Robot, parameters: Any) -> tuple[str, ...]:
     joints, limits = robot.joint_names, limit_names(robot, parameters)
     names = [*limits, *(f"{joint}.effort" for joint in joints), *(f"{limit}.slack" for limit in limits), "status",
              *(f"{joint}.correction" for joint in joints), *model_names(joints, parameters),
-             *(f"{joint}.transfer" for joint in joints), "transfer_elapsed", "transfer_duration"]
+             *transfer_names(joints)]
     return tuple(f"safety.{name}" for name in names)
 
 

@@ -16,8 +16,13 @@ import numpy as np
 
 from robodyn_ros.base.fields import Field
 from robodyn_ros.control.contract.controller import Controller, JointReference, Law, State
-from robodyn_ros.control.contract.transfer import joined_reference, no_transfer, transfer_from, transferred
-from robodyn_ros.control.optimisation.safety_filter import FilterMemory
+from robodyn_ros.control.contract.transfer import (
+    adds_transfer,
+    joined_reference,
+    no_transfer,
+    transfer_from,
+    transferred,
+)
 from robodyn_ros.description.model import Array
 
 SWAP_TIME = Field(
@@ -30,7 +35,7 @@ SWAP_TIME = Field(
 class BumplessTransfer:
     """Adds to a law's reference and efforts offsets that decay; it belongs to the thread of the control loop.
 
-    A law with a safety filter adds the offset itself, before its filter, so that the sum keeps the limits.
+    A law with limits in its program or behind it adds the offset itself, before these, so that the sum keeps them.
 
     Args:
         effort_limit: Effort limits of the joints, shape (n,) [N m or N].
@@ -44,7 +49,7 @@ class BumplessTransfer:
         self.duration = SWAP_TIME.default
         self.under_way = False
         self._limit, self._transfer = effort_limit, no_transfer(len(effort_limit))
-        self._filtered: Law[Any, Any, Any] | None = None
+        self._limited: Law[Any, Any, Any] | None = None
         self._lead = np.zeros(len(effort_limit))  # of the positions before the reference, at the first tick
 
     def begin(self, controller: Controller, before: Array) -> None:
@@ -56,16 +61,16 @@ class BumplessTransfer:
         """
         self._transfer = transfer_from(before, self.duration)
         self.under_way = self.duration > 0.0
-        self._filtered = None
-        if isinstance(controller, Law) and isinstance(controller.memory, FilterMemory):
-            self._filtered = controller
-            self._give_to_filter()
+        self._limited = None
+        if isinstance(controller, Law) and adds_transfer(controller.memory):
+            self._limited = controller
+            self._give_to_law()
 
     def end(self) -> None:
         """End the transfer at once: the law in force alone answers the next state."""
         if self.under_way:
             self.under_way, self._transfer = False, no_transfer(len(self._limit))
-            self._give_to_filter()
+            self._give_to_law()
 
     def reference(self, reference: Any, state: State) -> Any:
         """Return what the law follows at a tick; only references of joints are changed.
@@ -88,8 +93,8 @@ class BumplessTransfer:
         """
         effort, self._transfer = transferred(self._transfer, asked, self._limit, period)
         self.under_way = bool(self._transfer.duration[0] > 0.0)
-        return effort if self._filtered is None else asked
+        return effort if self._limited is None else asked
 
-    def _give_to_filter(self) -> None:
-        if self._filtered is not None:
-            self._filtered.memory = self._filtered.memory._replace(transfer=self._transfer)
+    def _give_to_law(self) -> None:
+        if self._limited is not None:
+            self._limited.memory = self._limited.memory._replace(transfer=self._transfer)

@@ -18,8 +18,7 @@ import numpy as np
 from robodyn_ros.compile import trace
 from robodyn_ros.control.contract.compiled_law import memory_numbers
 from robodyn_ros.control.contract.controller import JointReference, Law
-from robodyn_ros.control.contract.transfer import Transfer, joined_reference, transferred
-from robodyn_ros.control.optimisation.safety_filter import FilterMemory
+from robodyn_ros.control.contract.transfer import Transfer, adds_transfer, joined_reference, transferred
 from robodyn_ros.description.model import Array
 from robodyn_ros.toolbox.export.c_function import CFunction
 
@@ -44,8 +43,8 @@ class CTransfer:
         n, limit = law.robot.n, law.robot.effort_limit
         self._n, self._prefix, self._real = n, prefix, real
         self.joins = law.follows is JointReference
-        self._is_filtered = isinstance(memory, FilterMemory)  # the filter adds the offset itself, before its limits
-        self._place = memory_numbers(memory).size - n - 2  # of the filter's transfer, the last of its memory
+        self._is_limited = adds_transfer(memory)
+        self._place = memory_numbers(memory).size - n - 2  # of the law's own transfer, the last of its memory
         shapes = {"transfer": (n + 2,), "period": (1,)}
 
         def of(numbers: Array) -> Transfer:
@@ -76,7 +75,7 @@ class CTransfer:
                  "        return -1;",
                  f"    for (i = 0; i < {n}; i++)", "        law->transfer[i] = duration > 0 ? effort[i] : 0;",
                  f"    law->transfer[{n}] = duration > 0 ? -1 : 0;", f"    law->transfer[{n + 1}] = duration;"]
-        if self._is_filtered:
+        if self._is_limited:
             lines += [f"    for (i = 0; i < {n + 2}; i++)",
                       f"        law->memory[{self._place} + i] = law->transfer[i];"]
         return "\n".join([*lines, "    return 0;", "}"])
@@ -108,5 +107,5 @@ class CTransfer:
         yield f"    for (i = 0; goes_over && i < {n + 2}; i++) {{ law->transfer[i] = after[i]; }}"
         if self.joins:
             yield f"    for (i = 0; goes_over && i < {n}; i++) {{ law->transfer[{n + 2} + i] = lead[i]; }}"
-        if not self._is_filtered:
+        if not self._is_limited:
             yield f"    for (i = 0; goes_over && i < {n}; i++) {{ effort[i] = wish[i]; }}"

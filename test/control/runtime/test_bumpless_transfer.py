@@ -24,8 +24,9 @@ from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.optimisation.safety_filter import filtered
 from robodyn_ros.control.optimisation.safety_parameters import position_margin
 from robodyn_ros.control.plugins.plugin import Plugin
-from robodyn_ros.control.plugins.registry import make_controller
+from robodyn_ros.control.plugins.registry import load_controller, make_controller
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
 from robodyn_ros.control.runtime.control_loop import SWAPPING
 from robodyn_ros.control.runtime.measurement import Measurement
@@ -199,11 +200,12 @@ def test_a_hard_swap_alters_no_effort_of_a_safety_filter():
 
 
 @pytest.mark.parametrize("pair", ["pd computed_torque+safety", "computed_torque+safety pd_gravity+safety",
-                                  pytest.param("pd mpc", marks=pytest.mark.long)])
+                                  pytest.param("pd mpc", marks=pytest.mark.long), "impedance task_priority",
+                                  "task_priority task_space_pd"])
 def test_efforts_go_on_before_the_filter_and_behind_it(pair):
     """Far from the limits; a filter gets the law's efforts with the offset, and lets them pass."""
     names = pair.split()
-    rig = Rig(ROBOT)
+    rig = Rig(ROBOT, tip=load_controller(names[1]).follows is TipReference)
     rig.laws |= {name: make_controller(name, ROBOT) for name in names}
     count = round(AT[1] * rig.duration / PERIOD)
     run, hard = (rig.run(names, count * PERIOD, swap_time) for swap_time in (SWAP_TIME.default, 0.0))
@@ -213,14 +215,15 @@ def test_efforts_go_on_before_the_filter_and_behind_it(pair):
 
 
 @pytest.mark.parametrize("request_again", [False, True])
-def test_limits_hold_while_the_efforts_go_on(request_again):
-    """The efforts before press a joint towards its limit: an offset behind the filter would take it to its stop."""
+@pytest.mark.parametrize(("name", "distance"), [("pd_gravity+safety", 0.5), ("task_priority", 0.15)])
+def test_limits_hold_while_the_efforts_go_on(name, distance, request_again):
+    """The efforts before press a joint towards its limit: an offset behind the limits would take it to its stop."""
     robot = Robot.named("scara")
-    press, law = Constant(0.0, 0.5 * robot.effort_limit[1], 0.0, 0.0), make_controller("pd_gravity+safety", robot)
+    press, law = Constant(0.0, 0.5 * robot.effort_limit[1], 0.0, 0.0), make_controller(name, robot)
     loop = RecordedLoop(robot, Plugin("press", press), Plugin("safe", Damping(robot)), 0.5)
     loop.request(NewSettings(swap_time=1.0))
     plant, rest, states = Plant(robot, PERIOD), np.zeros(robot.n), []
-    plant.set_state(robot.position_upper - [1.0, 0.5, 0.2, 1.0])
+    plant.set_state(robot.position_upper - [1.0, distance, 0.2, 1.0])
     for count in range(400):
         if count == 20:
             loop.request(Swap(Plugin("law", law)))
