@@ -146,8 +146,6 @@ class ActuatorState(NamedTuple):
     motor_torque: Array = _of_motors(
         lambda end: end.plant.actuators.motors.motor.torque_constant * end.state.current,
         "Torque of the motor, before rotor inertia and gear train", "N m", of_state=True)
-    supply_power: Array = _of_motors(
-        lambda end: _voltage(end) * end.state.current, "Power that the motor takes from the amplifier", "W")
     joint_effort: Array = output(_joint_effort, "Effort of the drive on the joint", EFFORT)
     friction_effort: Array = output(_friction_effort, "Effort of friction and brake on the joint", EFFORT)
     temperature: Array = output(lambda end: end.state.temperature, "Temperature of the winding", "degrees Celsius",
