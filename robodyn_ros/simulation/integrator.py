@@ -97,8 +97,6 @@ class Integrator(StrEnum):
     """q' = q + h v', damping and motors implicit: stable, order 1."""
     EXPLICIT_EULER = "explicit_euler"
     """q' = q + h v, v' = v + h a, as in the books: order 1, gains energy."""
-    HEUN = "heun"
-    """Heun's method of order 2."""
     RUNGE_KUTTA = "runge_kutta"
     """The classical method of order 4."""
     ADAPTIVE = "adaptive"
