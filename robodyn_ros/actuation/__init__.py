@@ -13,10 +13,9 @@ Open first: ``joint_actuators.py``, ``dc_motor.py``, ``friction.py``.
 
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.actuation.drag import Drag
 from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip
 
-__all__ = ["Actuators", "DCMotor", "Drag", "Friction", "FrictionModel", "GearTrain", "JointActuators", "MaxwellSlip"]
+__all__ = ["Actuators", "DCMotor", "Friction", "FrictionModel", "GearTrain", "JointActuators", "MaxwellSlip"]
