@@ -79,6 +79,12 @@ def test_steps_of_the_current_neither_overshoot_nor_depend_on_how_they_are_divid
     assert ends[0] - 1e-9 <= after[0] <= ends[1] + 1e-9 and ends[0] - 1e-9 <= mean[0] <= ends[1] + 1e-9
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_smallest_inductances_are_like_none():
+    shares = DCMotor(0.5, 0.05, 1e-5, [5e-312, 5e-320]).current_shares(1e-3)  # h / T is 1e308, or beyond all numbers
+    assert not any(share.any() for share in (shares.end, shares.mean > 1e-300, shares.mean_square > 1e-300))
+
+
 def test_without_inductance_the_current_is_there_at_once():
     motor = DCMotor(0.5, 0.05, 1e-5)
     after, mean = motor.current_step([100.0], [6.0], [30.0], 1e-6)
