@@ -52,15 +52,17 @@ FLAGS = ("-O1", "-march=native", "-ffp-contract=off")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 MAIN = """
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "{prefix}.h"
 
-/* Tick a law for each sample; or one law, from init on, for all. */
+/* Tick a law for each sample; or one law, from init on, for all. Laws are parameters and memory, without a transfer. */
 int main(int given, char **words)
 {{
     const size_t samples = given > 1 ? (size_t)atol(words[1]) : 0, laws = given > 2 ? samples : 1;
-    {prefix} *law = malloc(laws * sizeof *law);
+    const size_t own = offsetof({prefix}, transfer);
+    {prefix} *law = calloc(laws, sizeof *law);
     {prefix}_state *state = malloc(samples * sizeof *state);
     {reference} *reference = malloc(samples * sizeof *reference);
     double *effort = malloc(samples * {n} * sizeof *effort);
@@ -69,11 +71,13 @@ int main(int given, char **words)
     if (laws == 1)
         {prefix}_init(law, state);
     else
-        done += fread(law, sizeof *law, laws, stdin);
+        for (i = 0; i < laws; i++)
+            done += fread(law + i, own, 1, stdin);
     for (i = 0; i < samples && done; i++)
         {prefix}_tick(law + (laws == 1 ? 0 : i), state + i, {given}effort + {n} * i);
     fwrite(effort, sizeof *effort, samples * {n}, stdout);
-    fwrite(law, sizeof *law, laws, stdout);
+    for (i = 0; i < laws; i++)
+        fwrite(law + i, own, 1, stdout);
     free(law);
     free(state);
     free(reference);
@@ -143,7 +147,6 @@ class LawInC:
         source = law_source(law, name, precision)
         _, self.file = write_new(folder, source.files)
         self._law, self._main = law, folder / "main.c"
-        self._transfer = 2 * law.robot.n + 2  # numbers of the struct behind parameters and memory; 0: no transfer
         reference = f"{source.name}_reference" if law.follows else "double"
         given = "reference + i, " if law.follows else ""
         self._main.write_text(MAIN.format(prefix=source.name, n=law.robot.n, reference=reference, given=given))
@@ -168,13 +171,13 @@ class LawInC:
         """
         count = len(samples.states)
         given = [samples.states, samples.references if samples.references.size else np.zeros(count),
-                 np.zeros(0) if before is None else np.pad(before, [(0, 0), (0, self._transfer)])]
+                 np.zeros(0) if before is None else before]
         words = [str(program), str(count), *(["each"] if before is not None else [])]
         done = subprocess.run(words, input=b"".join(each.tobytes() for each in given), capture_output=True)
         if done.returncode or done.stderr:
             raise RuntimeError(f"{program.name}: {done.stderr.decode()}")
         efforts, laws = np.split(np.frombuffer(done.stdout), [count * self._law.robot.n])
-        return efforts.reshape(count, -1), laws.reshape(1 if before is None else count, -1)[:, :-self._transfer]
+        return efforts.reshape(count, -1), laws.reshape(1 if before is None else count, -1)
 
 
 def compiled(compiler: str, flags: Sequence[str], sources: Sequence[Path], output: Path, *libraries: str) -> None:

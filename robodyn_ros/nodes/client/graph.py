@@ -38,6 +38,7 @@ from std_srvs.srv import Trigger
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS, RANGE, is_this_machine_alone, participants_here
+from robodyn_ros.nodes.common.participants import UNNAMED, participant
 
 T = TypeVar("T")
 Request = Coroutine[Any, Any, T]
@@ -61,10 +62,6 @@ MEETING_SECONDS = 0.5
 """Longest wait for an answer which shows that a node knows this client [s]."""
 FIRST_ANSWER_SECONDS = 0.25
 """Time until the first repetition of a request that changes nothing [s]."""
-UNNAMED = "_NODE_NAME_UNKNOWN_"
-"""Placeholder in the graph for a name that is not known yet (rmw_dds_common)."""
-PREFIX_LENGTH = 12
-"""Length of the prefix that identifies a participant in the identifiers of its entities [bytes] (RTPS 2.5, 9.3.1)."""
 READING = (DescribeParameters, GetParameters, ListParameters)
 """Services that answer immediately and change nothing."""
 REPEATABLE = (*READING, SetParameters, SetParametersAtomically)
@@ -364,7 +361,7 @@ class Graph:
         if not is_this_machine_alone():
             return False
         publishers = self.node.get_publishers_info_by_topic(topic_names.PARAMETER_EVENTS)
-        named = {bytes(shown.endpoint_gid[:PREFIX_LENGTH]) for shown in publishers if shown.node_name != UNNAMED}
+        named = {participant(bytes(shown.endpoint_gid)) for shown in publishers if shown.node_name != UNNAMED}
         return 0 < participants_here(self._domain()) <= len(named)
 
     def refuse_namesakes(self, full_name: str) -> None:

@@ -23,6 +23,8 @@ from rclpy.node import Node
 from std_msgs.msg import Empty
 
 _PARTICIPANT_BYTES = 12
+UNNAMED = "_NODE_NAME_UNKNOWN_"
+"""Placeholder in the graph for a node's name that is not known yet (rmw_dds_common)."""
 _LONGEST_LOOK = 2.0  # wait for the node's own publisher in the graph [s]
 
 

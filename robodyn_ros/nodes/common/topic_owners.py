@@ -30,7 +30,7 @@ from typing import NamedTuple
 from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.base.fields import Field
 from robodyn_ros.nodes.common.joint_states import Indices
-from robodyn_ros.nodes.common.participants import describe, participant
+from robodyn_ros.nodes.common.participants import UNNAMED, describe, participant
 
 AT_START = 1.0
 """Two nodes first heard within this time count as publishing the same joints from the start [s]."""
@@ -344,7 +344,7 @@ class TopicOwners:
     def _read_graph(self, now: float) -> None:
         """Read the graph."""
         self._next_look = now + _LOOK_PERIOD
-        self._names = {gid: name for gid, name in self._graph().items() if not name.endswith("_NODE_NAME_UNKNOWN_")}
+        self._names = {gid: name for gid, name in self._graph().items() if not name.endswith(UNNAMED)}
         for owner in self._owners:
             if owner is not None and not owner.name:
                 owner.name = next((self._names[gid] for gid in owner.gids if gid in self._names), "")
