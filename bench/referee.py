@@ -16,11 +16,11 @@ import numpy as np
 
 from bench.report import Section
 from robodyn_ros import Robot
-from robodyn_ros.commands.compare import Performance, comparable, perform
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.standard_motion import excursion
+from robodyn_ros.toolbox.study.performance import Performance, comparable, perform
 
 ROBOT, FINE = "arm6", 2.5e-4
 

@@ -31,7 +31,7 @@ from robodyn_ros.base.common_fields import (
 )
 from robodyn_ros.base.errors import InputError, shown, unknown
 from robodyn_ros.base.fields import declare, declare_as, section
-from robodyn_ros.commands.compare import simulated_plant, warn_of_springs
+from robodyn_ros.commands.compare import warn_of_springs
 from robodyn_ros.commands.law_parameters import given_values
 from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.commands.signal_files import read_signals
@@ -48,6 +48,7 @@ from robodyn_ros.simulation.engine import Engine
 from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.toolbox.study.distributions import Distribution, read_distribution
 from robodyn_ros.toolbox.study.metrics import METRICS
+from robodyn_ros.toolbox.study.performance import simulated_plant
 from robodyn_ros.toolbox.study.quantity_axes import quantity_axes
 from robodyn_ros.toolbox.study.study import Design, StudiedLaw, Study
 
@@ -123,15 +124,16 @@ def read_study(path: str | Path) -> Study:
     return study_from_mapping(read_yaml(path), text, path)
 
 
-class LawOptions(NamedTuple):
-    """Options of a command line for the laws; they override the fields of the laws in a study."""
+class StudyOptions(NamedTuple):
+    """Options of a command line; those for the laws override the fields of the laws in a study."""
 
     ignores: Sequence[str] = ()  # parts of the actuators that no law knows; empty: those in the study
     assignments: Sequence[str] = ()  # parameters, as for `given_values`
     params_file: str = ""  # file of parameters, as there
+    trajectories: str = ""  # option that names the trajectories, for messages; empty: the study does
 
 
-def study_from_mapping(content: Any, text: str, path: Path, options: LawOptions | None = None) -> Study:
+def study_from_mapping(content: Any, text: str, path: Path, options: StudyOptions | None = None) -> Study:
     """Create a study from the content of its file; errors as for `read_study`.
 
     Args:
@@ -140,6 +142,7 @@ def study_from_mapping(content: Any, text: str, path: Path, options: LawOptions 
         path: Its path, for messages and relative file names.
         options: What overrides the fields of the laws; None: nothing.
     """
+    options = options or StudyOptions()
     where = str(path)
     found = section(StudySection, where, content)
     actuators, world = (None if name is None else _file(name, path.parent) for name in (found.actuators, found.world))
@@ -151,12 +154,12 @@ def study_from_mapping(content: Any, text: str, path: Path, options: LawOptions 
     if found.engine == Engine.ROBODYN:
         warn_of_springs(plant)
     robot = plant.known_to(robot)
-    motions = dict(_motions(where, found.trajectories, robot, path.parent))
+    motions = dict(_motions(options.trajectories or f"{where}: trajectories:", found.trajectories, robot, path.parent))
     quantities = dict(quantity_axes(f"{where}: quantities", found.quantities, plant, motions.values()))
     study = Study(
         path=path.resolve(), text=text, robot=robot, plant=plant,
         laws=dict(_laws(where, found.laws, found.filter, robot.with_timing(found.period), path.parent,
-                        options or LawOptions())),
+                        options)),
         motions=motions, quantities=quantities, count=found.samples, design=Design(found.design),
         seed=found.seed, period=found.period, position_noise=found.position_noise,
         velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail),
@@ -208,7 +211,7 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{name}", value
 
 
-def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path, options: LawOptions
+def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path, options: StudyOptions
           ) -> Iterator[tuple[str, StudiedLaw]]:
     if isinstance(given, list):
         if len(set(map(str, given))) < len(given):
@@ -258,16 +261,13 @@ def _gains(where: str, given: Any, controller: Any, robot: Robot) -> Iterator[tu
 
 def _motions(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[str, JointTrajectory]]:
     if not isinstance(given, list | tuple) or not given or len(set(map(str, given))) < len(given):
-        raise InputError(f"{where}: trajectories: expected a list of different files, or {TEST_MOTION}, received "
+        raise InputError(f"{where} expected a list of different files, or {TEST_MOTION}, received "
                          f"{shown(given)}")
     for name in map(str, given):
         if name == TEST_MOTION:
             yield name, excursion(robot)
         else:
-            try:
-                yield name, read_motion(folder / expand_user(name), robot)[1]
-            except InputError as error:
-                raise InputError(f"{where}: trajectories: {str(error).removeprefix('--trajectory ')}") from None
+            yield name, read_motion(folder / expand_user(name), robot, where)[1]
 
 
 def _limits(where: str, given: Any) -> dict[str, float]:

@@ -35,7 +35,7 @@ _COLUMNS = {"": 0, "velocity": 1, "acceleration": 2}
 _REST_TOLERANCE = 1e-9  # [rad or m]
 
 
-def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory]:
+def read_motion(path: str | Path, robot: Robot, place: str = "--trajectory") -> tuple[Points, JointTrajectory]:
     """Read a motion that a robot can follow.
 
     If the first point has time 0, the motion begins there, otherwise at the robot's default position.
@@ -43,6 +43,7 @@ def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory
     Args:
         path: A ``.yaml`` or ``.yml`` file, a ``.csv`` file, an ``.mcap`` file or the folder of a recording.
         robot: The robot.
+        place: Option or key that names the file, for messages.
 
     Returns:
         The points in the order of the robot's joints, and the trajectory through them from time 0.
@@ -66,7 +67,7 @@ def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory
         if too_fast := excessive_speeds(robot.model, motion):
             raise InputError(f"{too_fast[0]}; give the points more time")
     except (InputError, OSError) as error:
-        raise InputError(f"--trajectory {path}: {error}") from None
+        raise InputError(f"{place} {path}: {error}") from None
     return points, motion
 
 

@@ -32,7 +32,7 @@ from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.commands.cluster_options import machine_options
 from robodyn_ros.commands.options import named_controllers
 from robodyn_ros.commands.progress import Progress
-from robodyn_ros.commands.study_file import LawOptions, StudySection, study_from_mapping
+from robodyn_ros.commands.study_file import StudyOptions, StudySection, study_from_mapping
 from robodyn_ros.control.contract.controller import JointReference
 from robodyn_ros.control.contract.parameters import FlatParameter
 from robodyn_ros.control.plugins.registry import prefix
@@ -118,13 +118,8 @@ def study_of_options(options: Namespace) -> Study:
         given["trajectories"] = [_absolute(options.trajectory)]
     if given and isinstance(content, Mapping):
         content = {**content, **given}
-    laws = LawOptions(options.law_ignores, options.set, options.params_file)
-    try:
-        return study_from_mapping(content, text, path, laws)
-    except InputError as error:
-        if options.trajectory:  # the file is that of the option, not of the study
-            raise InputError(str(error).replace(f"{path}: trajectories: ", "--trajectory ")) from None
-        raise
+    return study_from_mapping(content, text, path, StudyOptions(
+        options.law_ignores, options.set, options.params_file, "--trajectory" if options.trajectory else ""))
 
 
 def _absolute(value: Any) -> Any:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Comparison of laws: figures against a separate rollout of each law, the table, the picture, refusals."""
+"""Comparison of laws: the tables, the picture, refusals."""
 
 import sys
 from dataclasses import replace
@@ -14,65 +14,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
-from matplotlib.figure import Figure
 
-from robodyn_ros import InputError, Robot, rollout
+from robodyn_ros import Robot, rollout
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.compare import (
-    Failure,
-    Performance,
-    comparable,
-    compare,
-    joint_table,
-    perform,
-    plot,
-    stuck_joints,
-    table,
-)
+from robodyn_ros.commands.compare import joint_table, stuck_joints, table
 from robodyn_ros.description.model import Limits
 from robodyn_ros.description.resources import robot_file
-from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.standard_motion import excursion
 from robodyn_ros.simulation.world_file import read_world
+from robodyn_ros.toolbox.plots.performance_figure import save_performances
+from robodyn_ros.toolbox.study.performance import Failure, compare, perform
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
 MOTION = excursion(ROBOT)
-
-
-def test_the_figures_are_those_of_a_rollout():
-    found = perform(ROBOT, "pd", MOTION, rest=0.0)
-    alone = rollout(ROBOT, "pd", MOTION)
-    np.testing.assert_allclose(found.joint_error, alone.reference.q - alone.q, atol=1e-12)
-    np.testing.assert_allclose(found.effort_share, alone.effort / ROBOT.model.effort_limit)
-    assert found.work == pytest.approx(0.002 * np.abs(alone.effort * alone.v).sum())
-    pose = ROBOT.dynamics().forward_kinematics
-    k = len(alone.time) // 3
-    distance = np.linalg.norm((pose(alone.q[k]) - pose(alone.reference.q[k]))[:3, 3])
-    assert found.tip_error[k] == pytest.approx(distance) and distance > 0.0
-
-
-def test_task_space_laws_follow_the_same_motion():
-    of_joints, of_hand = (perform(ROBOT, name, MOTION) for name in ("computed_torque", "resolved_acceleration"))
-    assert len(of_joints.time) == len(of_hand.time)
-    assert of_joints.tip_error.max() < 2e-3 and of_hand.tip_error.max() < 0.03  # from a singular start
-
-
-def test_a_wrong_model_makes_more_error_and_an_integral_less():
-    plant = PlantModel.from_description(with_mass_error(ROBOT.model, 20.0))
-    exact, wrong, integral = (np.sqrt(np.mean(perform(ROBOT, name, MOTION, which).tip_error ** 2))
-                              for name, which in (("computed_torque", None), ("computed_torque", plant),
-                                                  ("computed_torque_pid", plant)))
-    assert exact < 0.2 * wrong and integral < 0.7 * wrong
-
-
-def test_saturation_counts_ticks_not_joints():
-    share = np.zeros((4, 2))
-    share[1] = 1.0
-    share[2, 0] = -1.0
-    one = Performance("it", np.arange(4.0), np.zeros(4), np.zeros((4, 2)), share, 0.0)
-    assert one.saturated == 0.5
 
 
 def test_table_and_picture_name_every_law(tmp_path):
@@ -81,7 +37,7 @@ def test_table_and_picture_name_every_law(tmp_path):
     assert [line.split()[0] for line in lines[2:]] == ["pd_gravity", "computed_torque"]
     rms = 1e3 * np.sqrt(np.mean(done[0].tip_error ** 2))
     assert float(lines[2].split()[1]) == pytest.approx(rms, abs=1e-3)
-    plot(done, tmp_path / "it.png", "two laws")
+    save_performances(done, tmp_path / "it.png", "two laws")
     assert (tmp_path / "it.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -107,32 +63,6 @@ def test_a_joint_that_friction_holds_is_marked():
     assert [line.endswith("stuck") for line in stuck[1:]] == [False, False, True, False]
     assert stuck_joints([held], ROBOT.joint_names) == ROBOT.joint_names[2]
     assert stuck_joints([held, perform(ROBOT, "pd", MOTION)], ROBOT.joint_names) == f"{ROBOT.joint_names[2]} (pd)"
-
-
-def test_the_picture_shows_error_effort_work_and_saturation(tmp_path, monkeypatch):
-    done, figures = [perform(ROBOT, name, MOTION) for name in ("pd", "pd_gravity")], []
-    done[1] = replace(done[1], effort_share=done[1].effort_share / np.abs(done[1].effort_share).max())
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
-    plot(done, tmp_path / "it.png", "two laws")
-    curves, dots = figures[0].axes[:2], figures[0].axes[2:]
-    assert all(len(axis.lines) == 2 for axis in curves)
-    assert {text.get_text() for text in figures[0].legends[0].get_texts()} == {"pd", "pd_gravity"}
-    done.sort(key=lambda one: np.mean(one.tip_error**2))
-    assert [label.get_text() for label in dots[0].get_yticklabels()] == [one.controller for one in done]
-    assert {axis.get_xlabel(): axis.lines[0].get_xdata().tolist() for axis in dots} == {
-        "RMS tip error [mm]": [1e3 * np.sqrt(np.mean(one.tip_error**2)) for one in done],
-        "RMS effort [% of limit]": [1e2 * np.sqrt(np.mean(one.effort_share**2)) for one in done],
-        "work [J]": [one.work for one in done],
-        "saturated [% of time]": [1e2 * one.saturated for one in done],
-    }
-    assert {one.controller for one in done if one.saturated} == {"pd_gravity"}
-
-
-def test_what_follows_nothing_or_wrenches_is_left_out_and_refused():
-    assert {"pd", "operational_space"} <= set(comparable())
-    assert not {"damping", "gravity_compensation", "force"} & set(comparable())
-    with pytest.raises(InputError, match="follow joints or poses, received 'damping'"):
-        perform(ROBOT, "damping", MOTION)
 
 
 PLUGINS = """

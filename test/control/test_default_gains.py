@@ -22,7 +22,6 @@ from robodyn_ros import Robot
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import DEFAULT_PERIOD as PERIOD
 from robodyn_ros.base.timing import LoopTiming
-from robodyn_ros.commands.compare import perform
 from robodyn_ros.control.contract.controller import State
 from robodyn_ros.control.default_gains import (
     NATURAL_FREQUENCY,
@@ -46,6 +45,7 @@ from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.model_perturbations import with_payload
 from robodyn_ros.simulation.standard_motion import excursion
+from robodyn_ros.toolbox.study.performance import perform
 
 
 @pytest.mark.parametrize("name", few(shipped_robots()))

@@ -26,7 +26,6 @@ from robodyn_ros import InputError, Plant, PlantModel, Robot
 from robodyn_ros.actuation import JointActuators
 from robodyn_ros.actuation.driver_profile import DriverProfile
 from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.commands.compare import simulated_plant
 from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.networks.actions import ActionLayout
 from robodyn_ros.learn import RobotEnv, SingleRobotEnv
@@ -35,6 +34,7 @@ from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.quantities import varied_plant
 from robodyn_ros.simulation.surfaces import Material, Plane
+from robodyn_ros.toolbox.study.performance import simulated_plant
 
 PERIOD, LONG = 0.002, 0.01
 GOAL = np.array([0.4, -0.3])
