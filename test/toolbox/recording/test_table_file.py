@@ -88,11 +88,12 @@ def test_a_column_of_texts_is_named_as_one(tmp_path, kind):
 def test_without_names_columns_have_numbers(tmp_path, line):
     path = tmp_path / "plain.csv"
     path.write_text(f"{line}\n" * 5)
-    columns = Table.from_file(path).columns
-    assert list(columns) == [str(place) for place, cell in enumerate(line.split(","), 1) if cell != "a"]
-    assert len(columns["1"]) == 5
-    with pytest.raises(InputError, match="the file has no line of names, so its columns are named by their numbers"):
-        Table.from_file(path).find("0")
+    table, places = Table.from_file(path), dict(enumerate(line.split(","), 1))
+    assert list(table.columns) == [str(place) for place, cell in places.items() if cell != "a"]
+    assert len(table.columns["1"]) == 5
+    for name in ["0", *(str(place) for place, cell in places.items() if cell == "a")]:  # also where one holds texts
+        with pytest.raises(InputError, match=f"'{name}'.*the file has no line of names, so its columns are named by"):
+            table.find(name)
 
 
 def test_texts_are_left_out_and_places_without_a_number_are_nan(tmp_path):
