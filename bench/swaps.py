@@ -20,7 +20,7 @@ each law of joints is swapped for each other one. ``python -m bench.swaps`` prin
 - *incidents*: how many laws were dropped and robots stopped.
 
 ``--pairs`` prints the pairs, too. With ``--tip``, laws of the tip are swapped for each other while the tip moves along
-a line, and errors are those of its position [m].
+a line, far from singular positions (`tip_start`), and errors are those of its position [m].
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from robodyn_ros.control.contract.controller import Controller, JointReference
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
-from robodyn_ros.control.references.joint_trajectory import JointTrajectory
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.reference import Trajectory
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
@@ -66,6 +66,8 @@ WINDOW = 0.3
 """Time after a swap in which efforts are looked at [s]."""
 MORE = 1.01
 """An error counts as greater if it is so by more than this factor."""
+LOOKED_AT = 500
+"""Positions among which a line of the tip begins at the one farthest from singular ones."""
 SLOWER = 3.0
 """Time of the motion, relative to the one that the robot's velocity limits allow."""
 UNSEEN = 1e-3
@@ -113,6 +115,16 @@ def wrong(robot: Robot) -> Robot:
     return Robot(with_payload(with_mass_error(robot.model, signs), PAYLOAD * mass))
 
 
+def tip_start(robot: Robot) -> np.ndarray:
+    """Of random positions in the middle half of the limits, that with the greatest least singular value of J."""
+    lower, upper = robot.position_lower, robot.position_upper
+    bounded = np.isfinite(upper - lower)
+    lower, upper = np.where(bounded, lower, -np.pi), np.where(bounded, upper, np.pi)
+    middle, half = 0.5 * (lower + upper), 0.25 * (upper - lower)
+    found = np.random.default_rng(0).uniform(middle - half, middle + half, (LOOKED_AT, robot.n))
+    return found[np.linalg.svd(robot.dynamics().batch.jacobian(found), compute_uv=False).min(axis=1).argmax()]
+
+
 class Rig:
     """A robot whose model is wrong, and the laws that know the model.
 
@@ -124,8 +136,11 @@ class Rig:
 
     def __init__(self, robot: Robot, slower: float = SLOWER, tip: bool = False) -> None:
         self.robot, self._tip, rest = robot, tip, np.zeros(robot.n)
-        self._motion = JointTrajectory(JointReference(default_position(robot), rest, rest), 0.0,
-                                       excursion_points(robot, slower))
+        points = excursion_points(robot, slower)
+        self.start = tip_start(robot) if tip else default_position(robot)
+        if tip:
+            points = Points.from_arrays(points.times[:1], self.start + 0.5 * (points.q[:1] - default_position(robot)))
+        self._motion = JointTrajectory(JointReference(self.start, rest, rest), 0.0, points)
         self._alone: dict[str, Run] = {}
         self._plant = Plant(wrong(robot), PERIOD)
         follows = TipReference if tip else JointReference
@@ -143,7 +158,7 @@ class Rig:
     def run(self, laws: Sequence[str], at: float = 0.0, swap_time: float = 0.0) -> Run:
         """Move under a law, which another one replaces after a time; see `SWAP_TIME`, both [s]."""
         robot, plant, incidents = self.robot, self._plant, list[str]()
-        plant.set_state(self._motion.sample(0.0).q)
+        plant.set_state(self.start)
         loop = ControlLoop(robot, Plugin(laws[0], self.laws[laws[0]]), Plugin("safe", Damping(robot)), 0.5)
         loop.request(NewSettings(swap_time=swap_time))
         ticks, rest, swap = list[Tick](), np.zeros(robot.n), round(at / PERIOD)
@@ -153,15 +168,16 @@ class Rig:
             tick = loop.tick(Measurement(round(1e9 * PERIOD * count) + 1, plant.q, plant.v))
             incidents += [str(event) for event in tick.events if count]
             if count == 0:
-                loop.request(Follow(self._trajectory(loop), on_arrival=True))
+                loop.request(Follow(self.motion(loop), on_arrival=True))
             ticks.append(tick)
             plant.advance(Drive(tick.effort, rest, rest))
         return Run(np.array([tick.effort for tick in ticks]), self._errors(ticks), incidents)
 
-    def _trajectory(self, loop: ControlLoop) -> Trajectory:
+    def motion(self, loop: ControlLoop) -> Trajectory:
+        """What the robot is to follow from the first tick of a loop on."""
         if not self._tip:
             return self._motion
-        begin, goal = loop.trajectory_start(None, TipReference), self._motion.sample(0.5 * self._motion.end_time).q
+        begin, goal = loop.trajectory_start(None, TipReference), self._motion.sample(self._motion.end_time).q
         there = self.robot.dynamics().forward_kinematics(goal)[:3, 3]
         return TipTrajectory.line(begin.reference, begin.start_time, self._motion.end_time, there,
                                   begin.reference.quaternion)
