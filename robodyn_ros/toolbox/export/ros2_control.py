@@ -32,6 +32,7 @@ from robodyn_ros.control.references.goal_tolerances import constraint_parameters
 from robodyn_ros.control.references.joint_trajectory import MAX_POINTS
 from robodyn_ros.control.references.trajectory_limits import EXCESSIVE_SPEEDS
 from robodyn_ros.control.runtime import supervisor
+from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
 from robodyn_ros.control.runtime.state_prediction import DELAY_COMPENSATION
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
@@ -44,7 +45,7 @@ from robodyn_ros.toolbox.export.c_motion import filled, motion_source, template
 from robodyn_ros.toolbox.export.c_source import CSource, files_of, source_of
 
 _OWN = ("command_interface", "gravity_compensation_by", "wrench_tip_interfaces", "trajectory_limits", "runaway_factor",
-        "delay_compensation", "speed_scaling", "supervisor", "constraints", "gains")
+        "delay_compensation", "speed_scaling", "supervisor", "swap_time", "constraints", "gains")
 """Parameters of the controller besides those of its law."""
 
 _DESCRIPTIONS = {"runaway_factor": "Speed at which a joint ran away and the robot is stopped, relative to its velocity "
@@ -186,7 +187,7 @@ def _parameters(robot: Robot, package: str, gains: list[SettableGain], has_volta
               "the tip link, in base axes about its origin; none: not measured", kind=str, structural=True),
         EXCESSIVE_SPEEDS,
         replace(DELAY_COMPENSATION, maximum=min(DELAY_COMPENSATION.maximum, HISTORY * robot.timing.period)),
-        *supervisor.PARAMETERS, *constraint_parameters(robot.model)]
+        *supervisor.PARAMETERS, SWAP_TIME, *constraint_parameters(robot.model)]
     tree: dict[str, Any] = {}
     for field in own:
         _put(tree, field.name, _entry(field))

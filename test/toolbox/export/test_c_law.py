@@ -18,6 +18,7 @@ import pytest
 from c_libraries import FLAGS, c_library
 from shipped import few
 
+from bench.swaps import AIM, PERIOD, Rig, wrong
 from robodyn_ros import CompileError, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.joint_actuators import JointActuators
@@ -30,8 +31,13 @@ from robodyn_ros.control.contract.state import State
 from robodyn_ros.control.laws.elastic_joint_pd import ElasticJointPD
 from robodyn_ros.control.laws.policy import PolicyParameters
 from robodyn_ros.control.optimisation import qp
+from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.registry import make_controller
-from robodyn_ros.control.runtime.bumpless_transfer import BumplessTransfer
+from robodyn_ros.control.references.tip_reference import TipReference
+from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME, BumplessTransfer
+from robodyn_ros.control.runtime.control_loop import ControlLoop
+from robodyn_ros.control.runtime.measurement import Measurement
+from robodyn_ros.control.runtime.requests import Follow, Swap
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
@@ -160,6 +166,34 @@ def test_a_transfer_in_c_is_that_of_the_loop(name, error):
     kept = in_c.own.copy()
     assert not in_c.tick(state._replace(period=np.nan), wanted).any() and in_c.refused
     np.testing.assert_array_equal(in_c.own, kept)
+
+
+@needs_compiler
+@pytest.mark.parametrize("names", ["pd computed_torque", "computed_torque pid", "task_space_pd operational_space"])
+def test_a_swap_of_laws_in_c_is_that_of_the_loop(names):
+    """In motion, on a wrong model: the same efforts, and no step."""
+    robot, names, at, count = Robot.named("planar_2r"), names.split(), 150, 450
+    laws = [Plugin(name, make_controller(name, robot)) for name in names]
+    loop = ControlLoop(robot, laws[0], Plugin("damping", make_controller("damping", robot)), 0.5)
+    rig = Rig(robot, 1.0, tip=loop.laws.chosen.follows is TipReference)
+    plant, rest, limit = Plant(wrong(robot), PERIOD), np.zeros(robot.n), robot.effort_limit
+    plant.set_state(rig.start)
+    in_c, steps, last = InC(laws[0].controller, names[0]), [], None
+    for i in range(count):
+        if i == at:
+            loop.request(Swap(laws[1]))
+            in_c = InC(laws[1].controller, names[1])
+            assert in_c.init(last.state) == 0 and in_c.transfer(last.effort, SWAP_TIME.default) == 0
+        tick = loop.tick(Measurement(round(1e9 * PERIOD * i) + 1, plant.q, plant.v))
+        if i == 0:
+            loop.request(Follow(rig.motion(loop), on_arrival=True))
+            assert in_c.init(tick.state) == 0
+        found = np.clip(in_c.tick(tick.state, tick.reference), -limit, limit)
+        np.testing.assert_allclose(found, tick.effort, rtol=1e-12, atol=1e-12 * limit.max(), err_msg=f"tick {i}")
+        steps.append(np.abs(tick.effort - last.effort).max() / limit.min() if last else 0.0)
+        plant.advance(Drive(tick.effort, rest, rest))
+        last = tick
+    assert steps[at] < AIM and np.abs(tick.effort).max() > 0.1
 
 
 @needs_compiler
