@@ -17,6 +17,8 @@ import numpy as np
 from robodyn_ros.description.model import Array, Inertia, product, skew
 from robodyn_ros.kinematics.twists import cross
 
+_UPPER = tuple(np.sort(np.indices((3, 3)), axis=0))  # for each element the row and the column of its upper twin
+
 
 class SpatialInertia(NamedTuple):
     """Inertia of a rigid body as its moments of mass; they add up when bodies are joined.
@@ -88,5 +90,6 @@ def trace_minus(matrix: Array) -> Array:
 
 
 def mirrored(matrix: Array) -> Array:
-    """A symmetric matrix from its upper triangle, shape (n, n), so that a tape does not compute the lower one too."""
-    return np.triu(matrix) + np.triu(matrix, 1).T
+    """A symmetric matrix from its upper triangle, shape (3, 3), so that a tape does not compute the lower one too."""
+    upper: Array = matrix[_UPPER]
+    return upper
