@@ -6,14 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""For every test: a ROS domain and a cache of compiled code of this run, the search of hypothesis, and fixtures."""
+"""For every test: a ROS domain, the cache of compiled code of this folder, the search of hypothesis, and fixtures."""
 
 import gc
 import importlib.util
 import os
 import signal
 import socket
-import tempfile
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from thread_states import thread_states
+
+from robodyn_ros.base import code_cache
 
 NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py", "commands/test_swap.py",
             "commands/test_guard.py", "commands/test_view.py", "bench/test_two_machines.py", "test_examples.py",
@@ -79,7 +80,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the domain before anything imports rclpy, and where this run and the nodes it starts keep code.
 
-    Each worker of pytest-xdist has a domain of its own; all use the cache of the process that started them.
+    Each worker of pytest-xdist has a domain of its own; all use the cache of the process that started them. It is
+    kept for the next run: its entries are named by all that they depend on, see `code_cache`.
     """
     domain, config.claim_of_domain = claim_domain()
     os.environ["ROS_DOMAIN_ID"] = str(domain)
@@ -90,14 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         set_up_transport(os.environ, "rmw_fastrtps_cpp")
     if not hasattr(config, "workerinput"):
-        config.code_cache = tempfile.TemporaryDirectory(prefix="robodyn_test_cache_")
-        os.environ["ROBODYN_CACHE_DIR"] = config.code_cache.name
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the cached code."""
-    if not hasattr(config, "workerinput"):
-        config.code_cache.cleanup()
+        os.environ[code_cache.VARIABLE] = str(config.rootpath / ".pytest_cache" / "code")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -112,6 +107,17 @@ def pytest_report_header() -> str:
         return f"ROS 2: rclpy does not import, so test/{', test/'.join(NEED_ROS)} are left out (see 'make setup')"
     release = os.environ.get("ROS_DISTRO") or f"{os.environ.get('ROBODYN_DISTRO', '')} wheels"
     return f"ROS 2: {release}, domain {os.environ['ROS_DOMAIN_ID']}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave out garbage collections, each of which would look through all tests found so far, now and in tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @cache
