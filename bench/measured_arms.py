@@ -21,7 +21,7 @@ from scipy.signal import decimate
 
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.commands.table_columns import JointTable, add_table_options
+from robodyn_ros.commands.table_columns import add_table_options, table_columns
 from robodyn_ros.description.model import Array
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
@@ -31,6 +31,7 @@ from robodyn_ros.toolbox.identification.effort_model import EffortModel
 from robodyn_ros.toolbox.identification.identified_model import IdentifiedModel, identify
 from robodyn_ros.toolbox.identification.measured_motion import MeasuredMotion, prepare
 from robodyn_ros.toolbox.identification.report import table
+from robodyn_ros.toolbox.recording.joint_table import JointTable
 from robodyn_ros.toolbox.recording.table_file import Table
 
 FOLDER = Path(__file__).parents[1] / "test" / "toolbox" / "identification" / "real_arms"
@@ -67,7 +68,8 @@ class Arm:
         parser = ArgumentParser()
         add_table_options(parser)
         self.robot = Robot.from_urdf(FOLDER / f"{Path(file).stem}_nominal.urdf")
-        self.table = JointTable.from_options(FOLDER / file, parser.parse_args(OPTIONS[file].split()), self.robot)
+        columns = table_columns(parser.parse_args(OPTIONS[file].split()))
+        self.table = JointTable.from_file(FOLDER / file, columns, self.robot)
         self._cutoff = CUTOFFS[file]
 
     def motion(self, begin: float = 0.0, end: float = 1.0, effort: Array | None = None) -> MeasuredMotion:

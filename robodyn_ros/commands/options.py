@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer, _SubParsersAction
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -23,6 +24,11 @@ DEMO_CONTROLLERS = ["pd", "computed_torque"]
 
 Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
 """Type of the result of ``add_subparsers``. Each module of a command adds its parser and the default ``run``."""
+
+
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    print(f"robodyn: warning: {text}", file=sys.stderr)
 
 
 def add_robot_options(parser: ArgumentParser) -> None:

@@ -32,10 +32,9 @@ from robodyn_ros.commands.options import Subparsers, add_complete_option, add_op
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.record import END_SECONDS, new_folder
-from robodyn_ros.commands.recorded_arm import RecordedArm
 from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import set_up
-from robodyn_ros.commands.table_columns import JointTable, add_table_options, refuse_table_options
+from robodyn_ros.commands.table_columns import add_table_options, recorded_arm, table_columns
 from robodyn_ros.description.resources import actuators_file, world_file
 
 START_SECONDS = 120.0
@@ -90,7 +89,7 @@ def run_replay(options: Namespace) -> int:
     if options.compare:
         return run_comparison(options)
     refuse_comparison_options(options)
-    refuse_table_options(options, options.run_folder)
+    table_columns(options).refuse(options.run_folder)
     require("mcap_ros2")
     with ros_required():
         from robodyn_ros.nodes.client.graph_client import GraphClient
@@ -262,12 +261,13 @@ def run_comparison(options: Namespace) -> int:
     from robodyn_ros.simulation.segment_replay import replay_segments, step_for
     from robodyn_ros.toolbox.identification.report import table
     from robodyn_ros.toolbox.plots.identification_figures import save_replay
+    from robodyn_ros.toolbox.recording.run import Run
 
-    recorded = RecordedArm.from_options(options.run_folder, options)
+    recorded = recorded_arm(options.run_folder, options)
     robot, what = recorded.robot, "measured"
     motion = recorded.prepared(options.cutoff or CUTOFF.default, shortest=1.0)
     effort = motion.effort
-    if not isinstance(recorded.source, JointTable) and (commands := recorded.source.commands) is not None:
+    if isinstance(recorded.source, Run) and (commands := recorded.source.commands) is not None:
         order = [recorded.source.joint_names.index(name) for name in robot.joint_names]
         last = np.clip(np.searchsorted(commands.time, motion.time, side="right") - 1, 0, None)
         if np.isfinite(commands.effort[:, order]).all():

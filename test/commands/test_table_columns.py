@@ -15,8 +15,9 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.table_columns import JointTable, add_table_options
+from robodyn_ros.commands.table_columns import add_table_options, table_columns
 from robodyn_ros.description.resources import robot_file
+from robodyn_ros.toolbox.recording.joint_table import JointTable
 
 RATE = 100.0
 TIME = np.arange(800) / RATE
@@ -41,7 +42,8 @@ def table(tmp_path):
 def read(path, *words):
     parser = ArgumentParser()
     add_table_options(parser)
-    return JointTable.from_options(path, parser.parse_args(list(words)), Robot.from_urdf(robot_file("planar_2r")))
+    columns = table_columns(parser.parse_args(list(words)))
+    return JointTable.from_file(path, columns, Robot.from_urdf(robot_file("planar_2r")))
 
 
 def test_motors_positions_and_torques_are_those_of_the_joints(tmp_path, table):
