@@ -208,7 +208,8 @@ def _declared_by_node(name: str) -> list[Field]:
     from robodyn_ros.nodes.controller import action, joint_trajectories, node, tip_motions
     from robodyn_ros.nodes.hardware import parameters
 
-    trajectories = (*joint_trajectories.PARAMETERS, action.MONITOR_RATE, *tip_motions.PARAMETERS)
+    trajectories = (*joint_trajectories.JointTrajectories.PARAMETERS, action.MONITOR_RATE,
+                    *tip_motions.TipMotions.PARAMETERS)
     if name == "trajectories":
         robot = Robot.from_urdf(robot_file("planar_2r"))
         by_joint = (parameter for parameter in goal_tolerances.constraint_parameters(robot.model)

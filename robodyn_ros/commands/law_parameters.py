@@ -158,9 +158,8 @@ def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
     from robodyn_ros.base.errors import InputError
     from robodyn_ros.base.timing import DEFAULT_PERIOD
     from robodyn_ros.control.contract.controller import Law
-    from robodyn_ros.control.default_gains import sampled_positions
+    from robodyn_ros.control.default_gains import checked_positions
     from robodyn_ros.control.gains.margin import stability, stable_factor
-    from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS
     from robodyn_ros.control.plugins.registry import make_controller
 
     given = parameters_in(params_file)
@@ -180,7 +179,7 @@ def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:
               for row in law.parameters.flat(timed) if row.value != defaults[row.name]]
     if not isinstance(law, Law) or law.senses:
         return lines, []
-    factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:CHECKED_CONFIGURATIONS])
+    factor = stable_factor(law, law.parameters, law.robot.timing, checked_positions(robot))
     verdict = stability(name, factor, law.robot.timing)
     return ([*lines, verdict], []) if factor >= 1.0 else (lines, [verdict])
 

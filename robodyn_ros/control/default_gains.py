@@ -363,6 +363,11 @@ def sampled_positions(robot: Robot) -> Array:
     return rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (_SAMPLES, robot.n))
 
 
+def checked_positions(robot: Robot) -> Array:
+    """Those of `sampled_positions` at which loops are checked, shape (16, n) [rad or m]."""
+    return sampled_positions(robot)[:CHECKED_CONFIGURATIONS]
+
+
 def sampled_mass_matrices(robot: Robot) -> Array:
     """M at `sampled_positions`, shape (64, n, n)."""
     robot.check_accelerations()  # the gains need its inverse

@@ -26,7 +26,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros.commands.keystore import make_keystore, read_policy
 from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.description.resources import config_file
-from robodyn_ros.nodes.controller.command_output import PARAMETERS as OUTPUT_PARAMETERS
+from robodyn_ros.nodes.controller.command_output import CommandPublisher
 
 VOLTAGES = "volts"
 """Namespace of four nodes with motors that command voltages and publish /clock."""
@@ -137,7 +137,7 @@ def test_a_viewer_reads_all_topics_and_changes_nothing(seen):
 
 def test_every_output_of_the_controller_is_seen(seen):
     """Those that its parameter allows, each in a graph of its own; voltages in that of the motors."""
-    [output] = [parameter for parameter in OUTPUT_PARAMETERS if parameter.name == "output"]
+    [output] = [parameter for parameter in CommandPublisher.PARAMETERS if parameter.name == "output"]
     assert {*OUTPUTS, "voltage"} == set(output.choices)
     commands = {space: topics["publish"] for (space, name), topics in seen.items() if name == "controller"}
     for space, topic in (("effort", "joint_commands"), ("joint_commands", "joint_commands"),

@@ -33,18 +33,6 @@ from robodyn_ros.robot import Robot
 
 EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE = "effort", "joint_commands", "effort_group", "voltage"
 
-PARAMETERS = (
-    Field("output", EFFORT, "Kind of command. effort: efforts on joint_commands, with the stamp of the joint state "
-          "that they answer; joint_commands: the same with the stamp of the node's clock, as ros2_control's "
-          "joint_state_topic_hardware_interface sends them; effort_group: efforts as an array on "
-          "effort_controller/commands, for ros2_control's forward_command_controller or JointGroupEffortController; "
-          "voltage: the motor voltages that give these efforts, on voltage_commands", structural=True,
-          choices=(EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE)),
-    Field("effort_group_joints", [""], "Order of the joints in commands of output effort_group: the parameter "
-          "'joints' of that controller; one empty name: the order of the robot", structural=True),
-    *DRIVER_PARAMETERS,
-)
-
 
 class CommandOutput(Protocol):
     """Publishes the commands of ticks."""
@@ -72,7 +60,18 @@ class CommandPublisher(Part):
         InputError: As in `command_output`.
     """
 
-    PARAMETERS = PARAMETERS
+    PARAMETERS = (
+        Field("output", EFFORT, "Kind of command. effort: efforts on joint_commands, with the stamp of the joint state "
+              "that they answer; joint_commands: the same with the stamp of the node's clock, as ros2_control's "
+              "joint_state_topic_hardware_interface sends them; effort_group: efforts as an array on "
+              "effort_controller/commands, for ros2_control's forward_command_controller or "
+              "JointGroupEffortController; voltage: the motor voltages that give these efforts, on voltage_commands",
+              structural=True,
+              choices=(EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE)),
+        Field("effort_group_joints", [""], "Order of the joints in commands of output effort_group: the parameter "
+              "'joints' of that controller; one empty name: the order of the robot", structural=True),
+        *DRIVER_PARAMETERS,
+    )
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)

@@ -53,14 +53,6 @@ _FREED_AT_ONCE = 64
 REJECTED = "rejected trajectories"
 TOPIC = "joint_trajectory"
 
-PARAMETERS = (
-    Field("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where they "
-          "are"),
-    Field("allow_nonzero_velocity_at_trajectory_end", False, "Whether the last point of a trajectory may have "
-          "velocities; the robot then has to stop there at once"),
-    EXCESSIVE_SPEEDS,
-)
-
 
 class WatchedGoal(Protocol):
     """A goal whose client gets an outcome; its methods are called on the control path's thread."""
@@ -85,7 +77,13 @@ class JointTrajectories(Part):
         goal: The active goal, or None; for the control path's thread only.
     """
 
-    PARAMETERS = PARAMETERS
+    PARAMETERS = (
+        Field("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where "
+              "they are"),
+        Field("allow_nonzero_velocity_at_trajectory_end", False, "Whether the last point of a trajectory may have "
+              "velocities; the robot then has to stop there at once"),
+        EXCESSIVE_SPEEDS,
+    )
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)

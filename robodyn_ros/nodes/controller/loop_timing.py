@@ -28,23 +28,14 @@ from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import DEFAULT_PERIOD, NANOSECONDS_PER_SECOND, LoopTiming, to_seconds
 from robodyn_ros.control.contract.compiled_law import PackedParameters
 from robodyn_ros.control.contract.controller import Law
-from robodyn_ros.control.default_gains import sampled_positions
+from robodyn_ros.control.default_gains import checked_positions
 from robodyn_ros.control.gains.margin import stability, stable_factor
-from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.runtime.age_monitor import FOREIGN_CLOCK, AgeMonitor
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.law_swaps import LawSwaps
 from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part
-
-PARAMETERS = (
-    Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: as the "
-          f"hardware node announces, else {round(1.0 / DEFAULT_PERIOD)}", unit="Hz", structural=True, minimum=0,
-          maximum=10000),
-    DELAY.renamed("state_delay", default=-1, minimum=-1, structural=True, description=f"{DELAY.description}; -1: as "
-                  "the hardware node announces, else 0"),
-)
 
 CHANGE = 1.2
 """Ratio of two periods from which they count as different."""
@@ -80,7 +71,13 @@ class LoopTimingWatch(Part):
         context: What it knows of the node; its robot has the declared timing.
     """
 
-    PARAMETERS = PARAMETERS
+    PARAMETERS = (
+        Field("update_rate", 0, "Joint states per second that default gains are for, as the driver has it; 0: as the "
+              f"hardware node announces, else {round(1.0 / DEFAULT_PERIOD)}", unit="Hz", structural=True, minimum=0,
+              maximum=10000),
+        DELAY.renamed("state_delay", default=-1, minimum=-1, structural=True, description=f"{DELAY.description}; -1: "
+                      "as the hardware node announces, else 0"),
+    )
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -115,7 +112,7 @@ class LoopTimingWatch(Part):
             return
         if announced is None:
             return
-        declared_rate, declared_delay = (self._node.parameters[field.name] for field in PARAMETERS)
+        declared_rate, declared_delay = (self._node.parameters[field.name] for field in self.PARAMETERS)
         wanted = LoopTiming(gains_for.period if declared_rate else announced.period,
                             gains_for.delay if declared_delay >= 0 else announced.delay)
         if announcement.in_time and wanted != gains_for and self._announced is None:
@@ -257,7 +254,7 @@ class LoopTimingWatch(Part):
         if key not in self._known:
             while len(self._known) >= _MAX_MARGINS:
                 del self._known[next(iter(self._known))]
-            q = sampled_positions(self._robot)[:CHECKED_CONFIGURATIONS]
+            q = checked_positions(self._robot)
             self._known[key] = self._plugins.run(f"controller '{name}': its margin is unknown", stable_factor, law,
                                                  law.parameters, timing, q)
         return self._known[key]
@@ -270,7 +267,7 @@ def _announced_timing(announcement: Announcement) -> LoopTiming | None:
         InputError: It is none that a loop can have.
     """
     values = []
-    for field in PARAMETERS:
+    for field in LoopTimingWatch.PARAMETERS:
         if (text := announcement.values.get(field.name)) is None:
             return None
         where = f"{announcement.node}: driver_profile: {field.name}"

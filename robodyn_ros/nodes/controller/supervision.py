@@ -19,11 +19,12 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import RobodynError
+from robodyn_ros.control.runtime import supervisor
 from robodyn_ros.control.runtime.loop_events import Event as LoopEvent
 from robodyn_ros.control.runtime.loop_events import ModeChanged
 from robodyn_ros.control.runtime.modes import STOPS
 from robodyn_ros.control.runtime.requests import NewSettings, Release, Request, Stop
-from robodyn_ros.control.runtime.supervisor import PARAMETERS, SupervisorSettings
+from robodyn_ros.control.runtime.supervisor import SupervisorSettings
 from robodyn_ros.nodes.controller.events import STOPPED, Event
 from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part, PutInForce
 
@@ -35,7 +36,7 @@ class Supervision(Part):
         context: What it knows of the node.
     """
 
-    PARAMETERS = PARAMETERS
+    PARAMETERS = supervisor.PARAMETERS
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -87,7 +88,7 @@ class Supervision(Part):
 
     def on_change(self, changes: Mapping[str, Any]) -> PutInForce | None:
         """Change the supervisor's settings."""
-        if not any(parameter.name in changes for parameter in PARAMETERS):
+        if not any(parameter.name in changes for parameter in self.PARAMETERS):
             return None
         return partial(self._thread.request, self._settings(changes))
 
@@ -103,7 +104,7 @@ class Supervision(Part):
 
     def _settings(self, changes: Mapping[str, Any]) -> NewSettings:
         """Return the settings of the loop after a change of parameters."""
-        values = {parameter.name: self._node.parameters[parameter.name] for parameter in PARAMETERS} | dict(changes)
+        values = {field.name: self._node.parameters[field.name] for field in self.PARAMETERS} | dict(changes)
         box = values["supervisor.workspace"]
         return NewSettings(SupervisorSettings(
             runaway_factor=values["runaway_factor"],

@@ -38,13 +38,6 @@ from robodyn_ros.nodes.controller.part import Context, Part
 ANGLE = Range(-1e4, 1e4, "rad")
 """Angle of a circle."""
 
-PARAMETERS = (
-    Field("cartesian.speed", 0.25, "Greatest speed of the tip link on lines without a duration", unit="m/s",
-          minimum=1e-4, maximum=100.0),
-    Field("cartesian.angular_speed", 0.5, "Greatest angular speed of the tip link on lines without a duration",
-          unit="rad/s", minimum=1e-4, maximum=100.0),
-)
-
 
 class TipMotions(Part):
     """Subscribes to ~/pose, ~/cartesian_trajectory and ~/wrench; a new motion smoothly replaces the one before.
@@ -53,7 +46,12 @@ class TipMotions(Part):
         context: What it knows of the node.
     """
 
-    PARAMETERS = PARAMETERS
+    PARAMETERS = (
+        Field("cartesian.speed", 0.25, "Greatest speed of the tip link on lines without a duration", unit="m/s",
+              minimum=1e-4, maximum=100.0),
+        Field("cartesian.angular_speed", 0.5, "Greatest angular speed of the tip link on lines without a duration",
+              unit="rad/s", minimum=1e-4, maximum=100.0),
+    )
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)

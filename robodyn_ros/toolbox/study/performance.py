@@ -22,9 +22,8 @@ from robodyn_ros.base.errors import InputError, PluginError, RobodynError, error
 from robodyn_ros.base.timing import DEFAULT_PERIOD
 from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.contract.parameters import Parameters
-from robodyn_ros.control.default_gains import sampled_positions
+from robodyn_ros.control.default_gains import checked_positions
 from robodyn_ros.control.gains.margin import stability, stable_factor
-from robodyn_ros.control.gains.sampled_loop import CHECKED_CONFIGURATIONS
 from robodyn_ros.control.plugins.registry import controller_names, load_controller, make_controller, needs_file
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.tip_reference import TipReference
@@ -165,7 +164,7 @@ def perform(
     desired = np.stack([motion.sample(time).q for time in times.tolist()])
     notes = [done.note] if done.note else []
     if isinstance(law, Law) and not law.senses:  # laws for elastic joints check themselves
-        factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:CHECKED_CONFIGURATIONS])
+        factor = stable_factor(law, law.parameters, law.robot.timing, checked_positions(robot))
         notes += [stability(controller, factor, law.robot.timing)] if factor < 1.0 else []
     work = period * float(np.abs(done.effort * done.v).sum())
     wanted = np.ptp(desired, axis=0)
