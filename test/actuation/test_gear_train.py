@@ -17,14 +17,16 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.description.resources import robot_file
 
 GEAR = GearTrain([100.0, -50.0])
+DIFFERENTIAL = GearTrain([100.0, -50.0], coupling=[[1.0, 0.0], [-0.7, 1.0]])
 
 
-def test_power_is_kept():
-    """(6.9): tau_M^T dq_M = tau^T dq, also where the motor turns the other way."""
+@pytest.mark.parametrize("gear", [GEAR, DIFFERENTIAL])
+def test_power_is_kept(gear):
+    """(6.9): tau_M^T dq_M = tau^T dq, also where the motor turns the other way, and where it moves two joints."""
     motor_torque, v = np.random.default_rng(0).normal(size=(2, 2))
-    motor_power = motor_torque @ GEAR.motor_motion(v)
-    np.testing.assert_allclose(GEAR.joint_effort(motor_torque) @ v, motor_power, rtol=1e-12)
-    np.testing.assert_allclose(GEAR.motor_torque(GEAR.joint_effort(motor_torque)), motor_torque, rtol=1e-12)
+    motor_power = motor_torque @ gear.motor_motion(v)
+    np.testing.assert_allclose(gear.joint_effort(motor_torque) @ v, motor_power, rtol=1e-12)
+    np.testing.assert_allclose(gear.motor_torque(gear.joint_effort(motor_torque)), motor_torque, rtol=1e-12)
 
 
 def test_kinetic_energy_and_dissipation_are_kept():

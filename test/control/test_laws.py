@@ -10,6 +10,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from shipped import REDUNDANT, few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.contract.compiled_law import memory_numbers
+from robodyn_ros.control.contract.compiled_law import call_law, memory_numbers
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
@@ -29,6 +30,7 @@ from robodyn_ros.control.plugins.registry import law_names, load_controller
 from robodyn_ros.description.resources import robot_file, shipped_robots
 
 OURS = [name for name in law_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+LEADING = [name for name in OURS if hasattr(load_controller(name).Parameters, "lead")]
 ROUNDING = {"task_priority": 1e-7, "mpc": 1e-7}  # weights, and limits that contradict each other, multiply rounding
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 
@@ -46,6 +48,16 @@ def test_pd_is_the_books_formula(name):
     effort = PD(robot, PDParameters(p, d)).update(state, reference)
     e, e_dot = reference.q - state.q, reference.v - state.v
     np.testing.assert_allclose(effort, np.diag(p) @ e + np.diag(d) @ e_dot, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_gravity_is_that_of_the_positions_at_which_late_efforts_act(name):
+    robot = ROBOTS["planar_2r"]
+    law, state, terms = load_controller(name)(robot), random_state(robot), {}
+    law.activate(state)
+    reference, textbook = random_reference(robot, law.follows, state), robot.dynamics(False, "textbook")
+    call_law(law, textbook, replace(law.parameters, lead=0.2), state, reference, law.memory, terms=terms)
+    np.testing.assert_allclose(terms["gravity"], textbook.gravity(state.q + 0.2 * state.v), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", few(ROBOTS))

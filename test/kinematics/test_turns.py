@@ -39,6 +39,7 @@ def test_wrapped_positions_are_unwrapped_whatever_the_range(low):
     ([[-2.5]], 3.3, [[tau - 2.5]]),                           # one point
     ([[3.0], [-3.1]], 3.0, [[3.0], [tau - 3.1]]),             # two points, across pi
     ([[3.0], [-3.1], [-2.9]], 3.0, [[3.0], [tau - 3.1], [tau - 2.9]]),
+    ([[pi], [-3.0]], 3.0, [[pi], [tau - 3.0]]),               # pi itself is normalized
     ([[0.0], [4.0], [8.0]], tau, [[tau], [tau + 4.0], [tau + 8.0]]),  # turns that are asked for stay
     ([[100.0], [101.0]], 0.0, [[100.0 - 16 * tau], [101.0 - 16 * tau]]),
 ])

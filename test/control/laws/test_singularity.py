@@ -100,6 +100,14 @@ def test_shipped_robots_are_not_damped_where_they_can_move_in_all_directions(nam
         assert (damping > 0.5) == is_singular and (damping == 0.0) != is_singular
 
 
+def test_thresholds_are_those_of_translations_and_of_rotations():
+    robot = Robot.named("arm6")
+    found = singularity_thresholds(robot, [0, 1, 2, 3, 4, 5], 0.5, False)
+    assert len(set(found[:3])) == len(set(found[3:])) == 1 and found[0] != found[3]
+    reordered = singularity_thresholds(robot, [3, 0, 1, 2, 4, 5], 0.5, False)
+    np.testing.assert_allclose(reordered, found[[3, 0, 1, 2, 4, 5]], rtol=1e-9)
+
+
 def chain(*kinds_and_axes, length="0.4 0 0.1"):
     """A robot of joints in a row, each given as kind and axis."""
     parts = [link("link0", "")]

@@ -133,3 +133,6 @@ def test_on_a_crowded_topic_no_rare_message_is_displaced_and_looks_become_rare_a
     crowded.rate = 20.0
     crowded.run(6.0)
     assert 28 <= crowded.looks_per_second(5.0) <= 32
+    crowded.rate = 0.0
+    crowded.run(7.0)
+    assert crowded.used[-1][0] < 6.1, "without messages nothing is used again"
