@@ -121,8 +121,9 @@ class Table:
         found = [pattern] if pattern in self.columns else array or [
             name for name in self.columns if fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))]
         if not found:
-            numbered = ("the file has no line of names, so its columns are named by their numbers, from 1 on; with "
-                        f"numbers in it are {list_names(self.columns)}") if all(map(str.isdecimal, self.columns)) else ""
+            numbered = "" if not all(map(str.isdecimal, self.columns)) else (
+                "the file has no line of names, so its columns are named by their numbers, from 1 on; with numbers in "
+                f"it are {list_names(self.columns)}")
             if pattern in self.unread:
                 raise InputError(f"{self.path}: column {shown(pattern)} exists, but holds {self.unread[pattern]}: " + (
                     numbered or "expected one number in each row, or a list of numbers of one length"))
