@@ -109,7 +109,7 @@ class JointStateReader:
         Raises:
             MessageError: Its values for the robot's joints cannot be used.
         """
-        known = self._wire.decode_within(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
+        known = self._wire.decode(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
         if known is not None:
             stamp, (q, v, effort) = known
             return NamedState(stamp, self._all, q, v, effort, True, True)

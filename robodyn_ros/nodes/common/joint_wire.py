@@ -66,9 +66,9 @@ class JointWire:
         # rclpy adds surplus bytes after the lengths of the empty fields at the end; strict readers refuse them.
         end = last + _LENGTH * (len(FIELDS) - 1 - FIELDS.index(self._fields[-1]))
         self._sizes = end, len(data)
-        self._region = (last - first) // _NUMBER, first
-        self._slices = [slice(place, place + self._n)
-                        for place in ((begin - first) // _NUMBER for begin in self._begins)]
+        self._region = first, last
+        self._split = itemgetter(*(slice(place, place + self._n)
+                                   for place in ((begin - first) // _NUMBER for begin in self._begins)))
         ends = [begin + _NUMBER * self._n for begin in self._begins]
         # All bytes except stamp and numbers: encoding, names, and lengths between and after the numbers.
         fixed = [slice(0, _STAMP_BEGIN), slice(_STAMP_END, first),
@@ -95,46 +95,36 @@ class JointWire:
             raise ValueError(f"{len(self._fields)} arrays of shape ({self._n},), received {values}")
         return data
 
-    def decode(self, data: bytes) -> tuple[int, list[Array]] | None:
+    def decode(self, data: bytes, *largest: float) -> tuple[int, Sequence[Array]] | None:
         """Read a serialized message; for one thread at a time.
 
+        Args:
+            data: The message.
+            *largest: Largest norm of the numbers of the first field, of the second one, and so on; the last fields may
+                be without one, and may then have numbers that are not finite.
+
         Returns:
-            Stamp [ns] and one new array per field, shape (n,), finite or not; None if the message has another form, is
-            malformed, or has an invalid stamp.
+            Stamp [ns] and one array per field, shape (n,), read-only; None if the message has another form, is
+            malformed, has an invalid stamp, or the norm of a field is larger or not finite.
         """
         if not self.in_place:
             return None
-        fits = len(data) in self._sizes and self._fixed(data) == self._seen
-        if not fits and not self._recognize(data):
+        if not (len(data) in self._sizes and self._fixed(data) == self._seen) and not self._recognize(data):
             return None
         seconds, nanoseconds = _STAMP.unpack_from(data, _STAMP_BEGIN)
         if seconds < 0 or nanoseconds >= NANOSECONDS_PER_SECOND:
             return None
-        count, first = self._region
-        region = np.frombuffer(data, np.float64, count, first).copy()  # numbers in messages are not aligned
-        return seconds * NANOSECONDS_PER_SECOND + nanoseconds, [region[part] for part in self._slices]
-
-    def decode_within(self, data: bytes, *largest: float) -> tuple[int, list[Array]] | None:
-        """Read a serialized message like :meth:`decode`, and refuse numbers that are too large or not finite.
-
-        Args:
-            data: The message.
-            *largest: Largest norm of the numbers of the first field, of the second one, and so on.
-
-        Returns:
-            As for :meth:`decode`; None also if the norm of a field is larger or not finite.
-        """
-        known = self.decode(data)
-        if known is None:
-            return None
-        for array, bound in zip(known[1], largest):  # noqa: B905  (the last fields may be without a bound)
+        begin, end = self._region
+        numbers = np.frombuffer(data[begin:end])  # a copy, as numbers in messages are not aligned
+        arrays = [numbers] if len(self._fields) == 1 else self._split(numbers)
+        for array, bound in zip(arrays, largest):  # noqa: B905  (the last fields may be without a bound)
             if not hypot(*array.tolist()) <= bound:  # faster than NumPy for few numbers
                 return None
-        return known
+        return seconds * NANOSECONDS_PER_SECOND + nanoseconds, arrays
 
     def _recognize(self, data: bytes) -> bool:
         """Return whether a message has this form; adopt its frame if that differs."""
-        form = len(data), data[_STAMP_END:self._region[1]]  # the frame and the names
+        form = len(data), data[_STAMP_END:self._region[0]]  # the frame and the names
         if form in self._unfit:
             return False
         try:

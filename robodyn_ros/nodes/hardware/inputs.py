@@ -70,7 +70,7 @@ class CommandInputs:
         Returns:
             Its stamp [ns]; None: the message is malformed, the stamp is invalid, or another node owns the joints.
         """
-        known = self._wire.decode_within(data, EFFORT.maximum)
+        known = self._wire.decode(data, EFFORT.maximum)
         if known is not None:
             if not self._is_outdated(known[0], topic_names.JOINT_COMMANDS):
                 if not self._is_admitted(sender):

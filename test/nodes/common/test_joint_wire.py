@@ -92,14 +92,14 @@ def test_numbers_that_are_not_finite_come_through():
 @pytest.mark.parametrize("field", range(3))
 def test_small_numbers_can_be_asked_for_in_the_first_fields(field, wrong):
     wire, values = JointWire(NAMES), np.arange(12.0).reshape(3, 4)
-    stamp, read = wire.decode_within(wire.encode(STAMP, *values), 100.0, 100.0, 100.0)
+    stamp, read = wire.decode(wire.encode(STAMP, *values), 100.0, 100.0, 100.0)
     assert stamp == STAMP
     np.testing.assert_array_equal(read, values)
     values[field, 2] = wrong
     data = wire.encode(STAMP, *values)
     for fields in range(4):
-        assert (wire.decode_within(data, *[100.0] * fields) is None) == (field < fields)
-    assert wire.decode_within(serialize_message(JointState())) is None
+        assert (wire.decode(data, *[100.0] * fields) is None) == (field < fields)
+    assert wire.decode(serialize_message(JointState())) is None
 
 
 @pytest.mark.parametrize("other", [
