@@ -122,7 +122,8 @@ def checked_effort(effort: ArrayLike, n: int) -> tuple[Array, list[float]]:
     Raises:
         InputError: The shape is wrong, or an element is not a finite real number.
     """
-    array = as_efforts(effort, n)
+    array = (effort if isinstance(effort, np.ndarray) and effort.dtype == np.float64 and effort.shape == (n,)
+             else as_efforts(effort, n))
     values: list[float] = array.tolist()
     # The sum of finite values may overflow; then each one is checked.
     if not math.isfinite(sum(values)) and not np.isfinite(array).all():

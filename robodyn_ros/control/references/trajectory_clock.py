@@ -22,26 +22,36 @@ class TrajectoryClock:
     """Time of trajectories; it passes at a rate of 0 to 1 during a trajectory.
 
     Attributes:
-        scaling: The rate that is wanted.
         rate: The present rate.
+        full_speed: Whether time passes at the rate of the joint states and is to do so, and the rate is not changing.
+        lag: Time behind the joint states [s].
     """
 
     def __init__(self) -> None:
-        self.scaling = self.rate = 1.0
-        self._rate_change = 0.0  # [1/s]
-        self._lag = 0.0  # behind the states' time [s]
+        self.rate, self.lag, self.full_speed = 1.0, 0.0, True
+        self._scaling, self._rate_change = 1.0, 0.0  # the rate that is wanted; [1/s]
+
+    @property
+    def scaling(self) -> float:
+        """The rate that is wanted."""
+        return self._scaling
+
+    @scaling.setter
+    def scaling(self, scaling: float) -> None:
+        self._scaling = scaling
+        self._compare()
 
     def restart(self) -> None:
         """Return to the time of the joint states, at a new start."""
-        self._lag = self._rate_change = 0.0
+        self.lag = self._rate_change = 0.0
+        self._compare()
 
-    def at_full_speed(self) -> bool:
-        """Whether time passes at the rate of the joint states and the rate is not changing."""
-        return self.rate == 1.0 == self.scaling and self._rate_change == 0.0
+    def _compare(self) -> None:
+        self.full_speed = self.rate == 1.0 == self._scaling and self._rate_change == 0.0
 
     def time(self, time: float) -> float:
         """Return the trajectory time at a time of the joint states [s]."""
-        return time - self._lag
+        return time - self.lag
 
     def advance(self, period: float, under_way: bool) -> None:
         """Advance to the next state.
@@ -57,9 +67,10 @@ class TrajectoryClock:
         elif self.rate != self.scaling or self.rate != 1.0:
             before, most = self.rate, period / FULL_CHANGE
             self.rate = min(max(self.scaling, before - most), before + most)
-            self._lag += period * (1.0 - 0.5 * (before + self.rate))
+            self.lag += period * (1.0 - 0.5 * (before + self.rate))
             if period > 0.0:
                 self._rate_change = (self.rate - before) / period
+        self._compare()
 
     def slowed(self, reference: Any) -> Any:
         """Return a reference with velocities and accelerations scaled to the present rate.

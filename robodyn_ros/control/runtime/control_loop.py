@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,18 +170,20 @@ class ControlLoop:
             self._reference.come_to_rest(state)  # only now does the plant follow; the answer may have been late
         self._starting = bool(new_start)
         self._stamp = stamp
-        if not self._clock.at_full_speed():
+        if not self._clock.full_speed:
             self._reference.advance(period)
-        if self._supervisor.is_conspicuous(v) and not self.modes.is_stopped():
+        if hypot(*v.tolist()) > self._supervisor.inconspicuous and not self.modes.is_stopped():
             self._supervise(state)
         if self.laws.running is self.laws.fallback and not (
                 self.modes.present is Mode.RUNNING and self._reference.moving()):
             self._watch_fallback(state)
-        if not self._predictor.delay:
-            return self._answer(state, state)
-        tick = self._answer(state, self._predictor.predicted(state))
-        self._predictor.note(tick.effort)
-        return tick
+        if self._predictor.delay:
+            tick = self._answer(state, self._predictor.predicted(state))
+            self._predictor.note(tick.effort)
+        else:
+            tick = self._answer(state, state)
+        self.last = tick  # a repeated stamp gets it again, without the events
+        return tick._replace(events=self._taken_events()) if self._events else tick
 
     def request(self, request: Request) -> Answer:
         """Do what is asked; see each request for its result and its errors."""
@@ -368,7 +371,7 @@ class ControlLoop:
 
     def _answer(self, state: State, seen: State) -> Tick:
         """Answer a state, of which the law sees a prediction or the state itself."""
-        plugin, time, reference = self.laws.running, self._clock.time(state.time), None
+        plugin, time, reference = self.laws.running, state.time - self._clock.lag, None
         if self.laws.follows:
             reference = self._reference.nearest(time, state.q) if self._turning else self._reference.at(time)
         damped = (lambda: self._damped(plugin, state)) if self._calming.level else None
@@ -378,8 +381,8 @@ class ControlLoop:
             self._fail(plugin, state, result)
             if plugin is not self.laws.fallback:
                 return self._answer(state, seen)
-            return self._ticked(Tick(state, None, np.zeros(self._n), False, plugin, time, NO_LAW_WORKS,
-                                     self._clock.rate, self.modes.present))
+            return Tick(state, None, np.zeros(self._n), False, plugin, time, NO_LAW_WORKS, self._clock.rate,
+                        self.modes.present, self.modes.why)
         (effort, values), saturated, intervention = result, False, ""
         added: tuple[tuple[str, Array], ...] = () if damped is None else ((CALMING, effort),)
         if self._transfer.under_way:
@@ -392,15 +395,8 @@ class ControlLoop:
             if done:
                 added += ((LIMITS, effort - asked),)
             intervention = ", ".join(filter(None, (intervention, done)))
-        return self._ticked(Tick(state, reference, effort, saturated, plugin, time, intervention, self._clock.rate,
-                                 self.modes.present, added=added))
-
-    def _ticked(self, tick: Tick) -> Tick:
-        """The tick with its reason and events; a repeated stamp gets it again, without the events."""
-        if tick.mode is not Mode.RUNNING:
-            tick = tick._replace(reason=self.modes.reason(tick.mode))
-        self.last = tick
-        return tick._replace(events=self._taken_events()) if self._events else tick
+        return Tick(state, reference, effort, saturated, plugin, time, intervention, self._clock.rate,
+                    self.modes.present, self.modes.why, added=added)
 
     def _damped(self, plugin: Plugin, state: State) -> Array:
         """Efforts that damp the robot while the safe law swings it."""

@@ -110,7 +110,7 @@ class FollowedReference:
     def at(self, time: float) -> Any:
         """The reference at a time of trajectories [s], at the present speed."""
         reference = self._source.sample(time)
-        return reference if self.clock.at_full_speed() else self.clock.slowed(reference)
+        return reference if self.clock.full_speed else self.clock.slowed(reference)
 
     def nearest(self, time: float, q: Array) -> Any:
         """As `at`, in the turn that is nearest to the joint positions q, shape (n,) [rad or m]."""

@@ -23,12 +23,14 @@ class ModeReasons:
 
     Attributes:
         present: The mode.
+        why: Its reason; None while running.
         held: The mode in which another law than the chosen one runs; running if none does that.
     """
 
     def __init__(self, reason: Reason) -> None:
         self._reasons = {Mode.WAITING_FOR_STATE: reason}
         self.present, self.held = Mode.WAITING_FOR_STATE, Mode.RUNNING
+        self.why: Reason | None = reason
 
     def reason(self, mode: Mode) -> Reason | None:
         """The reason for a mode, also while another mode hides it; None: there is none."""
@@ -51,11 +53,13 @@ class ModeReasons:
             assert reason is not None
             changed.append(self.replace(moves.begins, reason))
         self.present, self.held = first_mode(self._reasons), first_mode(self._reasons, HELD)
+        self.why = self._reasons.get(self.present)
         return changed
 
     def replace(self, mode: Mode, reason: Reason) -> ModeChanged:
         """Give a mode another reason; return the change."""
         self._reasons[mode] = reason
+        self.why = self._reasons.get(self.present)
         return ModeChanged(mode, reason)
 
     def check_free(self, what: str) -> None:

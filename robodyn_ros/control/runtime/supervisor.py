@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from math import dist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +124,9 @@ class Supervisor:
     Args:
         robot: The robot.
 
+    Attributes:
+        inconspicuous: Norm of the velocities up to which neither `runaway` nor `violation` finds anything; the norm
+            exceeds a limit before any joint does.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -147,18 +151,13 @@ class Supervisor:
     @settings.setter
     def settings(self, settings: SupervisorSettings) -> None:
         bounded = settings.position_margin or settings.tip_speed or settings.workspace
-        # The norm exceeds a limit before any joint does, and costs less.
-        self._inconspicuous = -1.0 if bounded else (settings.runaway_factor * self._least_velocity_limit) ** 2
+        self.inconspicuous = -1.0 if bounded else settings.runaway_factor * self._least_velocity_limit
         self._shapes_efforts = bool(settings.effort_rate or settings.soft_start)
         self._settings = settings
 
     def restart(self) -> None:
         """Begin the soft start at the next efforts."""
         self._since_start = 0.0
-
-    def is_conspicuous(self, v: Array) -> bool:
-        """Whether `runaway` and `violation` are worth a look at a state with these velocities, shape (n,)."""
-        return bool(v.dot(v) > self._inconspicuous)
 
     def runaway(self, v: Array, v_reference: Array | None) -> Reason | None:
         """Say which joint ran away; None if none did.
@@ -191,8 +190,8 @@ class Supervisor:
         """
         if period < 0.0 or period > longest_gap:
             return f"time went {'back' if period < 0.0 else 'on'} by {abs(period):.6g} s between two joint states"
-        change = q - last.q
-        if change.dot(change) > JUMP**2:  # seldom so: only then looked at joint by joint
+        if dist(q.tolist(), last.q.tolist()) > JUMP:  # seldom so: only then looked at joint by joint
+            change = q - last.q
             excess = np.abs(change) - period * (np.abs(v) + np.abs(last.v))
             joint = int(excess.argmax())
             if excess[joint] > JUMP:

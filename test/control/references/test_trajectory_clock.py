@@ -100,6 +100,6 @@ def test_references_of_the_tip_are_slowed_too():
     slowed = clock.slowed(reference)
     assert slowed.twist[0] == 0.5 and slowed.acceleration[0] == 0.25
     clock.scaling = 1.0
-    assert not clock.at_full_speed()
+    assert not clock.full_speed
     clock.advance(0.01, under_way=False)
-    assert clock.at_full_speed()
+    assert clock.full_speed
