@@ -196,7 +196,7 @@ class JointCommands:
     def fresh(self) -> bool:
         """Return whether every joint has a command that is not too old."""
         return (self._oldest != _NEVER and (self._timeout == 0 or self._now - self._oldest < self._timeout)
-                and not self.stuck())
+                and not (self._unchanged_timeout and self.stuck()))
 
     def drive(self, joint_inertia: Callable[[], Array], v: Array) -> Drive:
         """Return the present commands to the drives.

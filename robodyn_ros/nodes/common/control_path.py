@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
-from robodyn_ros.base.timing import to_nanoseconds
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
@@ -113,19 +112,21 @@ class ControlPath(NodeThread):
             :meth:`wake` or a stop.
         """
         waited_for = self._heard
-        if self._further and time.monotonic() >= self._next_look:
-            waited_for = self._further  # messages may remain after their publishers have left
-            self._heard = [each for each in waited_for if each.subscription.handle.get_publisher_count()]
-            self._next_look = time.monotonic() + LOOK_PERIOD
-        elif len(waited_for) < len(self._further) and (timeout is None or timeout > LOOK_PERIOD):
-            timeout = LOOK_PERIOD
-        ready = self._waiting.wait(self._handle, [further.subscription.handle for further in waited_for],
-                                   -1 if timeout is None else to_nanoseconds(timeout))
+        if self._further:
+            if (now := time.monotonic()) >= self._next_look:
+                waited_for = self._further  # messages may remain after their publishers have left
+                self._heard = [each for each in waited_for if each.subscription.handle.get_publisher_count()]
+                self._next_look = now + LOOK_PERIOD
+            elif timeout is None or timeout > LOOK_PERIOD:
+                timeout = LOOK_PERIOD
+        handles = [further.subscription.handle for further in waited_for] if waited_for else ()
+        ready = self._waiting.wait(self._handle, handles, -1 if timeout is None else int(1e9 * timeout))
         if self._calls:
             self._run_calls()
-        for further, has_message in zip(waited_for, ready, strict=True):
-            if has_message:
-                self._handle_all(further)
+        if ready:
+            for further, has_message in zip(waited_for, ready, strict=True):
+                if has_message:
+                    self._handle_all(further)
         return self.take()
 
     def take(self) -> Any | None:

@@ -88,7 +88,7 @@ class JointWire:
         if not self.in_place:
             return bytes(serialize_message(self._message(stamp, values)))
         pieces = self._pieces.copy()
-        pieces[1] = _STAMP.pack(*split_stamp(stamp))
+        pieces[1] = _STAMP.pack(*divmod(stamp, NANOSECONDS_PER_SECOND))
         pieces[3::2] = [array.tobytes() for array in values]
         data = b"".join(pieces)
         if len(data) != self._sizes[0]:

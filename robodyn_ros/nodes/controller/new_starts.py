@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from robodyn_interfaces.msg import NewStart
 from robodyn_ros.base import topic_names
@@ -64,7 +64,8 @@ class NewStarts:
             stamp: Its stamp [ns].
             joints: Index of each joint that it names.
         """
-        self._take()
+        while (taken := take_serialized(self.handle, NewStart)) is not None:
+            self._note(*taken)
         if not self._waiting:
             return ""
         reached = [asked for asked in self._waiting
@@ -75,16 +76,15 @@ class NewStarts:
         self._done.extend(reached)
         return f"the hardware says: {reached[-1].reason}" if reached else ""
 
-    def _take(self) -> None:
-        while (taken := take_serialized(self.handle, NewStart)) is not None:
-            message = self._diagnostics.deserialize(taken[0], NewStart, TOPIC)
-            try:
-                asked = None if message is None else self._read(message, participant(sender(taken[1])))
-            except MessageError as error:
-                self._diagnostics.problem(f"rejected new starts: {error.reason}", str(error))
-                continue
-            if asked is not None and asked.joints and asked not in self._done:
-                self._waiting.append(asked)
+    def _note(self, data: bytes, info: Mapping[str, Any]) -> None:
+        message = self._diagnostics.deserialize(data, NewStart, TOPIC)
+        try:
+            asked = None if message is None else self._read(message, participant(sender(info)))
+        except MessageError as error:
+            self._diagnostics.problem(f"rejected new starts: {error.reason}", str(error))
+            return
+        if asked is not None and asked.joints and asked not in self._done:
+            self._waiting.append(asked)
 
     def _read(self, message: NewStart, process: bytes) -> _Asked:
         columns = self._joints.columns(message.name, TOPIC, others=True)

@@ -190,9 +190,9 @@ class Stalls(Part):
             stamp: Its stamp [ns].
             sequence: Its number in the sequence of its publisher's messages.
         """
-        unanswered, delay = self._unanswered(sequence), None
-        if unanswered and stamp > self._stamp:  # a repeated state needs no other answer
-            delay = self._blame(now, stamp, sequence, unanswered)
+        delay = None
+        if sequence - self._sequence > 1 and stamp > self._stamp and (unanswered := self._unanswered(sequence)):
+            delay = self._blame(now, stamp, sequence, unanswered)  # a repeated state needs no other answer
         self._begin, self._stamp, self._sequence = now, stamp, sequence
         if delay is not None:
             self._tell(delay, now)

@@ -72,11 +72,12 @@ class CommandInputs:
         """
         known = self._wire.decode(data, EFFORT.maximum)
         if known is not None:
-            if not self._is_outdated(known[0], topic_names.JOINT_COMMANDS):
+            stamp, (effort,) = known
+            if stamp >= self.first_stamp or not self._is_outdated(stamp, topic_names.JOINT_COMMANDS):
                 if not self._is_admitted(sender):
                     return None
-                self._commands.accept(known[1][0], answers=known[0] != 0)
-            return known[0]
+                self._commands.accept(effort, answers=stamp != 0)
+            return stamp
         message = self._diagnostics.deserialize(data, JointState, topic_names.JOINT_COMMANDS)
         return None if message is None else self.efforts(message, sender)
 

@@ -295,7 +295,7 @@ class PlantLoop:
 
     def _advance(self, periods: int) -> None:
         """Run control periods under the present commands, and publish the state at their end."""
-        plant, commands = self.plant, self.commands
+        plant, commands = self._simulated.plant, self.commands
         try:
             for _ in range(periods):
                 followed = commands.fresh()  # commands do not become fresh within the loop, so the last period decides
@@ -344,7 +344,7 @@ class PlantLoop:
             self._inputs.first_stamp = stamp  # an answer to an earlier state belongs to the previous motion
         self._new_start = new_start
         self.stamp, self._published_tick = stamp, tick
-        plant = self.plant
+        plant = self._simulated.plant
         position, velocity = plant.encoder_motion if self._sensors is None else self._seen
         if self.force_torque is not None:  # before the joint state, which a controller answers
             self.force_torque.publish(stamp)

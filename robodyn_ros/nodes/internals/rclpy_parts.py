@@ -92,7 +92,7 @@ class SubscriptionWait:
         self.entities = (self._wake, self._set)
         """Handles to enter while the thread waits."""
 
-    def wait(self, first: Any, further: Sequence[Any], nanoseconds: int) -> list[bool]:
+    def wait(self, first: Any, further: Sequence[Any], nanoseconds: int) -> Sequence[bool]:
         """Wait until a subscription has a message, for a time, or until :meth:`wake`.
 
         Args:
@@ -110,7 +110,7 @@ class SubscriptionWait:
             wait_set.add_subscription(handle)
         wait_set.add_guard_condition(self._wake)
         wait_set.wait(nanoseconds)
-        return [wait_set.is_ready("subscription", place) for place in range(1, 1 + len(further))]
+        return [wait_set.is_ready("subscription", place) for place in range(1, 1 + len(further))] if further else ()
 
     def wake(self) -> None:
         """End a wait early; from any thread."""
