@@ -40,6 +40,7 @@ from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETER
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
 from robodyn_ros.nodes.controller.command_output import CommandPublisher
+from robodyn_ros.nodes.controller.controller_manager import ControllerManager
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.events import Events
 from robodyn_ros.nodes.controller.hardware_announcement import HardwareAnnouncement
@@ -64,7 +65,7 @@ from robodyn_ros.robot import Robot
 PARTS: tuple[type[Part], ...] = (
     LawSwaps, CommandPublisher, StateSource, ControllerOwnership, Stalls, LawWatch, LoopTimingWatch, Supervision,
     LawTopics, WrenchSensor, JointTrajectories, TrajectoryActionServer, TipMotions, ControllerStatePublisher,
-    DisplayTopics)
+    DisplayTopics, ControllerManager)
 
 PARAMETERS: tuple[Field, ...] = (*ROBOT_PARAMETERS, TIP_LINK, ACTUATORS, LAW_IGNORES, *REAL_TIME_PARAMETERS,
                                  *(field for part in PARTS for field in part.PARAMETERS))
