@@ -28,9 +28,9 @@ from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 PARAMETERS = frozenset((
     "action_monitor_rate", "actuator_state_rate", "actuators", "allow_nonzero_velocity_at_trajectory_end",
     "allow_partial_joints_goal", "allow_python_plugins", "cartesian.", "clock_rate", "command_timeout",
-    "commands_publisher", "constraints.", "controller", "cpu_affinity", "delay_compensation", "display_rate", "driver",
-    "effort_group_joints", "engine", "filter", "force_torque_sensor.", "frame_prefix", "gravity",
-    "gravity_compensation_by", "initial_position.", "integrator", "joint_states_publisher", "law_ignores",
+    "commands_publisher", "constraints.", "controller", "controller_manager", "cpu_affinity", "delay_compensation",
+    "display_rate", "driver", "effort_group_joints", "engine", "filter", "force_torque_sensor.", "frame_prefix",
+    "gravity", "gravity_compensation_by", "initial_position.", "integrator", "joint_states_publisher", "law_ignores",
     "law_timeout", "lock_memory", "lockstep_speed_limit", "max_overruns", "model_error.", "mujoco_scene", "output",
     "payload.", "publish_frequency", "real_time_factor", "robot", "robot_description", "runaway_factor",
     "safe_behaviour", "safe_controller", "safe_time_constant", "seed", "sensing.", "speed_scaling", "state_delay",

@@ -9,6 +9,7 @@
 """The parts of the controller node: made in any order, and a change of parameters that one refuses changes none."""
 
 import pytest
+from controller_manager_msgs.srv import ListControllers
 from controller_rig import NAMES, Rig, trajectory
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter as RosParameter
@@ -68,5 +69,7 @@ def test_parts_work_in_any_order(ros, seed):
         ros.wait_for(lambda: rig.states[-1].controller == "pd_gravity", "the swap")
         rig.publisher.publish(trajectory([0.5], [[0.0, 0.1]], names=NAMES))
         ros.wait_for(lambda: rig.states[-1].speed_scaling_factor > 0.0 and reached((0.0, 0.1))(), "the second motion")
+        listed = ros.call(ListControllers, f"{rig.namespace}/controller_manager/list_controllers").controller
+        assert {each.name for each in listed if each.state == "active"} >= {"pd_gravity", "joint_state_broadcaster"}
         assert rig.states[-1].speed_scaling_factor == 1.0, "a refused change puts nothing in force"
         assert "Traceback" not in rig.nodes["controller"].output()
