@@ -52,9 +52,6 @@ TARGET, EFFORT = "controller/target", "controller/effort"
 DRAWING = "controller/drawing"
 """Markers that the running controller draws."""
 
-CONTROLLER_MANAGER = "controller_manager"
-"""Beginning of the names of services for ros2_control's tools; a rule of remapping for it renames all of them."""
-
 # Of the node dynamics, besides its services.
 GRAVITY_EFFORT = "dynamics/gravity_effort"
 

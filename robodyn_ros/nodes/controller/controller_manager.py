@@ -101,7 +101,7 @@ class ControllerManager(Part):
             return
         self._served = True
         self._command = VOLTAGE if parameters["output"] == VOLTAGE else EFFORT
-        base = self._node.resolve_service_name(topic_names.CONTROLLER_MANAGER)
+        base = self._node.resolve_service_name(MANAGER.name)  # one rule of remapping renames all
         self._given = {name: RosParameter(name, value=given.value).to_parameter_msg().value
                        for name, given in GIVEN.get().for_node(base).items() if _is_of_manager(name)}
         services: dict[str, Callable[[Any, Any], Any]] = {
