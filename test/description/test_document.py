@@ -68,6 +68,7 @@ def test_missing_file(tmp_path):
     message = refusal(tmp_path / "missing.urdf", of_file)
     assert str(tmp_path / "missing.urdf") in message
     assert "from_urdf_text" in message
+    assert "no URDF file at 'none.xacro a:=1'" in refusal("none.xacro a:=1", of_file)
     assert str(Path.cwd() / "robot name") in refusal("robot name", of_file)
 
 
