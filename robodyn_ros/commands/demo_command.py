@@ -36,10 +36,10 @@ def add_commands(commands: Subparsers) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Run the demo, see `demo.run_demo` and `demo.run_touch_demo`."""
+    """Run the demo, see `demo.run_demo` and `touch_demo.run_touch_demo`."""
     require("matplotlib")
     if options.touch:
-        from robodyn_ros.commands.demo import run_touch_demo
+        from robodyn_ros.commands.touch_demo import run_touch_demo
 
         return run_touch_demo(options)
     from robodyn_ros.commands.demo import run_demo

@@ -19,7 +19,8 @@ from ros_process import run_robodyn
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.demo import RADIUS, START, curves_of, error_table, forces_along, motion, perform, record
+from robodyn_ros.commands.demo import START, curves_of, motion, perform, record
+from robodyn_ros.commands.touch_demo import RADIUS, error_table, forces_along
 from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.simulation.tracking import TrackingSample
 from robodyn_ros.simulation.world_file import read_world
