@@ -210,8 +210,8 @@ class DCMotor:
         states = constants(time_constants, traced=1.0) > 0.0
         with np.errstate(over="ignore"):  # overflow to infinity is correct here
             rates = np.where(states, 1.0 / np.where(states, time_constants, 1.0), np.inf)
-            twice = -2.0 * rates
-        return CurrentShares(exp(-rates), time_constants * -expm1(-rates), 0.5 * time_constants * -expm1(twice))
+            return CurrentShares(exp(-rates), time_constants * -expm1(-rates),
+                                 0.5 * time_constants * -expm1(-2.0 * rates))
 
     def require_inductance(self) -> None:
         """Check that every motor has an inductance, so that its current is a state.
