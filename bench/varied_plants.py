@@ -27,6 +27,8 @@ from bench.timing import Comparison, compare
 from robodyn_ros import Robot
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
@@ -54,9 +56,9 @@ def plants() -> dict[str, PlantModel]:
     """Return arm7 with ideal sources, and with motors at their limits, gears with losses and dry friction."""
     ideal = PlantModel.from_description(Robot.from_urdf(robot_file("arm7")).model, STEP)
     motor = DCMotor(np.full(N, 0.3), np.full(N, 0.1), np.full(N, 2e-5), np.full(N, 1e-3))
-    driven = JointActuators(Actuators(motor, GearTrain(np.full(N, 100.0))), efficiency=np.full(N, 0.8),
-                            motor_damping=np.full(N, 1e-6), voltage_limit=np.full(N, 48.0),
-                            current_limit=np.full(N, 30.0))
+    driven = JointActuators(Actuators(motor, GearTrain(np.full(N, 100.0))),
+                            losses=DriveLosses(efficiency=np.full(N, 0.8), motor_damping=np.full(N, 1e-6)),
+                            limits=DriveLimits(voltage_limit=np.full(N, 48.0), current_limit=np.full(N, 30.0)))
     friction = Friction(np.full(N, 0.5), np.full(N, 0.3), np.full(N, 0.4))
     return {"ideal sources": ideal, "motors and dry friction": replace(ideal, actuators=driven, friction=friction)}
 

@@ -33,6 +33,7 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics, HarmonicSettings, harmonic_settings
 from robodyn_ros.actuation.joint_actuators import PARTS, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MOTORS
+from robodyn_ros.actuation.transmission import Transmission
 from robodyn_ros.base.bounded_files import expand_user, read_yaml
 from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.base.fields import declared, section
@@ -151,8 +152,10 @@ class HardwareSettings:
         motor = DCMotor(*(columns.pop(name) for name in _MOTOR))
         gear = GearTrain(columns.pop("gear_ratio"), output_shares(couplings, model.joint_names), model.motor_zero)
         springs = self._springs(model, coupled, columns["is_motor"] * motor.rotor_inertia)
-        return JointActuators(Actuators(motor, gear), **columns, **springs, cogging=cogging, torque_ripple=ripple,
-                              current_loops=self._current_loops(model, motor))
+        parts: dict[str, Any] = {part: kind(**{name: columns[name] for name in declared(kind)})
+                                 for part, kind in PARTS.items() if part != "transmission"}
+        return JointActuators(Actuators(motor, gear), columns["is_motor"], transmission=springs, cogging=cogging,
+                              torque_ripple=ripple, current_loops=self._current_loops(model, motor), **parts)
 
     def continuous_current(self, model: RobotModel) -> Array:
         """Greatest permanent currents of the motors, NaN if unknown, shape (n,) [A]."""
@@ -189,18 +192,14 @@ class HardwareSettings:
                                  f"received {total:g}")
         return Harmonics.from_settings(found)
 
-    def _springs(self, model: RobotModel, coupled: Container[str], rotor_inertia: Array) -> dict[str, Any]:
-        """Return the values of `JointActuators` for elastic joints; empty for a rigid robot."""
+    def _springs(self, model: RobotModel, coupled: Container[str], rotor_inertia: Array) -> Transmission:
+        """Return the springs of elastic joints."""
         self._check_joints(model, self.transmissions)
         for joint in self.gears:
             if model.leaders[model.joint_index(joint)].kind == "prismatic":
                 raise InputError(f"{self.where}: joint '{joint}': gear: expected a joint that turns, received one that "
                                  "slides; give it a transmission with a stiffness in N/m")
-        if not self.transmissions:
-            return {}
-        springs: dict[str, Any] = {"stiffness": np.full(model.n, np.inf)}
-        springs |= {name: np.zeros(model.n) for name in ("spring_damping", "backlash", "motor_encoder",
-                                                         "source_inertia")}
+        springs = {name: np.full(model.n, float(getattr(Transmission, name))) for name in declared(Transmission)}
         for joint, found in self.transmissions.items():
             index, place = model.joint_index(joint), f"{self.where}: joint '{joint}': transmission"
             own = model.armature[index] if found.inertia is None else found.inertia
@@ -220,7 +219,7 @@ class HardwareSettings:
                                 ("backlash", found.backlash), ("motor_encoder", found.encoder == "motor"),
                                 ("source_inertia", 0.0 if joint in self.actuators else own)):
                 springs[name][index] = value
-        return springs
+        return Transmission(**springs)
 
     def _couplings(self, model: RobotModel) -> tuple[Coupling, ...]:
         """Return the couplings of joints with motors: those of the settings, or else of the description."""

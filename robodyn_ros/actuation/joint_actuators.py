@@ -10,13 +10,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import CurrentLoops
@@ -29,7 +29,7 @@ from robodyn_ros.actuation.joint_values import ranges_of
 from robodyn_ros.actuation.motor_circuits import MotorCircuits
 from robodyn_ros.actuation.transmission import Transmission
 from robodyn_ros.actuation.winding_heat import WindingHeat
-from robodyn_ros.base.checks import as_joint_arrays, constants
+from robodyn_ros.base.checks import as_joint_arrays, constants, for_all_joints
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import declared
 from robodyn_ros.description.drivetrain import JointSprings
@@ -39,28 +39,22 @@ PARTS: dict[str, type] = {"losses": DriveLosses, "limits": DriveLimits, "winding
                           "transmission": Transmission}
 """Parts of `JointActuators` by name; the names of all their values differ."""
 
-_PART_OF = {name: part for part, kind in PARTS.items() for name in declared(kind)}
 _RANGES = {name: allowed for kind in PARTS.values() for name, allowed in ranges_of(kind).items()}
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class JointActuators:
     """One actuator for each joint: a DC motor with gear, or an ideal source of effort.
 
     If motors drive several joints together, values of "a joint" here belong to its motor, at the output of the motor's
     gear; ``motors.gear`` converts them to the joints.
 
-    Values of motors are ignored for ideal sources.
-
-    Args:
-        motors: n motors and gears; those of ideal sources are ignored.
-        is_motor: Which joints have a motor: one for all joints, or shape (n,).
-        **given: Other attributes; and values of the parts, such as ``efficiency``, which replace those of a part: one
-            number for all joints, or shape (n,).
+    Values of motors are ignored for ideal sources. Each value of a part is one number for all joints, or has shape
+    (n,); in the instance all have shape (n,).
 
     Attributes:
-        motors: Motors and gears.
-        is_motor: Which joints have a motor, shape (n,).
+        motors: n motors and gears; those of ideal sources are ignored.
+        is_motor: Which joints have a motor: one for all joints, or shape (n,).
         losses: Friction of the motors' shafts and the gears.
         limits: Limits of voltage, current and torque.
         winding: Thermal model of the windings.
@@ -73,48 +67,33 @@ class JointActuators:
     Raises:
         InputError: A value is out of its range, the lengths differ, a spring has no inertia behind it, or a coupled
             joint has a spring.
-        TypeError: A name is unknown.
     """
 
     motors: Actuators
-    is_motor: NDArray[np.bool_]
-    losses: DriveLosses
-    limits: DriveLimits
-    winding: WindingHeat
-    transmission: Transmission
-    cogging: Harmonics
-    torque_ripple: Harmonics
-    current_loops: CurrentLoops
-    rated: Actuators | None
+    is_motor: NDArray[np.bool_] = for_all_joints(True)
+    losses: DriveLosses = field(default_factory=DriveLosses)
+    limits: DriveLimits = field(default_factory=DriveLimits)
+    winding: WindingHeat = field(default_factory=WindingHeat)
+    transmission: Transmission = field(default_factory=Transmission)
+    cogging: Harmonics = field(default_factory=Harmonics.none)
+    torque_ripple: Harmonics = field(default_factory=Harmonics.none)
+    current_loops: CurrentLoops = field(default_factory=CurrentLoops.none)
+    rated: Actuators | None = None
 
-    def __init__(self, motors: Actuators, is_motor: ArrayLike = True, **given: Any) -> None:
-        own: dict[str, Callable[[], Any]] = {"cogging": Harmonics.none, "torque_ripple": Harmonics.none,
-                                             "current_loops": CurrentLoops.none, "rated": lambda: None, **PARTS}
-        for name, default in own.items():
-            object.__setattr__(self, name, given.pop(name) if name in given else default())
-        object.__setattr__(self, "motors", motors)
-        values = {"is_motor": is_motor} | {name: getattr(getattr(self, part), name) for name, part in _PART_OF.items()}
-        if given.keys() - values.keys():
-            raise TypeError(f"JointActuators: unknown values {', '.join(sorted(given.keys() - values.keys()))}")
-        every_motor = np.ones(motors.n)  # gives all values this length
-        arrays = as_joint_arrays("JointActuators", values | given | {"motors": every_motor}, _RANGES)
+    def __post_init__(self) -> None:
+        """Check the values, and give all of them the shape (n,)."""
+        values = {name: getattr(getattr(self, part), name) for part, kind in PARTS.items() for name in declared(kind)}
+        every_motor = {"is_motor": self.is_motor, "motors": np.ones(self.motors.n)}  # gives all values this length
+        arrays = as_joint_arrays("JointActuators", values | every_motor, _RANGES)
         for name in ("is_motor", "motor_encoder"):
             arrays[name] = arrays[name] != 0.0
-        if len(arrays["is_motor"]) != motors.n:
-            raise InputError(f"JointActuators: expected figures of {motors.n} actuators, received "
+        if len(arrays["is_motor"]) != self.motors.n:
+            raise InputError(f"JointActuators: expected figures of {self.motors.n} actuators, received "
                              f"{len(arrays['is_motor'])}")
         object.__setattr__(self, "is_motor", arrays["is_motor"])
         for part, kind in PARTS.items():
             object.__setattr__(self, part, kind(**{name: arrays[name] for name in declared(kind)}))
         self._check()
-
-    if not TYPE_CHECKING:  # in this package, values are read in their parts
-
-        def __getattr__(self, name: str) -> Any:
-            """Return a value of a part by its name alone, as it can be given."""
-            if name in _PART_OF:
-                return getattr(getattr(self, _PART_OF[name]), name)
-            raise AttributeError(f"JointActuators has no attribute '{name}'")
 
     def _check(self) -> None:
         """Check that the parts fit together."""
@@ -366,7 +345,3 @@ class JointActuators:
         passed = 1.0 - direction * np.sign(needed) * share
         before = np.where(passed > 0.0, needed, np.copysign(np.inf, needed)) / np.where(passed > 0.0, passed, 1.0)
         return gear.effort_of_outputs(before)
-
-    def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
-        """Return the winding temperatures after a step, see `WindingHeat.next_temperature`."""
-        return self.winding.next_temperature(temperature, heat, step, self.has_heat)

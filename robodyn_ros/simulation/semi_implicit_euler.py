@@ -147,7 +147,8 @@ class SemiImplicitEuler(IntegrationMethod):
             q=moved[:n],
             v=v,
             current=electrical.current,
-            temperature=actuators.next_temperature(state.temperature, electrical.heat, step),
+            temperature=actuators.winding.next_temperature(state.temperature, electrical.heat, step,
+                                                           actuators.has_heat),
             contact_mode=solution.contact_mode,
             saturation=solution.saturation,
             energies=EnergySums(

@@ -121,7 +121,7 @@ class SplitStep(IntegrationMethod):
             q=q[:n],
             v=velocity[:n],
             current=current,
-            temperature=actuators.next_temperature(state.temperature, heat, step),
+            temperature=actuators.winding.next_temperature(state.temperature, heat, step, actuators.has_heat),
             contact_mode=mode,
             saturation=np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0),
             energies=EnergySums(

@@ -182,8 +182,8 @@ def test_drives_of_the_catalogue_fit_steps_of_1_ms(name):
     assert drive.name and drive.source and 1e-5 < drive.period < 2e-4
     found = actuators({"drive": name, "bandwidth": 500.0, "delay": 1})
     assert found.current_loops.period == drive.period
-    assert found.current_limit == (drive.peak_current or np.inf)
-    assert actuators({"drive": name, "bandwidth": 500.0}, current_limit=3.0).current_limit == 3.0
+    assert found.limits.current_limit == (drive.peak_current or np.inf)
+    assert actuators({"drive": name, "bandwidth": 500.0}, current_limit=3.0).limits.current_limit == 3.0
     currents = held_currents(wheel({"drive": name, "bandwidth": 500.0, "delay": 1}), 10)
     assert_allclose(currents[-1], CURRENT, rtol=1e-3)
 
@@ -192,7 +192,7 @@ def test_a_drive_of_ones_own_is_a_file(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("{name: mine, source: measured, period: 5.0e-5, peak_current: 7}")
     found = actuators({"drive": str(path), "bandwidth": 500.0})
-    assert found.current_loops.period == 5e-5 and found.current_limit == 7.0
+    assert found.current_loops.period == 5e-5 and found.limits.current_limit == 7.0
     assert actuators({"drive": str(path), "bandwidth": 500.0, "period": 1e-4}).current_loops.period == 1e-4
 
 

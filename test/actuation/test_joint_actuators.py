@@ -16,6 +16,9 @@ from scipy.integrate import solve_ivp
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
+from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.description.resources import robot_file
 
 MOTORS = Actuators(DCMotor([1.1, 0.4], [0.06, 0.03], [1.4e-5, 8e-6], [3.3e-4, 0.0], [0.05, 0.03]),
@@ -94,7 +97,8 @@ def test_heat_and_work_are_the_integrals_of_power(step):
 @settings(max_examples=200)
 @given(finite, finite, st.floats(-9.0, 9.0), st.sampled_from([-1.0, 0.0, 1.0]))
 def test_currents_never_pass_their_limits(voltage, current, velocity, saturation):
-    actuators = JointActuators(MOTORS, voltage_limit=24.0, current_limit=[5.0, np.inf], torque_limit=[np.inf, 0.12])
+    actuators = JointActuators(MOTORS, limits=DriveLimits(voltage_limit=24.0, current_limit=[5.0, np.inf],
+                                                          torque_limit=[np.inf, 0.12]))
     np.testing.assert_allclose(actuators.circuits.greatest_current, [5.0, 4.0])
     np.testing.assert_allclose(actuators.circuits.effort_limit, [5.0 * 50 * 0.06, 0.12 * 80])
     volts, v = actuators.limits.on_voltage(pair([voltage, voltage])), pair([velocity, velocity])
@@ -113,7 +117,7 @@ def test_currents_never_pass_their_limits(voltage, current, velocity, saturation
 
 @given(st.floats(0.05, 1.0), finite)
 def test_gear_that_drives_delivers_its_efficiency(efficiency, torque):
-    actuators = JointActuators(MOTORS, efficiency=[efficiency, 1.0])
+    actuators = JointActuators(MOTORS, losses=DriveLosses(efficiency=[efficiency, 1.0]))
     effort = pair([torque, torque])
     friction = actuators.gear_friction(effort, np.ones(2))
     np.testing.assert_allclose(abs(effort[0]) - friction[0], efficiency * abs(effort[0]), rtol=1e-12, atol=1e-15)
@@ -121,26 +125,26 @@ def test_gear_that_drives_delivers_its_efficiency(efficiency, torque):
 
 
 def test_winding_warms_to_its_steady_temperature_and_never_past_it():
-    actuators = JointActuators(MOTORS, thermal_resistance=[6.58, 0.0], thermal_time_constant=41.5,
-                               ambient_temperature=20.0)
+    actuators = JointActuators(MOTORS, winding=WindingHeat(thermal_resistance=[6.58, 0.0], thermal_time_constant=41.5,
+                                                           ambient_temperature=20.0))
     temperature, power, step = pair([20.0, 20.0]), pair([10.0, 10.0]), 0.5
     seen = [temperature]
     for _ in range(1000):
-        seen.append(actuators.next_temperature(seen[-1], power * step, step))
+        seen.append(actuators.winding.next_temperature(seen[-1], power * step, step, actuators.has_heat))
     history = np.array(seen)
     assert (np.diff(history[:, 0]) >= 0.0).all() and history[-1, 0] == pytest.approx(20.0 + 65.8, abs=0.01)
     assert history[83, 0] == pytest.approx(20.0 + 65.8 * (1 - np.exp(-1.0)), rel=1e-9)  # after 41.5 s
     assert (history[:, 1] == 20.0).all()
-    cooling = actuators.next_temperature(pair([90.0, 90.0]), np.zeros(2), 41.5)
+    cooling = actuators.winding.next_temperature(pair([90.0, 90.0]), np.zeros(2), 41.5, actuators.has_heat)
     assert cooling[0] == pytest.approx(20.0 + 70.0 / np.e)
 
 
 @given(st.lists(st.floats(0.0, 500.0), min_size=1, max_size=20))
 def test_temperature_stays_between_ambient_and_the_hottest_steady_one(powers):
-    actuators = JointActuators(MOTORS, thermal_resistance=2.0, thermal_time_constant=0.3)
+    actuators = JointActuators(MOTORS, winding=WindingHeat(thermal_resistance=2.0, thermal_time_constant=0.3))
     temperature = np.full(2, 25.0)
     for power in powers:
-        temperature = actuators.next_temperature(temperature, np.full(2, 0.1 * power), 0.1)
+        temperature = actuators.winding.next_temperature(temperature, np.full(2, 0.1 * power), 0.1, actuators.has_heat)
         assert (temperature >= 25.0 - 1e-9).all() and (temperature <= 25.0 + 2.0 * max(powers) + 1e-9).all()
 
 
@@ -152,9 +156,9 @@ def test_temperature_stays_between_ambient_and_the_hottest_steady_one(powers):
     (1000.0, 4.9, 0.05, 0.0),
 ])
 def test_resistance_constants_and_limits_stay_sensible_at_any_temperature(temperature, resistance, constant, left):
-    own = {"resistance_coefficient": 0.004, "torque_constant_coefficient": -0.01, "current_limit": 4.0,
-           "derating_start": 60.0, "derating_end": 100.0, "thermal_resistance": [2.0, 0.0]}
-    warm = JointActuators(MOTORS, **own).at(np.full(2, temperature))
+    winding = WindingHeat(resistance_coefficient=0.004, torque_constant_coefficient=-0.01, derating_start=60.0,
+                          derating_end=100.0, thermal_resistance=[2.0, 0.0])
+    warm = JointActuators(MOTORS, limits=DriveLimits(current_limit=4.0), winding=winding).at(np.full(2, temperature))
     share = np.array([[resistance, constant, constant, left], [1.0, 1.0, 1.0, 1.0]])  # the second has no thermal model
     cold, now = MOTORS.motor, warm.motors.motor
     np.testing.assert_allclose(now.resistance, cold.resistance * share[:, 0])
@@ -164,7 +168,7 @@ def test_resistance_constants_and_limits_stay_sensible_at_any_temperature(temper
 
 
 def test_rate_of_the_current_is_6_1_and_stops_at_the_limit():
-    actuators = JointActuators(MOTORS, current_limit=5.0)
+    actuators = JointActuators(MOTORS, limits=DriveLimits(current_limit=5.0))
     voltage, v = pair([24.0, 24.0]), pair([0.1, 0.1])
     rate = actuators.circuits.current_rate(voltage, pair([2.0, 2.0]), v)
     assert rate[0] == pytest.approx((24.0 - 1.1 * 2.0 - 0.05 * 50 * 0.1) / 3.3e-4)
@@ -175,12 +179,14 @@ def test_rate_of_the_current_is_6_1_and_stops_at_the_limit():
 
 def test_the_loss_of_a_gear_rises_towards_rest_with_its_load():
     """(1 - eta + s exp(-(w / w_s)^2)) |tau| by hand."""
-    actuators = JointActuators(MOTORS, efficiency=0.9, static_loss=[0.2, 0.0], loss_velocity=0.05)
+    actuators = JointActuators(MOTORS,
+                               losses=DriveLosses(efficiency=0.9, static_loss=[0.2, 0.0], loss_velocity=0.05))
     effort = pair([-30.0, 40.0])
     np.testing.assert_allclose(actuators.gear_friction(effort, pair([0.0, 0.0])), [9.0, 4.0])
     np.testing.assert_allclose(actuators.gear_friction(effort, pair([0.05, 0.05])), [3.0 + 6.0 / np.e, 4.0])
     np.testing.assert_allclose(actuators.gear_friction(effort, pair([-1.0, 1.0])), [3.0, 4.0], atol=1e-12)
-    assert JointActuators(MOTORS, static_loss=[0.1, 0.0]).has_gear_friction.tolist() == [True, False]
+    assert JointActuators(MOTORS, losses=DriveLosses(
+        static_loss=[0.1, 0.0])).has_gear_friction.tolist() == [True, False]
 
 
 def test_power_is_voltage_times_current():
@@ -200,23 +206,23 @@ def test_ideal_sources_add_nothing():
                   *actuators.circuits.electrical_step(some, some, some, np.zeros(3), STEP),
                   actuators.circuits.current_rate(some, some, some), actuators.circuits.power(some, some, some)):
         np.testing.assert_array_equal(value, np.zeros(3))
-    np.testing.assert_array_equal(actuators.next_temperature(some, some, STEP), some)
+    np.testing.assert_array_equal(actuators.winding.next_temperature(some, some, STEP, actuators.has_heat), some)
     assert not actuators.is_motor.any()
 
 
-@pytest.mark.parametrize(("figures", "message"), [
-    ({"efficiency": 0.0}, "efficiency: expected a finite number above 0 and up to 1"),
-    ({"efficiency": 1.1}, "efficiency: expected a finite number above 0 and up to 1"),
-    ({"voltage_limit": 0.0}, "voltage_limit: expected a number above 0"),
-    ({"current_limit": [-1.0, 1.0]}, "current_limit: expected a number above 0"),
-    ({"torque_limit": np.nan}, "torque_limit: expected a number above 0"),
-    ({"motor_damping": -1.0}, "motor_damping: expected a finite number of 0 or more"),
-    ({"thermal_time_constant": 0.0}, "thermal_time_constant: expected a finite number above 0"),
-    ({"efficiency": [1.0, 1.0, 1.0]}, "expected single numbers or as many everywhere"),
+@pytest.mark.parametrize(("part", "message"), [
+    ({"losses": DriveLosses(efficiency=0.0)}, "efficiency: expected a finite number above 0 and up to 1"),
+    ({"losses": DriveLosses(efficiency=1.1)}, "efficiency: expected a finite number above 0 and up to 1"),
+    ({"limits": DriveLimits(voltage_limit=0.0)}, "voltage_limit: expected a number above 0"),
+    ({"limits": DriveLimits(current_limit=[-1.0, 1.0])}, "current_limit: expected a number above 0"),
+    ({"limits": DriveLimits(torque_limit=np.nan)}, "torque_limit: expected a number above 0"),
+    ({"losses": DriveLosses(motor_damping=-1.0)}, "motor_damping: expected a finite number of 0 or more"),
+    ({"winding": WindingHeat(thermal_time_constant=0.0)}, "thermal_time_constant: expected a finite number above 0"),
+    ({"losses": DriveLosses(efficiency=[1.0, 1.0, 1.0])}, "expected single numbers or as many everywhere"),
 ])
-def test_impossible_actuators_are_refused(figures, message):
+def test_impossible_actuators_are_refused(part, message):
     with pytest.raises(InputError, match=message):
-        JointActuators(MOTORS, **figures)
+        JointActuators(MOTORS, **part)
 
 
 def test_there_is_one_actuator_for_each_joint():

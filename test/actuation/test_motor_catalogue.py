@@ -57,7 +57,8 @@ def test_the_gear_of_a_servo_gives_way_to_the_actuators_keys(given, ratio, effic
     model = Robot.named("planar_2r").model
     actuator = {"motor": "feetech_sts3215_12v"} | given
     found = HardwareSettings.from_mapping({"joints": {"joint2": {"actuator": actuator}}}).joint_actuators(model)
-    assert (found.motors.gear.ratio[1], found.efficiency[1], found.motor_friction[1]) == (ratio, efficiency, friction)
+    losses = found.losses
+    assert (found.motors.gear.ratio[1], losses.efficiency[1], losses.motor_friction[1]) == (ratio, efficiency, friction)
 
 
 def test_motors_of_ones_own_are_files(tmp_path):

@@ -155,7 +155,7 @@ def test_motors_whose_currents_were_recorded(tmp_path):
         np.testing.assert_allclose(getattr(found.motors.motor, name), getattr(true.motors.motor, name), rtol=0.02)
     # Nothing tells the first rotor from the inertia of its link.
     np.testing.assert_allclose(found.reflected_inertia[1], true.reflected_inertia[1], rtol=0.1)
-    np.testing.assert_array_equal(found.efficiency, true.efficiency)
+    np.testing.assert_array_equal(found.losses.efficiency, true.losses.efficiency)
     report = (output / "report.md").read_text()
     assert "## Motors" in report and "link1.Izz + 0.25 link2.m + joint1.rotor" in report
 

@@ -21,6 +21,7 @@ from shipped import REDUNDANT, few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
+from robodyn_ros.actuation.drive_limits import DriveLimits
 from robodyn_ros.control import ForceReference, JointReference, State, TipReference
 from robodyn_ros.control.laws.task_space import AXES
 from robodyn_ros.control.plugins.registry import law_names, load_controller, make_controller
@@ -124,8 +125,8 @@ def small_motors(name):
     voltage_limit = constant * ratio * TOP_SPEED
     resistance = 0.6 * voltage_limit / current_limit
     motors = DCMotor(resistance, constant, 0.05 * mass_matrix.diagonal() / ratio**2, inductance=5e-4 * resistance)
-    return JointActuators(Actuators(motors, GearTrain(np.full(robot.n, ratio))), voltage_limit=voltage_limit,
-                          current_limit=current_limit)
+    return JointActuators(Actuators(motors, GearTrain(np.full(robot.n, ratio))),
+                          limits=DriveLimits(voltage_limit=voltage_limit, current_limit=current_limit))
 
 
 def there_and_back(law, name, hurry, turn):
@@ -243,5 +244,5 @@ def assert_within_limits(plant, done):
     assert ((model.position_lower <= done.q) & (done.q <= model.position_upper)).all()
     if motors.is_motor.all():
         by_itself = np.abs(done.v) <= TOP_SPEED  # not thrown by other joints, so that it generates more than the limit
-        assert (np.abs(done.voltage) <= motors.voltage_limit * (1.0 + 1e-12))[by_itself].all()
+        assert (np.abs(done.voltage) <= motors.limits.voltage_limit * (1.0 + 1e-12))[by_itself].all()
         assert (np.abs(done.current) <= motors.circuits.greatest_current * (1.0 + 1e-12)).all()

@@ -22,7 +22,7 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.actuation.actuator_settings import TransmissionSettings
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.transmission import NEWTON_ROUNDS
+from robodyn_ros.actuation.transmission import NEWTON_ROUNDS, Transmission
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import declared
 from robodyn_ros.compile import Repeat, compile_procedure
@@ -42,9 +42,9 @@ WHEEL = f"""<robot name="wheel"><link name="base"/><link name="rim"><inertial><m
 
 
 def sources(n, stiffness, damping=0.0, backlash=0.0, inertia=MOTOR, **values):
-    return replace(JointActuators.ideal_sources(n), stiffness=np.broadcast_to(stiffness, n).astype(float),
-                   spring_damping=np.full(n, damping), backlash=np.full(n, backlash),
-                   source_inertia=np.full(n, inertia), **values)
+    return replace(JointActuators.ideal_sources(n), transmission=Transmission(
+        np.broadcast_to(stiffness, n).astype(float), np.full(n, damping), np.full(n, backlash),
+        source_inertia=np.full(n, inertia), **values))
 
 
 def free(n):
@@ -171,8 +171,9 @@ def test_no_energy_is_created(inertia, speed, values):
     """Without drive, kinetic and elastic energy only fall, at 1 ms, and what is lost is accounted for."""
     model, procedure = varied_wheel(inertia)
     stiffness, damping, backlash, coulomb = values
-    own = replace(model, actuators=replace(model.actuators, stiffness=np.full(1, stiffness),
-                                           backlash=np.full(1, backlash)))
+    own = replace(model, actuators=replace(model.actuators, transmission=replace(model.actuators.transmission,
+                                                                                 stiffness=np.full(1, stiffness),
+                                                                                 backlash=np.full(1, backlash))))
     state = model.state([0.0], [0.0])
     state = state._replace(motor_side=state.motor_side._replace(v=np.full(1, speed)))
     given_values = dict(zip(VARIED, ([stiffness], [damping], [backlash], [coulomb]), strict=True))
@@ -212,7 +213,7 @@ def test_a_stiff_spring_is_a_rigid_joint():
     inertia = np.array([0.4, 0.1])
     rigid = Robot(replace(robot.model, joints=tuple(replace(joint, armature=float(own)) for joint, own in
                                                     zip(robot.model.joints, inertia, strict=True))))
-    elastic_actuators = replace(sources(2, 1e9), source_inertia=inertia)
+    elastic_actuators = sources(2, 1e9, inertia=inertia)
     plants = (Plant(rigid, STEP, friction=free(2)), Plant(robot, STEP, actuators=elastic_actuators, friction=free(2)))
     for plant in plants:
         plant.set_state([0.3, -0.5])
@@ -258,7 +259,7 @@ def test_a_spring_that_runs_into_a_stop_gains_no_energy(stiffness, motor, speed,
 def test_an_arm_with_springs_gains_no_energy_at_any_speed(step):
     """arm6 against its stops, its steps whole and divided."""
     robot, rng = Robot.from_urdf(robot_file("arm6")), np.random.default_rng(0)
-    actuators = replace(sources(6, 10.0 ** rng.uniform(3.0, 6.0, 6)), source_inertia=10.0 ** rng.uniform(-2.0, 0.0, 6),
+    actuators = sources(6, 10.0 ** rng.uniform(3.0, 6.0, 6), inertia=10.0 ** rng.uniform(-2.0, 0.0, 6),
                         backlash=np.array([0.0, 1e-3] * 3))
     plant = Plant(robot, step, actuators=actuators, friction=free(6))
     for speed in (20.0, 200.0, 500.0):
@@ -314,8 +315,10 @@ def test_batches_and_varied_quantities_are_each_robot_on_its_own():
     start, effort = model.state([0.3, 0.5], [0.0, 0.0]), rng.normal(size=(5, 2))
     batch = procedure.batch(state=start, steps=60, **{"command.effort": effort}, **values)["state"]
     for k in range(5):
-        own = replace(model, actuators=replace(model.actuators, stiffness=values[names[0]][k],
-                                               spring_damping=values[names[1]][k], backlash=values[names[2]][k]))
+        own = replace(model, actuators=replace(model.actuators, transmission=replace(model.actuators.transmission,
+                                                                                     stiffness=values[names[0]][k],
+                                                                                     spring_damping=values[names[1]][k],
+                                                                                     backlash=values[names[2]][k])))
         single = step_program(own, under_efforts=True)
         alone = compile_procedure(single.variables, [Repeat("steps", single.statements)], single.inputs, ("state",))
         found = alone(state=start, steps=60, **{"command.effort": effort[k]})["state"]

@@ -16,6 +16,7 @@ from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.actuation.drive_limits import DriveLimits
 from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.compile import sign
 from robodyn_ros.control import Law, Parameters
@@ -69,7 +70,8 @@ def test_the_pendulum_that_reached_1e51_brakes(integrator, step):
 
 def motors(n):
     return JointActuators(Actuators(DCMotor(np.full(n, 0.4), np.full(n, 0.1), np.full(n, 1e-6), np.full(n, 4e-3)),
-                                    GearTrain(np.full(n, 3.0))), voltage_limit=48.0, current_limit=40.0)
+                                    GearTrain(np.full(n, 3.0))),
+                          limits=DriveLimits(voltage_limit=48.0, current_limit=40.0))
 
 
 def floor(robot):

@@ -14,6 +14,8 @@ import pytest
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia, viscous
@@ -24,9 +26,9 @@ MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 RNG = np.random.default_rng(8)
 
 
-def plant(inductance, **limits):
+def plant(inductance, **parts):
     motors = Actuators(DCMotor([1.1, 0.4], [0.06, 0.03], [1.4e-5, 8e-6], inductance), GearTrain([50.0, -80.0]))
-    return PlantModel.from_description(MODEL, 1e-3, JointActuators(motors, **limits),
+    return PlantModel.from_description(MODEL, 1e-3, JointActuators(motors, **parts),
                                      Friction(MODEL.damping, MODEL.friction))
 
 
@@ -57,7 +59,7 @@ def test_derivative_is_that_of_the_book(inductance):
 
 
 def test_demand_turns_efforts_into_voltages_within_limits():
-    model = plant(0.0, is_motor=[True, False], voltage_limit=10.0)
+    model = plant(0.0, is_motor=[True, False], limits=DriveLimits(voltage_limit=10.0))
     v = np.array([0.2, 0.3])
     asked = demand(model, command(effort=[3.0, 4.0]), v)
     np.testing.assert_allclose(asked.voltage, [1.1 * 3.0 / 3.0 + 0.06 * 50.0 * 0.2, 0.0])
@@ -70,7 +72,7 @@ def test_demand_turns_efforts_into_voltages_within_limits():
 
 
 def test_inertia_and_damping_have_the_motors_in_them():
-    model = plant(0.0, motor_damping=1e-4)
+    model = plant(0.0, losses=DriveLosses(motor_damping=1e-4))
     q = np.array([0.3, 0.7])
     added = inertia(model, q) - Robot(MODEL).dynamics(False, "textbook").mass_matrix(q)
     np.testing.assert_allclose(added, np.diag([1.4e-5 * 2500, 8e-6 * 6400]), atol=1e-12)

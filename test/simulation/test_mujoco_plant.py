@@ -16,6 +16,9 @@ from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
+from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.description.model import Limits
 from robodyn_ros.description.resources import robot_file, shipped_robots
@@ -68,14 +71,15 @@ def test_free_motion_differs_by_the_integrators_order(name):
 
 
 def small_motors(**options):
-    return JointActuators(Actuators(DCMotor(0.5, 0.06, 2e-5, 2e-4), GearTrain([80.0, 60.0])), efficiency=0.8,
-                          thermal_resistance=3.0, thermal_time_constant=30.0, **options)
+    return JointActuators(Actuators(DCMotor(0.5, 0.06, 2e-5, 2e-4), GearTrain([80.0, 60.0])),
+                          losses=DriveLosses(efficiency=0.8),
+                          winding=WindingHeat(thermal_resistance=3.0, thermal_time_constant=30.0), **options)
 
 
-@pytest.mark.parametrize("limits", [{}, {"voltage_limit": 24.0, "current_limit": 1.5}])
+@pytest.mark.parametrize("limits", [DriveLimits(), DriveLimits(voltage_limit=24.0, current_limit=1.5)])
 def test_motors_are_those_of_our_plant(limits):
     robot = Robot.from_urdf(robot_file("planar_2r"))
-    ours, theirs = (kind(robot, 1e-3, [0.3, 0.2], actuators=small_motors(**limits),
+    ours, theirs = (kind(robot, 1e-3, [0.3, 0.2], actuators=small_motors(limits=limits),
                          friction=Friction([0.1, 0.2], 0.3, 0.4, 0.05)) for kind in (Plant, MujocoPlant))
     for tick in range(100):
         asked = drive([12.0 * np.sin(0.1 * tick), 8.0])

@@ -16,6 +16,7 @@ from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
+from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.base.errors import SimulationError
 from robodyn_ros.description.model import Limits
 from robodyn_ros.description.resources import robot_file, shipped_robots
@@ -247,7 +248,8 @@ def test_voltage_needs_a_motor():
 
 def test_temperature_survives_a_new_state_and_energies_begin_anew():
     motor = Actuators(DCMotor(0.5, 0.06, 2e-5, 1e-3), GearTrain(50.0))
-    plant = Plant(pendulum(), actuators=JointActuators(motor, thermal_resistance=3.0, thermal_time_constant=10.0))
+    plant = Plant(pendulum(), actuators=JointActuators(motor, winding=WindingHeat(thermal_resistance=3.0,
+                                                                                  thermal_time_constant=10.0)))
     plant.advance(drive(20.0), 100)
     hot = plant.actuator_state.temperature[0]
     assert hot > 25.5 and plant.energy.winding_heat > 0.0 and plant.energy.magnetic > 0.0
@@ -345,7 +347,7 @@ def test_a_plant_goes_on_where_another_one_was():
     """With the same payload, as if nothing had happened: currents, temperatures, friction that holds, time."""
     robot = Robot.from_urdf(robot_file("planar_2r"))
     motors = JointActuators(Actuators(DCMotor(0.4, 0.1, 1e-4, inductance=1e-4), GearTrain([50.0, 50.0])),
-                            thermal_resistance=3.0, thermal_time_constant=20.0)
+                            winding=WindingHeat(thermal_resistance=3.0, thermal_time_constant=20.0))
     none = np.zeros(2)
     by_voltage = Drive(none, none, none, np.array([20.0, 10.0]), np.ones(2))
     first, second = (Plant(robot, actuators=motors) for _ in range(2))

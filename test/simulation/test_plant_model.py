@@ -16,6 +16,8 @@ from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.actuation.drive_losses import DriveLosses
+from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.integrator import Integrator
@@ -34,7 +36,7 @@ def test_description_says_what_is_left_open():
 
 
 def test_state_begins_without_current_at_ambient_temperature():
-    actuators = JointActuators(FAST_MOTOR.motors, ambient_temperature=[20.0, 30.0])
+    actuators = JointActuators(FAST_MOTOR.motors, winding=WindingHeat(ambient_temperature=[20.0, 30.0]))
     state = PlantModel.from_description(MODEL, actuators=actuators).state(np.array([0.1, 0.2]), np.array([1.0, 2.0]))
     assert state.q.tolist() == [0.1, 0.2] and state.v.tolist() == [1.0, 2.0]
     assert state.temperature.tolist() == [20.0, 30.0]
@@ -65,7 +67,7 @@ def test_implicit_and_adaptive_methods_take_fast_motors(integrator):
 def test_dry_friction_is_of_joint_or_gear():
     coulomb = Friction(0.0, [0.0, 0.2])
     stiction = Friction(0.0, [0.0, 0.0], static=[0.1, 0.0])
-    lossy = JointActuators(FAST_MOTOR.motors, is_motor=[True, False], efficiency=[0.8, 0.8])
+    lossy = JointActuators(FAST_MOTOR.motors, is_motor=[True, False], losses=DriveLosses(efficiency=[0.8, 0.8]))
     none = Friction([1.0, 1.0], [0.0, 0.0])
     for actuators, friction, expected in ((None, none, [False, False]), (None, coulomb, [False, True]),
                                           (None, stiction, [True, False]), (lossy, none, [True, False])):

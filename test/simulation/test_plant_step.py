@@ -21,6 +21,9 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
+from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.compile.records import flatten, form_of, from_numbers, to_numbers, unflatten
 from robodyn_ros.description.model import Limits
@@ -105,8 +108,9 @@ def test_short_electrical_time_constants_are_stable_at_long_steps(time_constant)
 
 def all_losses(inductance):
     return {
-        "actuators": JointActuators(motors(inductance), efficiency=[0.7, 0.8], motor_damping=1e-5, voltage_limit=30.0,
-                                    current_limit=[25.0, 8.0]),
+        "actuators": JointActuators(motors(inductance),
+                                    losses=DriveLosses(efficiency=[0.7, 0.8], motor_damping=1e-5),
+                                    limits=DriveLimits(voltage_limit=30.0, current_limit=[25.0, 8.0])),
         "friction": Friction([0.3, 0.05], [0.6, 0.15], [0.9, 0.2], 0.05),
     }
 
@@ -212,7 +216,9 @@ def test_limits_hold_and_heat_only_grows(seed):
 
 _ROBOT = planar()
 _OPTIONS = all_losses([0.161e-3, 0.33e-3])
-_OPTIONS["actuators"] = replace(_OPTIONS["actuators"], thermal_resistance=3.0, thermal_time_constant=1e6)
+_OPTIONS["actuators"] = replace(_OPTIONS["actuators"], winding=replace(_OPTIONS["actuators"].winding,
+                                                                       thermal_resistance=3.0,
+                                                                       thermal_time_constant=1e6))
 
 
 @pytest.mark.parametrize("name", few(shipped_robots(), ("scara",)))
@@ -222,10 +228,11 @@ def test_compiled_step_is_the_textbook_step(name, integrator):
     n, rng = robot.n, np.random.default_rng(3)
     inductance = 1e-4 if integrator is Integrator.SEMI_IMPLICIT_EULER else 1e-2
     options = {
-        "actuators": JointActuators(
-            Actuators(DCMotor(0.5, 0.06, 2e-5, inductance), GearTrain(np.linspace(20.0, 60.0, n))),
-            is_motor=np.arange(n) % 2 == 0, efficiency=0.8, voltage_limit=24.0, current_limit=20.0,
-            thermal_resistance=2.0),
+        "actuators": JointActuators(Actuators(DCMotor(0.5, 0.06, 2e-5, inductance),
+                                              GearTrain(np.linspace(20.0, 60.0, n))),
+                                    is_motor=np.arange(n) % 2 == 0, losses=DriveLosses(efficiency=0.8),
+                                    limits=DriveLimits(voltage_limit=24.0, current_limit=20.0),
+                                    winding=WindingHeat(thermal_resistance=2.0)),
         "friction": Friction(np.full(n, 0.2), 0.4, 0.6, 0.1), "integrator": integrator}
     compiled, textbook = Plant(robot, **options), Plant(robot, compiled=False, **options)
     for _ in range(4):
@@ -264,8 +271,8 @@ def test_example_configuration_holds_its_arm_by_effort_commands():
 
 def test_flags_tell_which_limit_cut_off():
     robot = planar()
-    plant = Plant(robot, actuators=JointActuators(motors(0.0), is_motor=[True, False], voltage_limit=10.0,
-                                                  current_limit=[5.0, 1.0]))
+    plant = Plant(robot, actuators=JointActuators(motors(0.0), is_motor=[True, False],
+                                                  limits=DriveLimits(voltage_limit=10.0, current_limit=[5.0, 1.0])))
     none = np.zeros(2)
     plant.advance(Drive(np.array([0.0, 1000.0]), none, none, np.array([9.0, 0.0]), np.array([1.0, 0.0])))
     state = plant.actuator_state
@@ -324,7 +331,7 @@ KINDS = {
     "motors": {"friction": Friction(np.full(6, 0.3), np.zeros(6)),
                "actuators": JointActuators(Actuators(DCMotor(np.full(6, 0.5), np.full(6, 0.05), np.full(6, 1e-4),
                                                              np.full(6, 1e-3)), GearTrain(np.full(6, 100.0))),
-                                           voltage_limit=24.0, current_limit=6.0)},
+                                           limits=DriveLimits(voltage_limit=24.0, current_limit=6.0))},
 }
 
 

@@ -18,12 +18,15 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.driver_profile import DriverProfile
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.actuation.maxwell_slip import MaxwellSlip
+from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.control import Controller, JointReference, Law, State
 from robodyn_ros.control.laws.adaptive import nominal_parameters
 from robodyn_ros.control.plugins.registry import make_controller
@@ -123,20 +126,22 @@ def rebuilt(plant, values):
     loops = replace(loops, **{name.removeprefix("motor.current_loop_"): values[name][loops.joints]
                               for name in LOOP_GAINS if name in values})
     warmth = {name.removeprefix("motor."): np.where(getattr(own, QUANTITIES[name].only), values[name], getattr(
-        own, name.removeprefix("motor."))) for name in WARMTH if name in values}
-    own = replace(own, **warmth)
-    actuators = JointActuators(
-        Actuators(motor, GearTrain(values.get("gear.ratio", gear.ratio))), own.is_motor,
-        winding=own.winding, efficiency=values.get("gear.efficiency", own.efficiency),
-        motor_damping=values.get("motor.damping", own.motor_damping),
-        voltage_limit=values.get("motor.voltage_limit", own.voltage_limit),
-        current_limit=values.get("motor.current_limit", own.current_limit),
-        torque_limit=values.get("motor.torque_limit", own.torque_limit),
-        motor_friction=values.get("motor.friction", own.motor_friction),
-        loss_velocity=values.get("gear.loss_velocity", own.loss_velocity),
-        static_loss=values.get("gear.static_loss", own.static_loss),
-        current_loops=loops, cogging=own.cogging.scaled(values.get("motor.cogging", np.ones(plant.n))),
-        torque_ripple=own.torque_ripple.scaled(values.get("motor.torque_ripple", np.ones(plant.n))))
+        own.winding, name.removeprefix("motor."))) for name in WARMTH if name in values}
+    own = replace(own, winding=replace(own.winding, **warmth))
+    actuators = JointActuators(Actuators(motor, GearTrain(values.get("gear.ratio", gear.ratio))), own.is_motor,
+                               winding=own.winding, losses=DriveLosses(
+                                   efficiency=values.get("gear.efficiency", own.losses.efficiency),
+                                   motor_damping=values.get("motor.damping", own.losses.motor_damping),
+                                   motor_friction=values.get("motor.friction", own.losses.motor_friction),
+                                   loss_velocity=values.get("gear.loss_velocity", own.losses.loss_velocity),
+                                   static_loss=values.get("gear.static_loss", own.losses.static_loss)),
+                               limits=DriveLimits(**{
+                                   name: values.get(f"motor.{name}", getattr(own.limits, name))
+                                   for name in ("voltage_limit", "current_limit", "torque_limit")}),
+                               current_loops=loops,
+                               cogging=own.cogging.scaled(values.get("motor.cogging", np.ones(plant.n))),
+                               torque_ripple=own.torque_ripple.scaled(
+                                   values.get("motor.torque_ripple", np.ones(plant.n))))
     return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)),
                    actuators=actuators)
 
@@ -147,9 +152,9 @@ RUBBING = plant_of(ROBOT, friction=Friction(np.full(N, 0.5), np.full(N, 0.3), np
 def driven(**options):
     """A plant with motors at all joints but the last one, which has an ideal source."""
     motor = DCMotor(np.full(N, 0.8), np.full(N, 0.1), np.full(N, 2e-5), np.array([1e-3, 0.0, 1e-3, 0.0]))
-    return plant_of(ROBOT, actuators=JointActuators(
-        Actuators(motor, GearTrain(np.array([80.0, -60.0, 200.0, 50.0]))), is_motor=np.array([1, 1, 1, 0]) > 0,
-        motor_damping=1e-6, **options))
+    return plant_of(ROBOT, actuators=JointActuators(Actuators(motor, GearTrain(np.array([80.0, -60.0, 200.0, 50.0]))),
+                                                    is_motor=np.array([1, 1, 1, 0]) > 0,
+                                                    **{"losses": DriveLosses(motor_damping=1e-6)} | options))
 
 
 BENDING = plant_of(ROBOT, friction=MaxwellSlip(np.full(N, 0.5), 0.3, 0.4, 0.01, np.array([1e5, np.inf, 1e4, 1e3]),
@@ -159,23 +164,24 @@ PERIODIC = {name: Harmonics(*(np.full((1, N), figure) for figure in figures)) fo
 MOTORS = tuple(name for name, quantity in QUANTITIES.items()
                if quantity.only == "is_motor" and name not in (*HARMONICS, "gear.loss_velocity"))
 WARMTH = tuple(name for name, quantity in QUANTITIES.items() if quantity.only in ("has_heat", "derates"))
+LIMITS = DriveLimits(voltage_limit=24.0, current_limit=8.0)
 REGULATED = CurrentLoops(np.array([0, 2]), *np.array([[0.5, 0.4], [300.0, 200.0], [2.5e-4, 5e-4]]), np.array([1, 0]))
-HOT = driven(voltage_limit=24.0, current_limit=8.0, thermal_resistance=np.array([9.0, 5.0, 0.0, 0.0]),
-             thermal_time_constant=0.02, resistance_coefficient=0.004, torque_constant_coefficient=-0.001,
-             derating_start=np.array([26.0, np.inf, np.inf, np.inf]), derating_end=np.array([30.0, *[np.inf] * 3]))
-LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2.0, 2.0, np.inf, np.inf]))
+HOT = driven(limits=LIMITS, winding=WindingHeat(
+    np.array([9.0, 5.0, 0.0, 0.0]), 0.02, resistance_coefficient=0.004, torque_constant_coefficient=-0.001,
+    derating_start=np.array([26.0, np.inf, np.inf, np.inf]), derating_end=np.array([30.0, *[np.inf] * 3])))
+LIMITED = driven(limits=DriveLimits(24.0, 8.0, torque_limit=np.array([2.0, 2.0, np.inf, np.inf])))
 
 
 @pytest.mark.parametrize(("varied", "plant"), [
     pytest.param(("gravity",), plant_of(ROBOT), marks=pytest.mark.long),
     pytest.param(MOTORS, LIMITED, marks=pytest.mark.long),
-    (MOTORS, driven(voltage_limit=24.0, current_limit=8.0)),
+    (MOTORS, driven(limits=LIMITS)),
     (("motor.torque_constant", "motor.resistance", "gear.ratio"), driven()),
     (("gear.efficiency",), driven()),
-    ((*MOTORS, *sorted(HARMONICS)), driven(voltage_limit=24.0, current_limit=8.0, **PERIODIC)),
-    ((*MOTORS, LOOP_BANDWIDTH), driven(voltage_limit=24.0, current_limit=8.0, current_loops=REGULATED)),
+    ((*MOTORS, *sorted(HARMONICS)), driven(limits=LIMITS, **PERIODIC)),
+    ((*MOTORS, LOOP_BANDWIDTH), driven(limits=LIMITS, current_loops=REGULATED)),
     ((*WARMTH, "gear.static_loss", "gear.loss_velocity"), HOT),
-    (LOOP_GAINS, driven(voltage_limit=24.0, current_loops=REGULATED)),
+    (LOOP_GAINS, driven(limits=DriveLimits(24.0), current_loops=REGULATED)),
     (("friction.stiffness", "friction.damping", "friction.coulomb", "friction.stribeck_velocity"), BENDING),
     ((*MOTORS, "gravity", "payload.mass", "friction.scale"), replace(LIMITED, friction=RUBBING.friction)),
     (("motor.torque_constant", "gear.ratio", "payload.mass", "gravity", "friction.scale"),
@@ -204,8 +210,9 @@ def test_a_sample_is_the_plant_rebuilt_with_its_values(varied, plant):
 @pytest.mark.parametrize(("name", "plant"), [
     *((name, HOT) for name in (*WARMTH, "motor.rotor_inertia", "motor.damping", "motor.friction",
                                "motor.torque_limit")),
-    ("gear.loss_velocity", driven(static_loss=0.3)), ("friction.stribeck_velocity", RUBBING),
-    *((name, driven(voltage_limit=24.0, current_loops=REGULATED)) for name in (LOOP_BANDWIDTH, *LOOP_GAINS))])
+    ("gear.loss_velocity", driven(losses=DriveLosses(static_loss=0.3, motor_damping=1e-6))),
+    ("friction.stribeck_velocity", RUBBING),
+    *((name, driven(limits=DriveLimits(24.0), current_loops=REGULATED)) for name in (LOOP_BANDWIDTH, *LOOP_GAINS))])
 def test_each_figure_of_a_drive_alone_changes_the_motion(name, plant):
     given = numbers(name, plant, 2)
     if name == "motor.torque_limit":
@@ -473,8 +480,9 @@ def test_quantities_of_drives_without_effect_are_told(varied, plant, message):
 
 def test_springs_of_ideal_sources_vary_without_motors():
     own = JointActuators.ideal_sources(N)
-    plant = plant_of(ROBOT, actuators=replace(own, stiffness=np.array([1e4, np.inf, np.inf, np.inf]),
-                                              source_inertia=np.array([0.5, 0.0, 0.0, 0.0])))
+    plant = plant_of(ROBOT, actuators=replace(own, transmission=replace(
+        own.transmission, stiffness=np.array([1e4, np.inf, np.inf, np.inf]),
+        source_inertia=np.array([0.5, 0.0, 0.0, 0.0]))))
     ours = scores(loop_of(plant, ("transmission.stiffness",)), samples={
         "transmission.stiffness": [[2e3, *[np.inf] * 3], [2e4, *[np.inf] * 3]]})
     assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-6
@@ -494,7 +502,9 @@ class TorqueDamping(Law):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_torque_sensors_of_samples_measure_their_own_springs(compiled):
     robot, own = Robot.named("planar_2r"), JointActuators.ideal_sources(2)
-    plant = plant_of(robot, actuators=replace(own, stiffness=np.array([1e3, 2e3]), source_inertia=np.full(2, 0.1)))
+    plant = plant_of(robot, actuators=replace(own, transmission=replace(own.transmission,
+                                                                        stiffness=np.array([1e3, 2e3]),
+                                                                        source_inertia=np.full(2, 0.1))))
     value = np.array([3e2, 9e3])
     ends = []
     for each, varied, sample in ((plant, ("transmission.stiffness",), {"transmission.stiffness": value}),
@@ -512,8 +522,10 @@ def test_springs_of_samples_bear_the_links_from_the_start(name):
     """Each robot begins and moves as one that has the values built in: no spring is deflection up by those of
     another."""
     robot, own = Robot.named("planar_2r"), JointActuators.ideal_sources(2)
-    plant = plant_of(robot, actuators=replace(own, stiffness=np.array([1e3, 2e3]), source_inertia=np.full(2, 0.1),
-                                              backlash=np.full(2, 1e-3)))
+    plant = plant_of(robot, actuators=replace(own, transmission=replace(own.transmission,
+                                                                        stiffness=np.array([1e3, 2e3]),
+                                                                        source_inertia=np.full(2, 0.1),
+                                                                        backlash=np.full(2, 1e-3))))
     given = {"transmission.stiffness": [[1e2, 1e3], [1e6, 1e7]], "transmission.backlash": [[0.0, 0.0], [0.1, 0.2]],
              "payload.mass": [0.0, 9.0], "gravity": [[0.0, 0.0, -9.8], [0.0, -50.0, 0.0]]}[name]
     ours = rollout_scores(robot, "damping", {name: given}, duration=0.1, plant=plant)
@@ -526,8 +538,9 @@ def test_springs_of_samples_bear_the_links_from_the_start(name):
 
 def test_samples_of_springs_too_fast_for_the_step_are_refused_as_at_load():
     robot, own = Robot.named("planar_2r"), JointActuators.ideal_sources(2)
-    plant = plant_of(robot, actuators=replace(own, stiffness=np.array([1e2, np.inf]),
-                                              source_inertia=np.array([0.1, 0.0])), integrator="runge_kutta")
+    plant = plant_of(robot, actuators=replace(own, transmission=replace(
+        own.transmission, stiffness=np.array([1e2, np.inf]),
+        source_inertia=np.array([0.1, 0.0]))), integrator="runge_kutta")
     given = {"transmission.stiffness": [[2e2, np.inf], [1e8, np.inf]]}
     with pytest.raises(InputError, match=r"^samples, sample 1: integrator runge_kutta: expected steps of at most "
                                          r"8\.\d+e-05 s for the spring of joint 'joint1', which swings at 55.. Hz"):

@@ -13,6 +13,8 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
 from robodyn_ros.simulation.commands import Drive
@@ -23,8 +25,8 @@ from robodyn_ros.simulation.plant import Plant
 def test_reported_efforts_are_all_that_acts_on_the_joints(motor):
     """M'(q) (v' - v) / h + b(q, v) is the sum of drives, friction, stops and wrenches; some joints stick or stop."""
     robot = Robot.from_urdf(robot_file("arm6"))
-    motors = JointActuators(Actuators(DCMotor(0.5, 0.06, 1e-5), GearTrain(np.full(6, 60.0))), efficiency=0.8,
-                            current_limit=4.0)
+    motors = JointActuators(Actuators(DCMotor(0.5, 0.06, 1e-5), GearTrain(np.full(6, 60.0))),
+                            losses=DriveLosses(efficiency=0.8), limits=DriveLimits(current_limit=4.0))
     plant = Plant(robot, 1e-3, actuators=motors if motor else None,
                   friction=Friction(np.full(6, 0.1), np.linspace(0.0, 8.0, 6)))
     upper = robot.model.position_upper[2]

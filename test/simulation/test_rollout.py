@@ -21,6 +21,8 @@ from shipped import few
 from robodyn_ros import InputError, Robot, rollout, rollout_scores
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.base.errors import PluginError, SimulationError
@@ -131,7 +133,8 @@ def test_with_motors_and_limits():
         replace(joint, limits=replace(joint.limits, effort=15.0)) for joint in robot.model.joints))
     robot = Robot(model)
     motors = DCMotor(np.full(7, 0.1), np.full(7, 1.2), np.full(7, 2e-5), inductance=np.full(7, 1e-3))
-    actuators = JointActuators(Actuators(motors, GearTrain(np.full(7, 50.0))), current_limit=4.0, efficiency=0.9)
+    actuators = JointActuators(Actuators(motors, GearTrain(np.full(7, 50.0))), limits=DriveLimits(current_limit=4.0),
+                               losses=DriveLosses(efficiency=0.9))
     trajectory = motion(robot, amplitude=0.8)
     result = rollout(robot, "pd", trajectory,
                      plant=PlantModel.from_description(robot.model, actuators=actuators))

@@ -17,6 +17,7 @@ from shipped import few
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.description.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_state import PlantCommand
@@ -56,7 +57,7 @@ def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     n = robot.n
     motors = Actuators(DCMotor(0.5, 0.03, 2e-5), GearTrain(np.linspace(50.0, -120.0, n)))
     friction = Friction(np.linspace(1.0, 1e5, n), 0.3)
-    plant = PlantModel(robot.model, JointActuators(motors, motor_damping=1e-5), friction, STEP)
+    plant = PlantModel(robot.model, JointActuators(motors, losses=DriveLosses(motor_damping=1e-5)), friction, STEP)
     dynamics = Robot(plant.model).dynamics(False, "textbook")  # the motors' rotors count in the place of the URDF's
     state, command = random_state(plant, 7)
     command = command._replace(voltage=np.linspace(-12.0, 24.0, n), by_voltage=np.ones(n), damping=np.full(n, 0.25),

@@ -15,6 +15,7 @@ import pytest
 
 from robodyn_ros import ClosedLoop, Robot
 from robodyn_ros.actuation import JointActuators
+from robodyn_ros.actuation.transmission import Transmission
 from robodyn_ros.control.default_gains import joint_gains, rigid_joint_gains
 from robodyn_ros.control.gains.margin import FACTORS, stable_factor
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
@@ -29,8 +30,10 @@ POSTURE = np.array([0.5, -1.0])
 
 def on_springs(damping=5.0):
     """A planar arm on soft springs, and its plant."""
-    actuators = replace(JointActuators.ideal_sources(2), stiffness=np.full(2, 800.0),
-                        spring_damping=np.full(2, damping), backlash=np.zeros(2), source_inertia=np.full(2, 0.2))
+    actuators = replace(JointActuators.ideal_sources(2), transmission=Transmission(stiffness=np.full(2, 800.0),
+                                                                                   spring_damping=np.full(2, damping),
+                                                                                   backlash=np.zeros(2),
+                                                                                   source_inertia=np.full(2, 0.2)))
     robot = Robot.named("planar_2r").with_actuators(actuators).with_timing(PERIOD)
     return robot, PlantModel.from_robot(robot, 0.0005)
 

@@ -17,6 +17,7 @@ from shipped import few
 from robodyn_ros import ClosedLoop, InputError, PlantModel, Robot, SimulationError, rollout
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.actuation.transmission import Transmission
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
@@ -57,8 +58,8 @@ def test_with_resting_springs_it_is_computed_torque_of_an_arm_with_motors():
 
 def test_motors_in_the_description_count_once():
     described = Robot.from_urdf_text(ARM.model.description.replace("<dynamics ", '<dynamics armature="0.1" '))
-    springs = replace(JointActuators.ideal_sources(7), stiffness=ACTUATORS.stiffness,
-                      spring_damping=ACTUATORS.spring_damping, source_inertia=np.full(7, 0.1))
+    springs = replace(JointActuators.ideal_sources(7), transmission=Transmission(
+        ACTUATORS.transmission.stiffness, ACTUATORS.transmission.spring_damping, source_inertia=np.full(7, 0.1)))
     q, v = np.random.default_rng(3).normal(scale=0.5, size=(2, 7))
     state = State(0.0, 0.002, q, v, motor_v=v, motor_q=q, joint_torque=np.zeros(7))
     reference = JointReference(q + 0.1, v, np.ones(7))
@@ -77,7 +78,8 @@ def test_gains_beyond_the_condition_swing_in_simulation(share):
     law = ElasticComposite(ELASTIC)
     for name, value in zip(("p", "d"), most, strict=True):  # past the check
         object.__setattr__(law.parameters, name, np.full(7, share * value))
-    loop = ClosedLoop(law, replace(PLANT, actuators=replace(ACTUATORS, backlash=np.zeros(7))))  # it would rattle
+    loop = ClosedLoop(law, replace(PLANT, actuators=replace(ACTUATORS, transmission=replace(
+        ACTUATORS.transmission, backlash=np.zeros(7)))))  # it would rattle
     swings = False
     for q in sampled_positions(ARM)[:4]:
         try:

@@ -16,6 +16,7 @@ import pytest
 from robodyn_ros import ClosedLoop, InputError, PluginError, Robot, SimulationError, rollout
 from robodyn_ros.actuation import Friction, JointActuators
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.transmission import Transmission
 from robodyn_ros.control import JointReference, Law, State
 from robodyn_ros.control.default_gains import Postures
 from robodyn_ros.control.gains.elastic_arm import ElasticArm
@@ -43,8 +44,10 @@ WHEEL = Robot.from_urdf_text(f"""<robot name="wheel"><link name="base"/><link na
 
 def elastic(robot, spring=SPRING, motor=MOTOR, step=1e-3):
     n = robot.n
-    joints = replace(JointActuators.ideal_sources(n), stiffness=np.full(n, spring), spring_damping=np.zeros(n),
-                     backlash=np.zeros(n), source_inertia=np.full(n, motor))
+    joints = replace(JointActuators.ideal_sources(n), transmission=Transmission(stiffness=np.full(n, spring),
+                                                                                spring_damping=np.zeros(n),
+                                                                                backlash=np.zeros(n),
+                                                                                source_inertia=np.full(n, motor)))
     return PlantModel.from_description(robot.model, step, joints, Friction(np.zeros(n), np.zeros(n)))
 
 

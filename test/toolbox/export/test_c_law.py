@@ -22,6 +22,7 @@ from bench.swaps import AIM, PERIOD, Rig, wrong
 from robodyn_ros import CompileError, InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.actuation.transmission import Transmission
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import array_shapes
 from robodyn_ros.control import HOLD, INTERPOLATE, JointReference, Parameters, Sampled, UpdateRate
@@ -391,8 +392,8 @@ def test_gains_are_set_within_their_ranges_and_derived_ones_are_kept():
 def test_a_law_that_refuses_some_gains_has_settable_ones():
     """Of elastic joints, whose gains have to fit the period; far ones would be refused."""
     robot = Robot.from_urdf(robot_file("planar_2r"))
-    robot = robot.with_actuators(replace(JointActuators.ideal_sources(2), stiffness=np.array([800.0, 300.0]),
-                                         source_inertia=np.array([0.1, 0.05])))
+    robot = robot.with_actuators(replace(JointActuators.ideal_sources(2), transmission=Transmission(
+        stiffness=np.array([800.0, 300.0]), source_inertia=np.array([0.1, 0.05]))))
     law = ElasticJointPD(robot)
     gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))
     assert [gain.parameter.name for gain in gains] == [

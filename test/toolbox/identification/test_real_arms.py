@@ -107,7 +107,7 @@ def test_the_command_line_says_what_it_did(tmp_path, capsys):
     np.testing.assert_allclose(Robot.from_urdf(tmp_path / "tx40.urdf").model.armature, found.reflected_inertia)
     np.testing.assert_array_equal(found.motors.gear.coupling, shipped.motors.gear.coupling)
     np.testing.assert_allclose(found.reflected_inertia, shipped.reflected_inertia, rtol=0.2)
-    np.testing.assert_allclose(found.motor_friction[5], shipped.motor_friction[5], rtol=0.2)
+    np.testing.assert_allclose(found.losses.motor_friction[5], shipped.losses.motor_friction[5], rtol=0.2)
     capsys.readouterr()
     assert main([*words, "--ratios", "32"]) == 2
     assert "tx40_drives.yaml has other turns of the motors" in capsys.readouterr().err

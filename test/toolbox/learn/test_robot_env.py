@@ -26,6 +26,7 @@ from robodyn_ros import InputError, Plant, PlantModel, Robot
 from robodyn_ros.actuation import JointActuators
 from robodyn_ros.actuation.driver_profile import DriverProfile
 from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.transmission import Transmission
 from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.networks.actions import ActionLayout
 from robodyn_ros.learn import RobotEnv, SingleRobotEnv
@@ -93,8 +94,11 @@ def test_robots_move_as_plants_under_the_same_actions(planar, action, motors):
 @pytest.fixture(scope="module")
 def elastic(planar):
     """Soft joints, whose encoders are on the motor's side at joint1 and on the link's at joint2."""
-    springs = replace(JointActuators.ideal_sources(2), stiffness=np.full(2, 300.0), spring_damping=np.full(2, 3.0),
-                      source_inertia=np.full(2, 0.3), backlash=np.full(2, 2e-3), motor_encoder=np.array([True, False]))
+    springs = replace(JointActuators.ideal_sources(2), transmission=Transmission(stiffness=np.full(2, 300.0),
+                                                                                 spring_damping=np.full(2, 3.0),
+                                                                                 source_inertia=np.full(2, 0.3),
+                                                                                 backlash=np.full(2, 2e-3),
+                                                                                 motor_encoder=np.array([True, False])))
     return PlantModel.from_description(planar.model, 0.001, springs, Friction(np.full(2, 0.4), np.zeros(2)))
 
 
