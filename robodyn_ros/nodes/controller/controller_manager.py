@@ -68,6 +68,9 @@ BROADCASTER = "joint_state_broadcaster"
 DEACTIVATED = "deactivated"
 """Kind of the reason of a stop that an activation ends."""
 
+MOST_LAWS = 100
+"""Greatest number of laws that are loaded; each may have been given two parameters."""
+
 _IDS = {UNCONFIGURED: LifecycleState.PRIMARY_STATE_UNCONFIGURED, INACTIVE: LifecycleState.PRIMARY_STATE_INACTIVE,
         ACTIVE: LifecycleState.PRIMARY_STATE_ACTIVE}
 _REFERENCES = ("position", "velocity", "acceleration")
@@ -206,6 +209,8 @@ class ControllerManager(Part):
     def _load(self, name: str) -> None:
         if name in self._sync() or name in self._other_names():
             raise InputError(f"controller '{name}' is loaded already")
+        if len(self._laws) >= MOST_LAWS:
+            raise InputError(f"controller '{name}': {len(self._laws)} are loaded, and no more can be; unload one")
         given = self._given.get(f"{name}.type")
         kind = "" if given is None else str(parameter_value_to_python(given))
         law = law_of_type(name, kind)
@@ -408,6 +413,8 @@ class ControllerManager(Part):
                 reason = f"parameter '{parameter.name}': expected NAME.type or NAME.params_file"
             elif parameter.value.type not in (ParameterType.PARAMETER_STRING, ParameterType.PARAMETER_STRING_ARRAY):
                 reason = f"parameter '{parameter.name}': expected text"
+            elif parameter.name not in self._given and len(self._given) >= 2 * MOST_LAWS:
+                reason = f"parameter '{parameter.name}': expected at most {2 * MOST_LAWS} parameters"
             else:
                 self._given[parameter.name] = parameter.value
             response.results.append(SetParametersResult(successful=not reason, reason=reason))

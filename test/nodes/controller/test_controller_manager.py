@@ -33,6 +33,8 @@ from ros_process import RosProcess
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
+from robodyn_ros.nodes.controller.controller_manager import MOST_LAWS
+
 BEST_EFFORT, STRICT = SwitchController.Request.BEST_EFFORT, SwitchController.Request.STRICT
 FORCE_AUTO = SwitchController.Request.FORCE_AUTO
 
@@ -253,7 +255,7 @@ def test_files_of_the_spawner_set_parameters_of_the_law(rig, manager, tmp_path):
 
 
 def test_one_rule_renames_the_manager_and_a_parameter_turns_it_off(ros, tmp_path):
-    """Types of controllers may be given at start, as to controller_manager."""
+    """Types of controllers may be given at start, as to controller_manager; it takes no more than it can hold."""
     file = tmp_path / "manager.yaml"
     file.write_text("/**/left:\n  ros__parameters:\n    mine: {type: robodyn_ros/pid}\n")
 
@@ -276,3 +278,6 @@ def test_one_rule_renames_the_manager_and_a_parameter_turns_it_off(ros, tmp_path
             ros.wait_for(lambda namespace=namespace: f"{namespace}/controller/stop" in services(namespace), "services")
             assert not any("controller_manager" in name for name in services(namespace))
         assert not any("controller_manager" in name for name in services("/renamed"))
+        given = manager.set(**{f"law{k}__type": "robodyn_ros/pd" for k in range(2 * MOST_LAWS)})
+        assert [each.successful for each in given] == [True] * (2 * MOST_LAWS - 1) + [False], "with that of 'mine'"
+        assert [manager.load(f"law{k}") for k in range(MOST_LAWS)].count(True) == MOST_LAWS - 3
