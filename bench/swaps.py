@@ -43,9 +43,10 @@ from robodyn_ros.control.references.reference import Trajectory
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.control.references.tip_trajectory import TipTrajectory
 from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Tick
+from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.control.runtime.measurement import Measurement
 from robodyn_ros.control.runtime.requests import Follow, NewSettings, Swap
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.resources import shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.model_perturbations import with_mass_error, with_payload

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.base.fields import Field
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.turns import shortest
 

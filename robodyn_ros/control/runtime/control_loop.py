@@ -15,21 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import hypot
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from robodyn_ros.base.errors import InputError, PluginError
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.control.contract.controller import JointReference, State
-from robodyn_ros.control.contract.terms import CALMING, LIMITS, TRANSFER
-from robodyn_ros.control.plugins.dry_run import answer, as_efforts
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.reference import Trajectory
-from robodyn_ros.control.runtime.bumpless_transfer import BumplessTransfer
-from robodyn_ros.control.runtime.calming import Calming
 from robodyn_ros.control.runtime.followed_reference import FollowedReference, TrajectoryStart
-from robodyn_ros.control.runtime.law_calls import LawCalls
+from robodyn_ros.control.runtime.law_answers import LawAnswers
 from robodyn_ros.control.runtime.loop_events import Event, LawEnded, LawFailed, NewStart
 from robodyn_ros.control.runtime.loop_laws import LoopLaws
 from robodyn_ros.control.runtime.measurement import LawState, Measurement
@@ -54,33 +48,10 @@ from robodyn_ros.control.runtime.requests import (
 )
 from robodyn_ros.control.runtime.state_prediction import StatePredictor
 from robodyn_ros.control.runtime.supervisor import Supervisor
-from robodyn_ros.description.model import Array
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.robot import Robot
 
-NO_LAW_WORKS = "no controller works"
-"""The intervention of a tick in which the safe law failed too: no effort is commanded."""
-
-SWAPPING = "swap"
-"""The intervention of a tick in which the efforts go from those of one law to those of the next."""
-
 NO_STATE = Reason("no state", "no joint state has been received yet")
-
-
-class Tick(NamedTuple):
-    """Input and result of one tick."""
-
-    state: State  # the measured state
-    reference: Any  # of the class that the law follows; None if it follows none; without the offset of a transfer
-    effort: Array  # commanded efforts, within the limits of the joints, shape (n,) [N m or N]
-    saturated: bool  # whether the law returned efforts beyond the limits
-    plugin: Plugin  # the law that computed the efforts
-    time: float  # time of trajectories, which speed scaling slows down, since the start [s]
-    intervention: str = ""  # what the supervisor did to the efforts; empty if nothing
-    speed: float = 1.0  # speed of trajectories, relative to the one asked for
-    mode: Mode = Mode.RUNNING
-    reason: Reason | None = None  # of the mode; None while running
-    events: tuple[Event, ...] = ()  # what happened since the last tick or request
-    added: tuple[tuple[str, Array], ...] = ()  # terms of the efforts that the loop added to those of the law
 
 
 class ControlLoop:
@@ -125,9 +96,8 @@ class ControlLoop:
         self._events: list[Event] = []
         self._n, self._longest_gap = robot.n, longest_gap
         self._supervisor, self._predictor = Supervisor(robot), StatePredictor(robot)
-        self._calming, self._calls = Calming(robot), LawCalls(robot.n)
-        self._transfer = BumplessTransfer(robot.effort_limit)
         self._reference, self._law_state = FollowedReference(robot, chosen), LawState(robot, chosen)
+        self._answers = LawAnswers(robot, self.laws, self.modes, self._reference, self._supervisor)
         self._clock = self._reference.clock
         self._turning = bool(robot.model.continuous.any())
         self._origin = self._stamp = 0
@@ -177,11 +147,14 @@ class ControlLoop:
         if self.laws.running is self.laws.fallback and not (
                 self.modes.present is Mode.RUNNING and self._reference.moving()):
             self._watch_fallback(state)
+        seen = self._predictor.predicted(state) if self._predictor.delay else state
+        tick = self._answers.answer(state, seen)
+        while isinstance(tick, PluginError):
+            failed = self.laws.running
+            self._fail(failed, state, tick)
+            tick = self._answers.nothing(state) if failed is self.laws.fallback else self._answers.answer(state, seen)
         if self._predictor.delay:
-            tick = self._answer(state, self._predictor.predicted(state))
             self._predictor.note(tick.effort)
-        else:
-            tick = self._answer(state, state)
         self.last = tick  # a repeated stamp gets it again, without the events
         return tick._replace(events=self._taken_events()) if self._events else tick
 
@@ -199,7 +172,7 @@ class ControlLoop:
         Returns:
             A request for the thread that goes on: it replaces the law by the safe one. None: the call has returned.
         """
-        taken = self._calls.take(call)
+        taken = self._answers.calls.take(call)
         return None if taken is None else Replace(*taken)
 
     # What others may know, from any thread.
@@ -207,7 +180,7 @@ class ControlLoop:
     @property
     def call(self) -> tuple[Plugin, State] | None:
         """The call of a law that is under way, another object for each call; None: there is none."""
-        return self._calls.call
+        return self._answers.calls.call
 
     @property
     def stamp(self) -> int:
@@ -278,8 +251,8 @@ class ControlLoop:
         self.laws.run(held)
         if held is held_before is not Mode.RUNNING and Mode.HOLDING in (moves.begins, *moves.ends):
             return  # inputs and swaps change nothing while the robot is stopped
-        self._calming.restart(keep_level=held is Mode.DAMPING)
-        self._transfer.end()
+        self._answers.calming.restart(keep_level=held is Mode.DAMPING)
+        self._answers.transfer.end()
         if moves.reference is not ReferenceMove.AS_IS:
             self._move_reference(moves.reference, state)
         if state is None:
@@ -288,13 +261,7 @@ class ControlLoop:
             self._supervisor.restart()
         works = not moves.activates or self._activate(state)
         if works and moves.bumpless:
-            self._begin_transfer()
-
-    def _begin_transfer(self) -> None:
-        """Let the running law begin with the last efforts, if a law gave them, and it does not run as the safe one."""
-        runs = self.modes.held is Mode.RUNNING or self.laws.running is not self.laws.fallback
-        if self.last is not None and self.last.intervention != NO_LAW_WORKS and runs:
-            self._transfer.begin(self.laws.running.controller, self.last.effort)
+            self._answers.begin_transfer(self.last)
 
     def _move_reference(self, move: ReferenceMove, state: State | None) -> None:
         goes_on = self._reference.choose(self.laws.running, None if state is None else state.q)
@@ -312,7 +279,7 @@ class ControlLoop:
             state = self._law_state.completed(state, self._stamp)
             if self._law_state.missing(state):
                 return True  # it waits from the next tick on, and is activated after that
-        if failure := self._calls.activate(plugin, state):
+        if failure := self._answers.calls.activate(plugin, state):
             self._fail(plugin, state, failure)
         return failure is None
 
@@ -365,47 +332,9 @@ class ControlLoop:
 
     def _watch_fallback(self, state: State) -> None:
         """Damp joints that swing under the safe law."""
-        if reason := self._calming.watch(state):
+        if reason := self._answers.calming.watch(state):
             text = f"the safe controller '{self.laws.fallback.name}' is unstable: {reason.text}"
             self._enter(Cause.SWING, state, reason._replace(text=text))
-
-    def _answer(self, state: State, seen: State) -> Tick:
-        """Answer a state, of which the law sees a prediction or the state itself."""
-        plugin, time, reference = self.laws.running, state.time - self._clock.lag, None
-        if self.laws.follows:
-            reference = self._reference.nearest(time, state.q) if self._turning else self._reference.at(time)
-        damped = (lambda: self._damped(plugin, state)) if self._calming.level else None
-        followed = self._transfer.reference(reference, seen) if self._transfer.under_way else reference
-        result = self._calls.effort(plugin, seen, followed, damped)
-        if isinstance(result, PluginError):
-            self._fail(plugin, state, result)
-            if plugin is not self.laws.fallback:
-                return self._answer(state, seen)
-            return Tick(state, None, np.zeros(self._n), False, plugin, time, NO_LAW_WORKS, self._clock.rate,
-                        self.modes.present, self.modes.why)
-        (effort, values), saturated, intervention = result, False, ""
-        added: tuple[tuple[str, Array], ...] = () if damped is None else ((CALMING, effort),)
-        if self._transfer.under_way:
-            asked, effort = effort, self._transfer.effort(effort, state.period)
-            added += ((TRANSFER, effort - asked),)
-            values, intervention = effort.tolist(), SWAPPING if self._transfer.under_way else ""
-        limited = self._supervisor.limited(effort, values, state, plugin is not self.laws.fallback)
-        if limited is not None:
-            asked, (effort, saturated, done) = effort, limited
-            if done:
-                added += ((LIMITS, effort - asked),)
-            intervention = ", ".join(filter(None, (intervention, done)))
-        return Tick(state, reference, effort, saturated, plugin, time, intervention, self._clock.rate,
-                    self.modes.present, self.modes.why, added=added)
-
-    def _damped(self, plugin: Plugin, state: State) -> Array:
-        """Efforts that damp the robot while the safe law swings it."""
-        damping = self._calming.effort(state.v)
-        if not self._calming.holds:
-            return damping
-        self._reference.hold(state.q)
-        at_rest = self._reference.at(self._clock.time(state.time)) if self.laws.follows else None
-        return damping + as_efforts(answer(plugin.controller, state._replace(v=np.zeros(self._n)), at_rest), self._n)
 
     def _taken_events(self) -> tuple[Event, ...]:
         events, self._events = tuple(self._events), []
@@ -469,7 +398,7 @@ class ControlLoop:
             if plugin.name == request.name and isinstance(request.parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = request.parameters
                 if plugin is self.laws.running:
-                    self._begin_transfer()
+                    self._answers.begin_transfer(self.last)
 
     def _set(self, request: NewSettings) -> None:
         if request.supervisor is not None:
@@ -479,12 +408,12 @@ class ControlLoop:
         if request.delay is not None:
             self._predictor.delay = request.delay
         if request.swap_time is not None:
-            self._transfer.duration = request.swap_time
+            self._answers.transfer.duration = request.swap_time
 
     def _begin_with(self, request: BeginWith) -> None:
         self._events += [LawEnded(plugin) for plugin in self.laws.all()]
-        self._calming = Calming(request.robot)
         self.laws = LoopLaws(request.chosen, request.fallback, self._n)
+        self._answers.begin_with(request.robot, self.laws)
         self._law_state.choose(request.chosen)
         self._reference.choose(self.laws.running, None)
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from robodyn_ros.control.contract.terms import CALMING, WHOLE
-from robodyn_ros.control.runtime.control_loop import NO_LAW_WORKS, Tick
+from robodyn_ros.control.runtime.tick import NO_LAW_WORKS, Tick
 from robodyn_ros.description.model import Array
 
 

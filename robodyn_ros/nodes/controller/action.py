@@ -32,7 +32,7 @@ from robodyn_ros.base.fields import Field
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
 from robodyn_ros.control.references.goal_tolerances import Tolerances, TrajectoryGoal, constraint_parameters
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.controller.goal import (
     CODES,

@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, to_field

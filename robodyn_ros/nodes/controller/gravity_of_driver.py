@@ -15,7 +15,7 @@ import numpy as np
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.controller.hardware_announcement import Announcement
 from robodyn_ros.nodes.controller.part import Context

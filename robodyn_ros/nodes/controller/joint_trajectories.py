@@ -32,9 +32,9 @@ from robodyn_ros.control.references.trajectory_limits import (
     excessive_speeds,
     within_speed_limits,
 )
-from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.control.runtime.followed_reference import TrajectoryStart
 from robodyn_ros.control.runtime.requests import Follow, HoldStill
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.nodes.common.messages import (
     ACCELERATION,

@@ -22,7 +22,7 @@ from robodyn_ros.base.errors import RobodynError
 from robodyn_ros.control.contract.controller import Controller
 from robodyn_ros.control.contract.law_drawings import checked_drawing, drawn_fields
 from robodyn_ros.control.plugins.plugin_threads import run_bounded
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.nodes.common.drawing_markers import to_markers
 
 SECONDS = 1.0

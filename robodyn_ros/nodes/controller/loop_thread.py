@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Tick
+from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.control.runtime.loop_events import Event
 from robodyn_ros.control.runtime.measurement import Measurement
 from robodyn_ros.control.runtime.requests import Request
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.nodes.common.control_path import ControlPath
 
 

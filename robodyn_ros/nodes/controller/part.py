@@ -32,8 +32,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from robodyn_ros.base.fields import Field
-from robodyn_ros.control.runtime.control_loop import ControlLoop, Tick
+from robodyn_ros.control.runtime.control_loop import ControlLoop
 from robodyn_ros.control.runtime.loop_events import Event
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.events import Events

@@ -30,7 +30,7 @@ from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.plugins.plugin_threads import end, run_bounded
 from robodyn_ros.control.plugins.registry import construct, controller_names, load_controller, prefix
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot

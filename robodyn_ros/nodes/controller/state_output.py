@@ -30,8 +30,8 @@ from robodyn_ros.control.plugins.dry_run import uncompiled
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, describe
 from robodyn_ros.control.references.tip_reference import ForceReference, TipReference
-from robodyn_ros.control.runtime.control_loop import Tick
 from robodyn_ros.control.runtime.effort_terms import effort_terms
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import (
     quaternion_by_largest_element,

@@ -16,7 +16,7 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros.base import topic_names
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import compile_function
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS

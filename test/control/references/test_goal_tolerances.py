@@ -15,7 +15,7 @@ from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.goal_tolerances import StateTolerance, Tolerances, TrajectoryGoal, Verdict
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 
 NAMES = ("shoulder", "elbow")
 START = JointReference(*np.zeros((3, 2)))

@@ -28,11 +28,11 @@ from robodyn_ros.control.plugins.registry import load_controller, make_controlle
 from robodyn_ros.control.references.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.references.tip_reference import TipReference
 from robodyn_ros.control.runtime.bumpless_transfer import SWAP_TIME
-from robodyn_ros.control.runtime.control_loop import SWAPPING
 from robodyn_ros.control.runtime.measurement import Measurement
 from robodyn_ros.control.runtime.modes import Mode, Reason
 from robodyn_ros.control.runtime.requests import Configure, Drop, Follow, HoldStill, NewSettings, Release, Stop, Swap
 from robodyn_ros.control.runtime.state_prediction import StatePredictor
+from robodyn_ros.control.runtime.tick import SWAPPING
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

@@ -20,7 +20,7 @@ from robodyn_interfaces.msg import ControllerState
 from robodyn_ros import InputError, Robot
 from robodyn_ros.base import topic_names
 from robodyn_ros.control import State
-from robodyn_ros.control.runtime.control_loop import Tick
+from robodyn_ros.control.runtime.tick import Tick
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS

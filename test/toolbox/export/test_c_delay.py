@@ -126,7 +126,7 @@ def test_a_robot_that_swings_is_damped_as_in_python(shipped, rate, delay, share)
         answer = loop.tick(Measurement(round(1e9 * tick * period), q, v))
         if loop.modes.stopped():
             in_c.watch(answer.state.period, q, v)
-            assert in_c.calming.level == loop._calming.level, f"tick {tick}"
+            assert in_c.calming.level == loop._answers.calming.level, f"tick {tick}"
             if in_c.calming.level:
                 # Between the periods of the table, damping is interpolated.
                 precision = 1e-6 if period == robot.timing.period else 0.03
