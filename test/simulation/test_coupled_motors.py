@@ -185,7 +185,7 @@ def test_a_wrist_that_turns_against_itself_is_held_by_its_motor():
     robot, settings = Robot.named("tx40"), HardwareSettings.named("tx40")
     motion, own = excursion(robot), settings.joint_actuators(robot.model)
     sums, errors = [], []
-    for actuated in (own, replace(own, motor_friction=np.zeros(6))):
+    for actuated in (own, replace(own, losses=replace(own.losses, motor_friction=np.zeros(6)))):
         found = rollout(robot, "pd_gravity", motion, 2.0, plant=PlantModel.from_description(
             robot.model, actuators=actuated, friction=settings.joint_friction(robot.model)))
         wanted = np.array([motion.sample(time).q for time in found.time])
