@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass
 from functools import lru_cache
@@ -293,6 +293,15 @@ def declared(kind: Any) -> Mapping[str, Field]:
 def _declared(kind: Any) -> Mapping[str, Field]:
     return MappingProxyType({entry.name: entry.metadata[_KEY].renamed(entry.name)
                              for entry in dataclasses.fields(kind) if _KEY in entry.metadata})
+
+
+def flat_items(table: Mapping[Any, Any], front: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the name, such as ``gains.joint1.p``, and the value of each entry of nested mappings."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from flat_items(value, f"{front}{name}.")
+        else:
+            yield f"{front}{name}", value
 
 
 def section(kind: type[T], where: str, values: Any) -> T:

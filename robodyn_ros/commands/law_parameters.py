@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -119,6 +119,7 @@ def parameters_in(params_file: str) -> dict[str, Any]:
     """
     from robodyn_ros.base.bounded_files import expand_user, read_yaml
     from robodyn_ros.base.errors import InputError
+    from robodyn_ros.base.fields import flat_items
 
     path = expand_user(params_file)
     content = read_yaml(path)
@@ -129,15 +130,7 @@ def parameters_in(params_file: str) -> dict[str, Any]:
     if not sections:
         raise InputError(f"--params-file {params_file}: expected ROS parameters of the controller, as robodyn tune "
                          "writes them: '/**:', below it 'ros__parameters:', below it names and values")
-    return {name: value for section in sections.values() for name, value in _flat("", section)}
-
-
-def _flat(before: str, table: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(f"{before}{name}.", value)
-        else:
-            yield f"{before}{name}", value
+    return {name: value for section in sections.values() for name, value in flat_items(section)}
 
 
 def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:

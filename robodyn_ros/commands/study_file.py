@@ -30,7 +30,7 @@ from robodyn_ros.base.common_fields import (
     ignored_parts,
 )
 from robodyn_ros.base.errors import InputError, shown, unknown
-from robodyn_ros.base.fields import declare, declare_as, section
+from robodyn_ros.base.fields import declare, declare_as, flat_items, section
 from robodyn_ros.commands.compare import warn_of_springs
 from robodyn_ros.commands.law_parameters import given_values
 from robodyn_ros.commands.prepared_robot import prepared_robot
@@ -183,7 +183,7 @@ def law_parameters(file: Path, controller: str, robot: Robot, own: Parameters) -
     content = read_yaml(file)
     try:
         table = content["/**"]["ros__parameters"][prefix(controller)]
-        values = dict(_flat(table))
+        values = dict(flat_items(table))
     except (KeyError, TypeError, AttributeError):
         raise InputError(f"{file}: expected parameters of '{controller}' under /**: ros__parameters, as robodyn tune "
                          "writes them") from None
@@ -196,19 +196,11 @@ def law_parameters(file: Path, controller: str, robot: Robot, own: Parameters) -
 def _with_values(where: str, given: Mapping[str, Any], robot: Robot, own: Parameters, folder: Path) -> Parameters:
     """Return the parameters of a law with the values from the study itself; files are relative to its folder."""
     files = {name for name, field in own.declarations().items() if field.file}
-    values = {name: _file(value, folder) if name in files else value for name, value in _flat(given)}
+    values = {name: _file(value, folder) if name in files else value for name, value in flat_items(given)}
     try:
         return own.with_flat_values(robot, values)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-
-
-def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value
 
 
 def _laws(where: str, given: Any, filter_name: str, robot: Robot, folder: Path, options: StudyOptions

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from robodyn_ros.base.bounded_files import read_yaml
 from robodyn_ros.base.errors import InputError, one_line, suggest
+from robodyn_ros.base.fields import flat_items
 from robodyn_ros.control.plugins.registry import controller_names
 
 PACKAGE = "robodyn_ros/"
@@ -121,7 +122,7 @@ def values_from_files(controller: str, namespace: str, paths: Sequence[str]) -> 
         for section in sections:
             parameters = section.get("ros__parameters") if isinstance(section, dict) else None
             if isinstance(parameters, dict):
-                _flatten("", parameters, found)
+                found.update(flat_items(parameters))
     found.pop("type", None)
     return found
 
@@ -179,11 +180,3 @@ def plan_switch(activate: Sequence[str], deactivate: Sequence[str], strictness: 
     if nothing_left or (problems and strictness in (0, STRICT)):
         raise InputError("; ".join(problems))
     return Switch(begins, bool(ends) and not begins, tuple(problems))
-
-
-def _flatten(front: str, values: Mapping[Any, Any], found: dict[str, Any]) -> None:
-    for key, value in values.items():
-        if isinstance(value, dict):
-            _flatten(f"{front}{key}.", value, found)
-        else:
-            found[f"{front}{key}"] = value
