@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,7 +22,7 @@ from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.optional_packages import is_installed, missing_message
 from robodyn_ros.base.text_tables import side_by_side
 from robodyn_ros.commands.law_parameters import given_parameters
-from robodyn_ros.commands.options import named_controllers
+from robodyn_ros.commands.options import named_controllers, warn
 from robodyn_ros.commands.signal_files import signals_of_words
 from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
@@ -54,7 +53,7 @@ STUCK = 0.05
 def warn_of_springs(plant: PlantModel) -> None:
     """Print a warning if a spring of the simulated robot oscillates too fast for the step."""
     if doubt := plant.unresolved_spring():
-        print(f"robodyn: warning: {doubt}", file=sys.stderr)
+        warn(doubt)
 
 
 def table(results: Sequence[Performance | Failure]) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from robodyn_ros.base.errors import InputError, unknown
 from robodyn_ros.base.fields import Field
-from robodyn_ros.commands.options import Subparsers, add_options, reader
+from robodyn_ros.commands.options import Subparsers, add_options, reader, warn
 from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
 from robodyn_ros.commands.required import ros_required
 
@@ -335,8 +335,7 @@ def _ask_parameters(name: str, options: Namespace, node: str, ask: Callable[[Any
         parameters = GraphParameters(client.graph, node)
         entries = client.run(ask(parameters))
     for silent in parameters.silent:
-        print(f"robodyn: warning: node '{silent}' gave no answer (is its computer busy?): its parameters are left out",
-              file=sys.stderr)
+        warn(f"node '{silent}' gave no answer (is its computer busy?): its parameters are left out")
     return sorted(entries, key=lambda entry: (entry.node, entry.name))
 
 

@@ -14,7 +14,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.base.optional_packages import require
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, warn
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -41,7 +41,6 @@ def run_plot(options: Namespace) -> int:
             are no terms, or the picture format is unknown.
         OSError: The picture cannot be written.
     """
-    import sys
     from dataclasses import replace
 
     from robodyn_ros.base.errors import InputError
@@ -57,7 +56,7 @@ def run_plot(options: Namespace) -> int:
     runs = [Run(path) for path in options.runs]
     for run in runs:
         for note in run.notes:
-            print(f"robodyn: warning: {note}", file=sys.stderr)
+            warn(note)
     picture = options.output or Path(f"{runs[0].path.resolve().with_suffix('').name}.png")
     picture = picture if picture.suffix else picture.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)
