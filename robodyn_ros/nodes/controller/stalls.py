@@ -191,8 +191,8 @@ class Stalls(Part):
             sequence: Its number in the sequence of its publisher's messages.
         """
         delay = None
-        if sequence - self._sequence > 1 and stamp > self._stamp and (unanswered := self._unanswered(sequence)):
-            delay = self._blame(now, stamp, sequence, unanswered)  # a repeated state needs no other answer
+        if stamp > self._stamp and (unanswered := self._unanswered(sequence)):  # a repeated state needs no other answer
+            delay = self._blame(now, stamp, sequence, unanswered)
         self._begin, self._stamp, self._sequence = now, stamp, sequence
         if delay is not None:
             self._tell(delay, now)

@@ -61,8 +61,7 @@ class StateSource(Part):
         return self.context.parts[ControllerOwnership]
 
     def _accepts(self, gid: bytes, now: float, joints: Indices) -> bool:
-        self._input.accepts = self._ownership.accepts  # from the first message on, as constructors see no other part
-        return self._input.accepts(gid, now, joints)
+        return self._ownership.accepts(gid, now, joints)
 
     def newest(self, data: bytes, now: float) -> tuple[MeasuredState | None, dict[str, Any]]:
         """Read a serialized joint state and those that wait behind it.

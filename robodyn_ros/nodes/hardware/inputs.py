@@ -73,7 +73,7 @@ class CommandInputs:
         known = self._wire.decode(data, EFFORT.maximum)
         if known is not None:
             stamp, (effort,) = known
-            if stamp >= self.first_stamp or not self._is_outdated(stamp, topic_names.JOINT_COMMANDS):
+            if not self._is_outdated(stamp, topic_names.JOINT_COMMANDS):
                 if not self._is_admitted(sender):
                     return None
                 self._commands.accept(effort, answers=stamp != 0)
