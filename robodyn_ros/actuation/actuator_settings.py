@@ -19,11 +19,11 @@ from robodyn_ros.actuation.drive_limits import DriveLimits
 from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.motor_catalogue import MotorData
 from robodyn_ros.actuation.transmission import Transmission
-from robodyn_ros.actuation.winding_heat import AMBIENT_TEMPERATURE
+from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Unit, declare, declare_as, declared, section
 
-_LOSSES, _LIMITS, _SPRING = map(declared, (DriveLosses, DriveLimits, Transmission))
+_LOSSES, _LIMITS, _SPRING, _HEAT = map(declared, (DriveLosses, DriveLimits, Transmission, WindingHeat))
 
 
 @dataclass(frozen=True)
@@ -53,18 +53,14 @@ class ActuatorSettings:
     temperature_effects: bool = declare(False, description="Whether resistance and torque constant follow the "
                                         "temperature of the winding; the data of the motor need a thermal model and "
                                         "`torque_constant_coefficient`")
-    derating_start: float | None = declare(None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0,
-                                           description="Temperature of the winding from which the amplifier lowers the "
-                                           "limits of current and torque, linearly; none: never")
-    derating_end: float | None = declare(None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0,
-                                         description="Temperature of the winding at which these limits are 0")
+    derating_start: float | None = declare_as(_HEAT["derating_start"])
+    derating_end: float | None = declare_as(_HEAT["derating_end"])
     current_loop: Any = declare(None, kind=object, description="Current loop of the drive, a section; none: efforts "
                                 "are converted to voltages")
     cogging: Any = declare(None, kind=object, description="Cogging torque at the motor's shaft; a list of harmonics")
     torque_ripple: Any = declare(None, kind=object, description="Change of the torque constant with the angle of the "
                                  "motor; a list of harmonics")
-    ambient_temperature: float = declare(AMBIENT_TEMPERATURE, unit="degrees Celsius", minimum=-273.15,
-                                         description="Temperature of the surroundings")
+    ambient_temperature: float = declare_as(_HEAT["ambient_temperature"])
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.base.checks import constants
 from robodyn_ros.base.errors import InputError, shown
 from robodyn_ros.base.fields import declare, section
 from robodyn_ros.compile import greater, where
@@ -69,6 +71,27 @@ class Harmonics:
     def greatest(self) -> Array:
         """Sum of the amplitudes' magnitudes, shape (n,)."""
         return np.sum(np.abs(self.amplitude), axis=0)
+
+    def check(self, motor: DCMotor, is_motor: NDArray[np.bool_], step: float, joint_names: Sequence[str]) -> None:
+        """Check that a step resolves the fastest oscillation of a rotor in these harmonics as its cogging torque.
+
+        Args:
+            motor: The n motors.
+            is_motor: Which joints have one, shape (n,).
+            step: h [s].
+            joint_names: Names of the joints.
+
+        Raises:
+            InputError: It does not.
+        """
+        inertia = constants(motor.rotor_inertia, traced=np.inf)
+        stiffness = np.sum(np.abs(constants(self.order * self.amplitude, traced=0.0)), axis=0)
+        rates = np.sqrt(np.where(is_motor & (inertia > 0.0), stiffness, 0.0) / np.where(inertia > 0.0, inertia, 1.0))
+        fastest = int(np.argmax(rates))
+        if step * rates[fastest] > 1.0:
+            raise InputError(f"cogging of the motor at '{joint_names[fastest]}': its rotor oscillates at up to "
+                             f"{rates[fastest] / (2.0 * np.pi):.4g} Hz in it: expected a step of at most "
+                             f"{1.0 / rates[fastest]:.3g} s, received {step:g} s")
 
     def scaled(self, factor: NDArray[Any]) -> Self:
         """Return the harmonics with amplitudes times factors; these may be traced, shape (n,)."""

@@ -35,7 +35,7 @@ from robodyn_ros.base.fields import declared
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array, RobotModel
 
-PARTS: dict[str, type] = {"losses": DriveLosses, "limits": DriveLimits, "winding": WindingHeat,
+PARTS: dict[str, type] = {"winding": WindingHeat, "losses": DriveLosses, "limits": DriveLimits,
                           "transmission": Transmission}
 """Parts of `JointActuators` by name; the names of all their values differ."""
 

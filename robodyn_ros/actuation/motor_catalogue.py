@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robodyn_ros.actuation.catalogue import Catalogue
-from robodyn_ros.base.fields import declare
+from robodyn_ros.actuation.winding_heat import WindingHeat
+from robodyn_ros.base.fields import declare, declare_as, declared
 
-COPPER = 1.0 / (235.0 + 25.0)
-"""Relative rise of the resistance of copper per kelvin above 25 degrees Celsius [1/K], IEC 60034-1."""
+_HEAT = declared(WindingHeat)
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,10 @@ class MotorData:
                                               "none: K_M")
     continuous_current: float | None = declare(None, unit="A", minimum=0.0, above=True,
                                                description="Greatest permanent current")
-    thermal_resistance: float | None = declare(None, unit="K/W", minimum=0.0, above=True, description="From winding "
-                                               "to housing, and from housing to ambient")
-    thermal_time_constant: float | None = declare(None, unit="s", minimum=0.0, above=True, description="Time constant "
-                                                  "of the winding")
-    resistance_coefficient: float = declare(COPPER, unit="1/K", minimum=0.0, maximum=0.01, description="Rise of the "
-                                            "resistance with the temperature, relative to that at 25 degrees Celsius")
-    torque_constant_coefficient: float | None = declare(
-        None, unit="1/K", minimum=-0.01, maximum=0.0, description="Change of the torque constant with the temperature, "
-        "relative to that at 25 degrees Celsius, by the magnets: neodymium -0.0012, samarium-cobalt -0.0003, ferrite "
-        "-0.002")
+    thermal_resistance: float | None = declare_as(_HEAT["thermal_resistance"])
+    thermal_time_constant: float | None = declare_as(_HEAT["thermal_time_constant"])
+    resistance_coefficient: float = declare_as(_HEAT["resistance_coefficient"])
+    torque_constant_coefficient: float | None = declare_as(_HEAT["torque_constant_coefficient"])
     gear_ratio: float | None = declare(None, not_zero=True, description="Ratio of a gear that is part of it, as of a "
                                        "servo; the actuator's `gear_ratio` replaces it; none: it has no gear")
     gear_efficiency: float = declare(1.0, minimum=0.0, above=True, maximum=1.0, description="Efficiency of this gear; "

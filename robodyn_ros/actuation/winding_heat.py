@@ -25,6 +25,9 @@ from robodyn_ros.description.model import Array
 AMBIENT_TEMPERATURE = 25.0
 """Temperature at which data sheets rate motors [degrees Celsius]."""
 
+COPPER = 1.0 / (235.0 + 25.0)
+"""Relative rise of the resistance of copper per kelvin above 25 degrees Celsius [1/K], IEC 60034-1."""
+
 MIN_SHARE = 0.05
 """Least share of resistance and torque constant at any temperature; linear laws have no meaning below."""
 
@@ -37,21 +40,29 @@ class WindingHeat:
     """
 
     thermal_resistance: Array = joint_value(
-        0.0, unit="K/W", minimum=0.0, description="Thermal resistance from winding to ambient")
+        0.0, yaml=None, unit="K/W", minimum=0.0, above=True, quantity="motor.thermal_resistance", only="has_heat",
+        description="Thermal resistance from winding to housing, and from housing to ambient")
     thermal_time_constant: Array = joint_value(
-        1.0, unit="s", minimum=0.0, above=True, description="Thermal time constant of the winding")
+        1.0, yaml=None, unit="s", minimum=0.0, above=True, quantity="motor.thermal_time_constant", only="has_heat",
+        description="Time constant of the winding")
     ambient_temperature: Array = joint_value(
-        AMBIENT_TEMPERATURE, unit="degrees Celsius", description="Temperature of the surroundings")
+        AMBIENT_TEMPERATURE, unit="degrees Celsius", minimum=-273.15, description="Temperature of the surroundings")
     resistance_coefficient: Array = joint_value(
-        0.0, unit="1/K", minimum=0.0, description="Rise of the resistance with the temperature")
+        0.0, yaml=COPPER, unit="1/K", minimum=0.0, maximum=0.01, quantity="motor.resistance_coefficient",
+        only="has_heat",
+        description="Rise of the resistance with the temperature, relative to that at 25 degrees Celsius")
     torque_constant_coefficient: Array = joint_value(
-        0.0, unit="1/K", maximum=0.0,
-        description="Change of torque and back-EMF constant with the temperature")
+        0.0, yaml=None, unit="1/K", minimum=-0.01, maximum=0.0, quantity="motor.torque_constant_coefficient",
+        only="has_heat",
+        description="Change of the torque constant with the temperature, relative to that at 25 degrees Celsius, by "
+        "the magnets: neodymium -0.0012, samarium-cobalt -0.0003, ferrite -0.002")
     derating_start: Array = joint_value(
-        np.inf, unit="degrees Celsius",
-        description="Temperature of the winding from which the limits of current and torque fall")
+        np.inf, yaml=None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0, quantity="motor.derating_start",
+        only="derates", description="Temperature of the winding from which the amplifier lowers the limits of current "
+        "and torque, linearly; none: never")
     derating_end: Array = joint_value(
-        np.inf, unit="degrees Celsius", description="Temperature at which they are 0")
+        np.inf, yaml=None, unit="degrees Celsius", minimum=-273.15, maximum=1000.0, quantity="motor.derating_end",
+        only="derates", description="Temperature of the winding at which these limits are 0")
 
     @property
     def is_modelled(self) -> NDArray[np.bool_]:

@@ -52,7 +52,7 @@ STUCK = 0.05
 
 def warn_of_springs(plant: PlantModel) -> None:
     """Print a warning if a spring of the simulated robot oscillates too fast for the step."""
-    if doubt := plant.unresolved_spring():
+    if doubt := plant.elastic.unresolved_mode():
         warn(doubt)
 
 

@@ -374,5 +374,5 @@ def transmissions(plant: PlantModel) -> tuple[list[str], list[str]]:
     fastest, name = float(rates[-1]), names[int(np.argmax(np.abs(modes[:, -1])))]
     lines.append(f"fastest mode: {fastest / (2.0 * np.pi):.4g} Hz, mainly of {name}; steps of "
                  f"{resolving_step(fastest):.3g} s have it within 1 %, in positions 0, without damping and backlash")
-    doubt = plant.unresolved_spring()
+    doubt = plant.elastic.unresolved_mode()
     return lines, [doubt] if doubt else []

@@ -310,7 +310,7 @@ class ElasticDrives(PlantPart):
         `FREQUENCY_ERROR`, laws of elastic joints may be stable in the simulation and unstable on the robot, or vice
         versa. The sentence says which step the spring needs.
         """
-        if not self._has_known_modes:
+        if not (self.in_problem and self._has_known_modes):
             return ""
         (fastest, joint), step = self.fastest_mode(), self.step
         seen = 2.0 / step * np.arctan(0.5 * step * fastest)

@@ -41,11 +41,9 @@ from robodyn_ros.actuation.joint_values import is_limit
 from robodyn_ros.compile import clip, equal, greater, greater_equal, less, sign, where
 from robodyn_ros.description.model import Array, joint_matrix
 from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given, solve_positive_definite
+from robodyn_ros.simulation.pivoting import changed_modes
 
 LOWER, NEGATIVE, STICKING, POSITIVE, UPPER = range(5)
-
-BLOCK_STEPS = 10
-"""Pivot steps in which all joints move at once."""
 
 CREEP = 1e-9
 """Speed at which the dry friction of a coupled motor's output reaches its limit [rad/s or m/s]; see `_COMPLIANCE`."""
@@ -163,11 +161,6 @@ class ConstraintLimits(NamedTuple):
     def on_joints(self, drive: NDArray[Any]) -> NDArray[Any]:
         """B^T u: impulses u at the gears' outputs as impulses on the joints, shape (n,)."""
         return drive if self.coupling is None else self.coupling.T @ drive
-
-
-def max_pivot_steps(n: int) -> int:
-    """Return a bound of the pivot steps for n joints and coupled motors; only rounding errors could reach it."""
-    return BLOCK_STEPS + 60 * n
 
 
 def admissible(contact_mode: NDArray[Any], friction: NDArray[Any]) -> NDArray[Any]:
@@ -320,34 +313,3 @@ def _next_contact_mode(problem: Problem, contact_mode: NDArray[Any], now: _Conta
     up = contact_mode + where(slides_both_ways, float(UPPER - NEGATIVE), 1.0)
     down = contact_mode - where(now.upper * equal(friction, 0.0), float(UPPER - NEGATIVE), 1.0)
     return where(greater(value, most), up, where(less(value, least), down, contact_mode))
-
-
-class ModeChange(NamedTuple):
-    """The next choice of modes."""
-
-    choice: NDArray[Any]  # the modes, shape (k,)
-    moved: Any  # 1 if any mode changed, else 0
-
-
-def changed_modes(before: NDArray[Any], after: NDArray[Any], number: Any, moved: Any = 0.0) -> ModeChange:
-    """Apply all changes of modes in the first pivot steps, later only the first change; report whether there is any.
-
-    Args:
-        before: Modes, shape (k,).
-        after: Modes that fit the solution, shape (k,).
-        number: Number of pivot steps before this one.
-        moved: 1 if modes that come earlier in the order change, else 0.
-    """
-    count = float(len(before))
-    places = where(equal(before, after), count, np.arange(count))
-    first = _least(list(places))
-    chosen = less(number, BLOCK_STEPS) + (1.0 - moved) * equal(np.arange(count), first)
-    return ModeChange(where(chosen, after, before), where(less(first, count), 1.0, moved))
-
-
-def _least(values: list[Any]) -> Any:
-    """Minimum of numbers, pairwise: a chain of comparisons would wait for each result."""
-    while len(values) > 1:
-        pairs = [where(less(a, b), a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = pairs + values[2 * len(pairs):]
-    return values[0]

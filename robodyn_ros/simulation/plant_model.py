@@ -99,10 +99,11 @@ class PlantModel:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
         self._check_implicit(self.actuators.has_ripple, "motors without torque_ripple")
-        self._check_cogging()
-        loops = self.actuators.current_loops
+        actuators = self.actuators
+        actuators.cogging.check(actuators.motors.motor, actuators.is_motor, self.step, self.model.joint_names)
+        loops = actuators.current_loops
         self._check_implicit(len(loops.joints) > 0, "motors without current_loop")
-        loops.check(self.actuators.motors.motor, self.step, self.model.joint_names)
+        loops.check(actuators.motors.motor, self.step, self.model.joint_names)
         if self.world is not None and self.world.pairs == 0:
             object.__setattr__(self, "world", None)
         for part in self.parts:
@@ -167,21 +168,6 @@ class PlantModel:
             raise InputError(f"integrator {self.integrator}: expected {expected}; use "
                              f"{Integrator.SEMI_IMPLICIT_EULER}, or {remedy}")
 
-    def _check_cogging(self) -> None:
-        """Check that the step resolves the fastest oscillation of a rotor in its cogging torque."""
-        cogging, inertia = self.actuators.cogging, self.actuators.motors.motor.rotor_inertia
-        if not self.actuators.has_cogging:
-            return
-        stiffness = np.sum(np.abs(constants(cogging.order * cogging.amplitude, traced=0.0)), axis=0)
-        inertia = constants(inertia, traced=np.inf)
-        rates = np.sqrt(np.where(self.actuators.is_motor & (inertia > 0.0), stiffness, 0.0)
-                        / np.where(inertia > 0.0, inertia, 1.0))
-        fastest = int(np.argmax(rates))
-        if self.step * rates[fastest] > 1.0:
-            raise InputError(f"cogging of the motor at '{self.model.joint_names[fastest]}': its rotor oscillates at up "
-                             f"to {rates[fastest] / (2.0 * np.pi):.4g} Hz in it: expected a step of at most "
-                             f"{1.0 / rates[fastest]:.3g} s, received {self.step:g} s")
-
     def _check_electrical_time_constants(self) -> None:
         stable = self.method.stable_decay
         times = constants(self.actuators.motors.motor.electrical_time_constant, traced=np.inf)
@@ -192,10 +178,6 @@ class PlantModel:
                     f"integrator {self.integrator}: expected steps up to {stable} L/R = {stable * time:.3g} s, beyond "
                     f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
                     f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
-
-    def unresolved_spring(self) -> str:
-        """Return a sentence on a spring that is too fast for the step, see `ElasticDrives.unresolved_mode`."""
-        return self.elastic.unresolved_mode() if self.method.is_implicit else ""
 
     @property
     def method(self) -> IntegrationMethod:

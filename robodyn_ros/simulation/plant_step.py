@@ -29,12 +29,12 @@ from robodyn_ros.simulation.joint_constraints import (
     ConstraintSolution,
     Problem,
     admissible,
-    max_pivot_steps,
     pivot_step,
     without_constraints,
 )
 from robodyn_ros.simulation.motion import SmoothState
 from robodyn_ros.simulation.outputs import ActuatorState, StepEnd, report
+from robodyn_ros.simulation.pivoting import max_pivot_steps
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_part import PartRound, PlantParts
 from robodyn_ros.simulation.plant_state import PlantCommand, PlantState

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.friction import Bristles
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import by_element, greater, greater_equal, less, where
-from robodyn_ros.simulation.joint_constraints import Problem, changed_modes
+from robodyn_ros.simulation.joint_constraints import Problem
+from robodyn_ros.simulation.pivoting import changed_modes
 from robodyn_ros.simulation.plant_part import Losses, PartRound, PlantPart
 from robodyn_ros.simulation.plant_state import PlantState, Presliding
 

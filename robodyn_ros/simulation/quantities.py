@@ -34,7 +34,7 @@ from robodyn_ros.actuation.maxwell_slip import MaxwellSlipSettings
 from robodyn_ros.actuation.motor_catalogue import MotorData
 from robodyn_ros.base.checks import constants
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.base.fields import POSITION, VELOCITY, Field, declared
+from robodyn_ros.base.fields import MAX_MAGNITUDE, POSITION, VELOCITY, Field, declared
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
@@ -141,7 +141,7 @@ def _of_parts() -> Iterable[Quantity]:
         for field, own in declared(kind).items():
             if isinstance(own, JointValue) and own.quantity:
                 yield _quantity_of(own, own.quantity, (JOINT,), f"actuators.{part}.{field}", only=own.only,
-                                   or_infinite=getattr(kind, field) == np.inf)
+                                   or_infinite=getattr(kind, field) == np.inf and own.maximum == MAX_MAGNITUDE)
 
 
 def _friction(field: str, kind: type = FrictionSettings, **changes: Any) -> Quantity:
@@ -181,10 +181,6 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     _motor(MotorData, "resistance", "motor.resistance", "motors.motor.resistance"),
     _motor(MotorData, "rotor_inertia", "motor.rotor_inertia", "motors.motor.rotor_inertia", above=True,
            description="Rotor inertia of the motor, with that of the gear at its shaft"),
-    *(_motor(MotorData, field, f"motor.{field}", f"winding.{field}", only="has_heat") for field in (
-        "thermal_resistance", "thermal_time_constant", "resistance_coefficient", "torque_constant_coefficient")),
-    *(_motor(ActuatorSettings, field, f"motor.{field}", f"winding.{field}", only="derates") for field in (
-        "derating_start", "derating_end")),
     *_of_parts(),
     _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
     _loop("bandwidth", "loop_bandwidth", description="Bandwidth of the current loop, of joints that have one"),

@@ -516,7 +516,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
     `ClosedLoop` compiles once for any number of rollouts; `rollout_scores` simulates robots that differ.
 
     A controller that cannot be compiled runs in Python; one warning in the log says why, and how long a tick takes.
-    Another warning names a spring that is too fast for the step, see `PlantModel.unresolved_spring`.
+    Another warning names a spring that is too fast for the step, see `ElasticDrives.unresolved_mode`.
 
     Args:
         robot: The robot; its ``timing`` has the control period.
@@ -586,7 +586,7 @@ def _closed_loop(robot: Robot, controller: str | Controller, parameters: Paramet
         robot = plant.known_to(robot)
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
     loop = ClosedLoop(made, plant, robot.timing.period, varied=varied)
-    if doubt := loop.plant.unresolved_spring():
+    if doubt := loop.plant.elastic.unresolved_mode():
         _logger.warning(doubt)
     return loop
 

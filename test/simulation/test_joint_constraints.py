@@ -26,11 +26,11 @@ from robodyn_ros.simulation.joint_constraints import (
     ConstraintSolution,
     Problem,
     admissible,
-    max_pivot_steps,
     pivot_step,
     within_reach,
     without_constraints,
 )
+from robodyn_ros.simulation.pivoting import max_pivot_steps
 
 STEP = 1e-3
 

@@ -84,7 +84,7 @@ def test_a_spring_too_fast_for_the_step_is_named_from_2_percent_on(stiffness, ca
     rate = PlantModel.from_robot(robot).elastic.modes_at_zero()[0][-1]
     for step in (2e-3, 1e-4):
         plant = PlantModel.from_robot(robot, step)
-        doubt, is_low = plant.unresolved_spring(), bool(2.0 * np.arctan(0.5 * step * rate) < 0.98 * step * rate)
+        doubt, is_low = plant.elastic.unresolved_mode(), bool(2.0 * np.arctan(0.5 * step * rate) < 0.98 * step * rate)
         assert doubt.startswith("spring of joint 'joint2': a step of") == is_low
         caplog.clear()
         rollout(robot, "elastic_joint_pd", duration=0.01, plant=plant)
@@ -94,4 +94,4 @@ def test_a_spring_too_fast_for_the_step_is_named_from_2_percent_on(stiffness, ca
         assert capsys.readouterr().err == f"robodyn: warning: {doubt}\n" * is_low
         if is_low:
             needed = float(re.search(r"a step of ([\d.e-]+) s has it within 1 %$", doubt)[1])
-            assert PlantModel.from_robot(robot, needed).unresolved_spring() == ""
+            assert PlantModel.from_robot(robot, needed).elastic.unresolved_mode() == ""

@@ -15,7 +15,8 @@ from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
-from robodyn_ros.actuation.motor_catalogue import COPPER, MOTORS
+from robodyn_ros.actuation.motor_catalogue import MOTORS
+from robodyn_ros.actuation.winding_heat import COPPER
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

@@ -169,7 +169,7 @@ class HardwareNode(RobodynNode):
                                parameters["frame_prefix"] + robot.model.base_link)
 
         self._announce(plant, parameters.__getitem__)
-        if isinstance(plant, Plant) and (doubt := plant.model.unresolved_spring()):
+        if isinstance(plant, Plant) and (doubt := plant.model.elastic.unresolved_mode()):
             self.log.warning("spring", doubt)
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
