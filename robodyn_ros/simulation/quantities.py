@@ -141,7 +141,7 @@ def _of_parts() -> Iterable[Quantity]:
         for field, own in declared(kind).items():
             if isinstance(own, JointValue) and own.quantity:
                 yield _quantity_of(own, own.quantity, (JOINT,), f"actuators.{part}.{field}", only=own.only,
-                                   or_infinite=getattr(kind, field) == np.inf and own.maximum == MAX_MAGNITUDE)
+                                   or_infinite=getattr(kind, field) == np.inf and own.maximum >= MAX_MAGNITUDE)
 
 
 def _friction(field: str, kind: type = FrictionSettings, **changes: Any) -> Quantity:

@@ -20,6 +20,7 @@ from robodyn_ros.actuation.drive_limits import DriveLimits
 from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.joint_actuators import PARTS
 from robodyn_ros.actuation.joint_values import ranges_of
+from robodyn_ros.actuation.motor_catalogue import MotorData
 from robodyn_ros.base.fields import declared
 from robodyn_ros.simulation.quantities import QUANTITIES
 
@@ -36,7 +37,8 @@ def test_a_value_is_given_in_its_part(part, name):
     assert allowed.holds(float(default))
     actuators = JointActuators(MOTORS)
     np.testing.assert_array_equal(getattr(getattr(actuators, part), name), np.full(2, default))
-    given = [0.5, 0.25] if allowed.maximum > 0.0 else [-0.5, -0.25]
+    end = min(allowed.maximum, 1.0) or max(allowed.minimum, -1.0)
+    given = [0.5 * end, 0.25 * end]
     expected = [True, True] if default is False else given
     own = JointActuators(MOTORS, **{part: PARTS[part](**{name: given})})
     for other in (own, replace(actuators, **{part: replace(getattr(actuators, part), **{name: given})})):
@@ -45,9 +47,10 @@ def test_a_value_is_given_in_its_part(part, name):
 
 @pytest.mark.parametrize(("part", "name"), VALUES, ids="-".join)
 def test_files_and_studies_have_the_declaration_of_the_part(part, name):
-    own, settings = declared(PARTS[part])[name], declared(ActuatorSettings) | declared(TransmissionSettings)
+    own, settings = declared(PARTS[part])[name], (declared(MotorData) | declared(ActuatorSettings)
+                                                       | declared(TransmissionSettings))
     key = KEYS.get(name, name)
-    if part != "winding" and key in settings:
+    if key in settings:
         assert settings[key].renamed(name) == own
     if own.quantity:
         quantity = QUANTITIES[own.quantity]
