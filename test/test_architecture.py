@@ -181,7 +181,7 @@ def test_the_two_formulations_are_independent():
 
 
 PRIVATE_PARTS = {
-    "nodes/internals/rclpy_parts.py": ("rclpy_implementation", "_parameter_overrides", "_make_handler",
+    "nodes/internals/rclpy_parts.py": ("rclpy_implementation", "_make_handler",
                                        "_set_parameters_atomically_callback"),
     "nodes/internals/rcl.py": ("librcl", "librcutils"),
     "base/interpreter.py": ("_current_frames", "PyThreadState_SetAsyncExc", "_module_locks"),

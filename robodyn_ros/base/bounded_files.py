@@ -139,7 +139,8 @@ def read_yaml(path: Path, construct: bool = True, largest: int = MAX_YAML_BYTES)
 
     Args:
         path: The file.
-        construct: Make Python values; False: only check size, depth and syntax, and return None.
+        construct: Make Python values; False: return PyYAML's nodes (None: the file is empty), where a plain scalar
+            has a tag only if the file gives one.
         largest: Greatest size [bytes].
 
     Raises:
@@ -176,6 +177,9 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = MAX
             first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_INTEGER_TAG, _FLOAT_TAG)]
             for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
 
+        def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+            return super().resolve(kind, value, implicit) if construct else ""
+
         def __init__(self, text: str) -> None:
             super().__init__(text)
             self.depth = 0
@@ -209,7 +213,7 @@ def yaml_value(text: str, where: str, construct: bool = True, largest: int = MAX
             raise ValueError(f"{len(text)} characters, more than {largest}")
         loader = Loader(text.rstrip().removesuffix("\n---"))  # ends messages that `ros2 topic echo` has printed
         node = loader.get_single_node()
-        return loader.construct_document(node) if construct and node is not None else None
+        return loader.construct_document(node) if construct and node is not None else node
     except (ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: dates and immense integers
         raise InputError(f"{where}: expected a readable YAML file, received: {_why(error)}") from error
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -117,20 +117,17 @@ def parameters_in(params_file: str) -> dict[str, Any]:
     Raises:
         InputError: The file cannot be read or has another format.
     """
-    from robodyn_ros.base.bounded_files import expand_user, read_yaml
+    from robodyn_ros.base.bounded_files import expand_user
     from robodyn_ros.base.errors import InputError
-    from robodyn_ros.base.fields import flat_items
+    from robodyn_ros.nodes.common.given_parameters import GivenParameters
 
-    path = expand_user(params_file)
-    content = read_yaml(path)
-    sections = {} if not isinstance(content, Mapping) else {
-        name: section["ros__parameters"] for name, section in content.items()
-        if isinstance(section, Mapping) and isinstance(section.get("ros__parameters"), Mapping)
-        and str(name).rpartition("/")[2] in ("**", "*", "controller")}
-    if not sections:
+    given = GivenParameters.from_file(expand_user(params_file))
+    found = given.combined(pattern for pattern in given.values
+                           if pattern.rpartition("/")[2] in ("**", "*", "controller"))
+    if not found:
         raise InputError(f"--params-file {params_file}: expected ROS parameters of the controller, as robodyn tune "
                          "writes them: '/**:', below it 'ros__parameters:', below it names and values")
-    return {name: value for section in sections.values() for name, value in flat_items(section)}
+    return {name: value for name, (value, _) in found.items()}
 
 
 def law_report(robot: Any, params_file: str) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from robodyn_ros.base.bounded_files import expand_user, is_file, read_yaml
+from robodyn_ros.base.bounded_files import expand_user, is_file
 from robodyn_ros.base.common_fields import DEFAULT_ROBOT, REAL_TIME_FACTOR, SPEED_LIMIT
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.prepared_robot import prepared_robot
@@ -128,7 +128,7 @@ def set_up(
         path = expand_user(params_file)
         if not is_file(path):
             raise InputError(f"params_file: there is no file '{params_file}'")
-        read_yaml(path, construct=False)  # raise for a file that the nodes would refuse
+        GivenParameters.from_file(path)  # raise for a file that the nodes would refuse
         files.append(path.resolve())
     found = Setup(file, tuple(files), values)
     for parameter, text, mode in ((REAL_TIME_FACTOR, real_time_factor, "scaled"),

@@ -6,11 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Parameter values given to the nodes of a process, in order of the sources: command line and parameter files.
+"""The one reader of ROS parameters from outside: files, and the command line of a process, in order of precedence.
 
 rcl merges all sources into one table with a place for each type, and rclpy then takes the first type that has a value.
 So ``-p step:=fast`` had no effect after a file with ``step: 0.001``, and neither had a list after a number. This module
-reads the same sources in rcl's order of precedence, with rcl's types. rcl has checked their form before.
+reads the same sources in rcl's order of precedence, with rcl's types. It ignores what rcl refuses.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from robodyn_ros.base.bounded_files import read_yaml
+from robodyn_ros.base.bounded_files import read_yaml, yaml_value
 from robodyn_ros.base.errors import InputError
 
 COMMAND_LINE, LAUNCH_ARGUMENTS = "command line", "launch arguments"
@@ -36,7 +37,7 @@ EVERY_NODE = "/**"
 
 _TRUE = frozenset("Y y yes Yes YES true True TRUE on On ON".split())
 _FALSE = frozenset("N n no No NO false False FALSE off Off OFF".split())
-_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_INTEGER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _POINTED = re.compile(r"([+-]?)\.(inf|Inf|INF)|()\.(nan|NaN|NAN)")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX].+")
 _NEAR_ZERO = 2.2250738585072014e-308  # rcl reads smaller numbers, which lose digits, as text
@@ -72,10 +73,26 @@ class GivenParameters:
             if option in ("-p", "--param"):
                 name, _, text = word.partition(":=")
                 node, _, name = name.rpartition(":")
-                given._add(node or EVERY_NODE, name, yaml_value(_compose(text)), COMMAND_LINE)
+                with suppress(InputError):
+                    given._add(node or EVERY_NODE, name, yaml_value(text, name, construct=False), COMMAND_LINE)
             elif option == "--params-file":
-                given._add_file(word)
+                given._add_file(Path(word))
         return given
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> GivenParameters:
+        """Read one parameter file.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        given = cls()
+        given._add_file(Path(path))
+        return given
+
+    def combined(self, patterns: Iterable[str]) -> dict[str, GivenValue]:
+        """Return the values of node patterns by parameter name; that of a later pattern counts."""
+        return {name: values[-1] for pattern in patterns for name, values in self.values.get(pattern, {}).items()}
 
     def for_node(self, full_name: str) -> dict[str, GivenValue]:
         """Return the values that count for a node, by parameter name.
@@ -83,8 +100,7 @@ class GivenParameters:
         Args:
             full_name: Namespace and name of the node.
         """
-        matching = (names for pattern, names in self.values.items() if matches(pattern, full_name))
-        return {name: values[-1] for names in matching for name, values in names.items()}
+        return self.combined(pattern for pattern in self.values if matches(pattern, full_name))
 
     def outranked(self, full_name: str) -> dict[str, GivenValue]:
         """Return values of the command line that a file overrides, because it names the node."""
@@ -104,19 +120,14 @@ class GivenParameters:
         return {pattern: source for pattern, names in self.values.items()
                 for values in names.values() for _, source in values if source != COMMAND_LINE}
 
-    def _add_file(self, path: str) -> None:
-        source = LAUNCH_ARGUMENTS if Path(path).name.startswith("launch_params_") else path
-        try:
-            read_yaml(Path(path), construct=False, largest=LARGEST_FILE)
-            root = _compose(Path(path).read_bytes())
-        except (OSError, yaml.YAMLError, InputError) as error:
-            raise InputError(f"parameter file '{path}': {error}") from None
-        for pattern, name, node in _file_parameters(root):
-            self._add(pattern, name, yaml_value(node), source)
+    def _add_file(self, path: Path) -> None:
+        source = LAUNCH_ARGUMENTS if path.name.startswith("launch_params_") else str(path)
+        for pattern, name, node in _file_parameters(read_yaml(path, construct=False, largest=LARGEST_FILE)):
+            self._add(pattern, name, node, source)
 
-    def _add(self, pattern: str, name: str, value: Any, source: str) -> None:
+    def _add(self, pattern: str, name: str, node: yaml.Node | None, source: str) -> None:
         names = self.values.setdefault(f"/{pattern.lstrip('/')}", {})
-        names.setdefault(name, []).append(GivenValue(value, source))
+        names.setdefault(name, []).append(GivenValue(_typed(node), source))
 
 
 GIVEN: ContextVar[GivenParameters] = ContextVar("given parameters", default=GivenParameters())  # noqa: B039
@@ -154,19 +165,20 @@ def matches(pattern: str, full_name: str) -> bool:
     return re.fullmatch(parts, full_name) is not None
 
 
-def yaml_value(node: yaml.Node) -> Any:
+def _typed(node: yaml.Node | None) -> Any:
     """Return the value of a YAML node as rcl reads it: bool, int, float, text, or a list of them."""
     if isinstance(node, yaml.SequenceNode):
-        return [yaml_value(element) for element in node.value]
+        return [_typed(element) for element in node.value]
+    if node is None:
+        return ""
     text = str(node.value)
     if node.style in ("'", '"') or node.tag == _STRING_TAG:
         return text
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
     if whole := _INTEGER.fullmatch(text):
-        sign, digits = whole.groups()
-        value = int(digits, 16 if digits[1:2] in ("x", "X") else 8 if digits.startswith("0") else 10)
-        value = -value if sign == "-" else value
+        digits = whole[1].lower()
+        value = int(text, 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10)
         if -(2**63) <= value < 2**63:
             return value
     return _as_float(text)
@@ -186,19 +198,7 @@ def _as_float(text: str) -> float | str:
     return value if in_range or "n" in text.lower() else text  # the n of inf and nan
 
 
-class _Loader(yaml.BaseLoader):
-    """Leaves the tags of plain scalars empty, to distinguish an explicit ``!!str``."""
-
-    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        return "" if kind is yaml.ScalarNode else super().resolve(kind, value, implicit)
-
-
-def _compose(text: str | bytes) -> yaml.Node:
-    node = yaml.compose(text, _Loader)
-    return yaml.ScalarNode("", "") if node is None else node
-
-
-def _file_parameters(node: yaml.Node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str, yaml.Node]]:
+def _file_parameters(node: yaml.Node | None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str, yaml.Node]]:
     """Return node pattern, parameter name and value of each parameter of a file."""
     for key, value in _pairs(node):
         if key == "ros__parameters":
@@ -215,6 +215,6 @@ def _leaves(node: yaml.Node, front: str = "") -> Iterator[tuple[str, yaml.Node]]
             yield f"{front}{key}", value
 
 
-def _pairs(node: yaml.Node) -> Iterator[tuple[str, yaml.Node]]:
+def _pairs(node: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
     if isinstance(node, yaml.MappingNode):
         yield from ((str(key.value), value) for key, value in node.value)

@@ -40,7 +40,6 @@ from robodyn_ros.description.resources import robot_file
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenValue
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
-from robodyn_ros.nodes.internals.rclpy_parts import given_overrides
 
 _LONGEST = 120
 
@@ -125,8 +124,7 @@ class DeclaredParameters:
         self._table: dict[str, Field] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._declaring = False
-        given = {name: GivenValue(_plain(value), "at start") for name, value in given_overrides(node).items()}
-        given.update(GIVEN.get().for_node(node.get_fully_qualified_name()))
+        given = GIVEN.get().for_node(node.get_fully_qualified_name())
         for name in list(given):
             if node.has_parameter(name):
                 _check_ros_parameter(name, node.get_parameter(name).value, given.pop(name))

@@ -67,7 +67,7 @@ from robodyn_ros.nodes.common.real_time import apply_to_thread
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, short_lines
 from robodyn_ros.nodes.common.transport import init_ros
-from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
+from robodyn_ros.nodes.common.unknown_parameters import check_given
 from robodyn_ros.nodes.internals.rclpy_parts import CheckedParameterService, GuardedExecutor, missing
 
 EXIT_OK, EXIT_USAGE = 0, 2
@@ -232,10 +232,9 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
     arguments = list(sys.argv[1:] if args is None else args)
     with StopSignals(stop.set):
         try:
-            check_files(arguments)
+            GIVEN.set(GivenParameters.from_arguments(arguments))  # before rcl, which reads files without bounds
             init_ros(args=["robodyn_ros", *arguments], signal_handler_options=SignalHandlerOptions.NO)
             namespace_rule(arguments)
-            GIVEN.set(GivenParameters.from_arguments(arguments))
             return _run(factories, stop)
         except RobodynError as error:
             return _fail(with_escaped_arguments(str(error), arguments), EXIT_USAGE)

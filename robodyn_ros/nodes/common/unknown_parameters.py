@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Protocol
 
-from robodyn_ros.base.bounded_files import read_yaml
 from robodyn_ros.base.errors import InputError, suggest
 from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, GivenValue, matches
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
@@ -155,18 +153,6 @@ def _check_unknown(nodes: Sequence[ParameterNode]) -> None:
         if any(node.parameters.given[name].source == COMMAND_LINE for node in owners):
             raise InputError(sentence)
         owners[0].log.warning(f"unknown parameter {name}", sentence)
-
-
-def check_files(arguments: Iterable[str]) -> None:
-    """Refuse parameter files that would block ROS 2 or be read without bounds.
-
-    Raises:
-        InputError: A file is not a regular file, not YAML, or exceeds the bounds of `read_yaml`.
-    """
-    words = list(arguments)
-    for option, word in zip(words, words[1:], strict=False):
-        if option == "--params-file":
-            read_yaml(Path(word), construct=False)
 
 
 def _check_others(nodes: Sequence[ParameterNode], full_names: str) -> None:

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robodyn_ros.base.bounded_files import read_yaml
-from robodyn_ros.base.errors import InputError, one_line, suggest
-from robodyn_ros.base.fields import flat_items
+from robodyn_ros.base.errors import InputError, suggest
 from robodyn_ros.control.plugins.registry import controller_names
+from robodyn_ros.nodes.common.given_parameters import EVERY_NODE, GivenParameters
 
 PACKAGE = "robodyn_ros/"
 """Beginning of the type of an installed law."""
@@ -97,7 +96,7 @@ def values_from_files(controller: str, namespace: str, paths: Sequence[str]) -> 
     Args:
         controller: Its name.
         namespace: Namespace of the controller manager.
-        paths: Paths of the files; later ones count more.
+        paths: Paths of the files; later ones count more, and in a file a section that names the controller.
 
     Returns:
         Values by parameter name, such as ``gains.joint1.p``; without ``type``.
@@ -106,23 +105,16 @@ def values_from_files(controller: str, namespace: str, paths: Sequence[str]) -> 
         InputError: A path does not name a YAML file of parameters.
     """
     found: dict[str, Any] = {}
-    keys = [controller, f"{namespace.rstrip('/')}/{controller}", f"/**/{controller}"]
+    patterns = [EVERY_NODE, f"/{controller}", f"{namespace.rstrip('/')}/{controller}", f"/**/{controller}"]
     for path in paths:
-        where = f"controller '{controller}': parameter file '{path}'"
-        if Path(path).suffix not in (".yaml", ".yml") or not Path(path).is_file():
-            raise InputError(f"{where}: expected a file that ends with .yaml or .yml")
+        if Path(path).suffix not in (".yaml", ".yml"):
+            raise InputError(f"controller '{controller}': expected a parameter file that ends with .yaml or .yml, "
+                             f"received '{path}'")
         try:
-            content = read_yaml(Path(path))
-        except (OSError, InputError) as error:
-            raise InputError(f"{where}: {one_line(str(error))}") from None
-        content = content if isinstance(content, dict) else {}
-        everywhere = content.get("/**")
-        sections = [everywhere, *((everywhere or {}).get(key) for key in keys if isinstance(everywhere, dict)),
-                    *(content.get(key) for key in keys)]
-        for section in sections:
-            parameters = section.get("ros__parameters") if isinstance(section, dict) else None
-            if isinstance(parameters, dict):
-                found.update(flat_items(parameters))
+            given = GivenParameters.from_file(path)
+        except InputError as error:
+            raise InputError(f"controller '{controller}': {error}") from None
+        found |= {name: value for name, (value, _) in given.combined(patterns).items()}
     found.pop("type", None)
     return found
 

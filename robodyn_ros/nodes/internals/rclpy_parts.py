@@ -11,7 +11,6 @@
 | --- | --- | --- |
 | function of the logger | the public logger looks for the caller: 0.3 ms, 50 ms for the first line | it is used |
 | wait set, guard condition | an executor's turn takes ten times as long as a tick | no control path: an error says so |
-| overrides of a node | rclpy has no list of the values given to a node | those that this package reads |
 | callbacks of the parameter services | a value of an unknown type raises, and nobody gets an answer | it raises |
 | handler of an executor | a message that cannot be taken ends its callback group for good | it ends it |
 """
@@ -33,7 +32,6 @@ from rclpy.parameter_service import ParameterService
 from robodyn_ros.base.errors import RobodynError
 
 _LOG = "rclpy_logging_rcutils_log"
-_OVERRIDES = "_parameter_overrides"
 _SERVICES = ("_set_parameters_callback", "_set_parameters_atomically_callback")
 _HANDLER = "_make_handler"
 
@@ -63,11 +61,6 @@ def write_log_line(name: str, severity: LoggingSeverity, kind: str, text: str) -
         get_logger(name).log(text, severity)
     else:
         write(severity, name, text, kind, "", 0)
-
-
-def given_overrides(node: Node) -> dict[str, Any]:
-    """Return the values that rclpy knows to be given to a node at start, by parameter name; it has lost some."""
-    return {name: parameter.value for name, parameter in getattr(node, _OVERRIDES, {}).items()}
 
 
 class SubscriptionWait:

@@ -13,12 +13,17 @@ import os
 
 import pytest
 import rclpy
+import yaml
 from rclpy.context import Context
 from rclpy.node import Node
+from ros_process import RosProcess
 
 from robodyn_ros import InputError
-from robodyn_ros.description.resources import config_file
+from robodyn_ros.commands.law_parameters import parameters_in
+from robodyn_ros.commands.simulation_setup import set_up
+from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, matches, namespace_rule
+from robodyn_ros.nodes.controller.managed_controllers import values_from_files
 
 SHIPPED = str(config_file("simulation.yaml"))
 FILE = """
@@ -132,7 +137,54 @@ def test_hostile_files_are_one_line(tmp_path):
         GivenParameters.from_arguments(["--ros-args", "--params-file", str(file)])
 
 
+def test_controllers_take_the_nearest_section_of_the_last_file(tmp_path):
+    """The order of precedence for files of ros2_control's spawner."""
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("""
+/**/soft: {ros__parameters: {a: 5}}
+/cell/soft: {ros__parameters: {a: 4, b: 4}}
+soft: {ros__parameters: {type: robodyn_ros/pd, a: 3, b: 3, c: 3, gains: {joint1: {p: 1e1}}}}
+/**:
+  ros__parameters: {a: 1, b: 1, c: 1, d: 1, e: 1}
+  soft: {ros__parameters: {e: 2}}
+  stiff: {ros__parameters: {d: 7}}
+/other/soft: {ros__parameters: {a: 9}}
+""")
+    assert values_from_files("soft", "/cell", [str(first)]) == {
+        "a": 5, "b": 4, "c": 3, "d": 1, "e": 2, "gains.joint1.p": 10.0}
+    assert values_from_files("soft", "/", [str(first)])["b"] == 3
+    second.write_text("/**: {ros__parameters: {a: 6}}\n")
+    assert values_from_files("soft", "/cell", [str(first), str(second)])["a"] == 6
+    assert values_from_files("soft", "/cell", [str(second), str(first)])["a"] == 5
+    for text, path in (("a: [", second), ("", tmp_path), ("", tmp_path / "none.yaml")):
+        second.write_text(text)
+        with pytest.raises(InputError, match=f"controller 'soft'.*{path.name}"):
+            values_from_files("soft", "/cell", [str(path)])
+
+
+def test_commands_read_the_sections_that_the_controller_reads(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text("/**: {ros__parameters: {pd.gains.joint1: {p: 1, d: 010}}}\n"
+                    "cell: {controller: {ros__parameters: {pd: {gains.joint1.p: 1e1}}}}\n"
+                    "/**/hardware: {ros__parameters: {step: 1}}\n")
+    node = GivenParameters.from_arguments(["--ros-args", "--params-file", str(file)]).for_node("/cell/controller")
+    assert parameters_in(str(file)) == {name: given.value for name, given in node.items()} == {
+        "pd.gains.joint1.p": 10.0, "pd.gains.joint1.d": 8}
+
+
+def test_a_file_may_hold_a_long_description(tmp_path):
+    """A launch file hands robot_description to a node in a file of parameters."""
+    file = tmp_path / "launch_params_long.yaml"
+    urdf = robot_file("planar_2r").read_text().replace("</robot>", f"<!-- {'x' * 300_000} --></robot>")
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"robot_description": urdf}}}))
+    command = ("-m", "robodyn_ros", "state_publisher", "--ros-args", "--params-file", str(file))
+    with RosProcess("state_publisher", command=command) as node:
+        node.wait_for_output("robot_description = ")
+        node.stop()
+    assert set_up("planar_2r", params_file=str(file)).files[-1] == file
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(InputError, match="parameter file '.*nonesuch.yaml'"):
+    with pytest.raises(InputError, match="nonesuch.yaml: expected a readable YAML file"):
         GivenParameters.from_arguments(["--ros-args", "--params-file", str(tmp_path / "nonesuch.yaml")])
     assert math.isnan(given("-p", "x:=.nan")["x"])

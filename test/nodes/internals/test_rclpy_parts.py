@@ -16,12 +16,11 @@ from sensor_msgs.msg import JointState
 from robodyn_ros import RobodynError
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.nodes.internals import rclpy_parts
-from robodyn_ros.nodes.internals.rclpy_parts import SubscriptionWait, given_overrides, missing, write_log_line
+from robodyn_ros.nodes.internals.rclpy_parts import SubscriptionWait, missing, write_log_line
 
 
-def test_the_installed_release_has_all_parts(ros):
+def test_the_installed_release_has_all_parts():
     assert missing() == []
-    assert hasattr(ros.node, rclpy_parts._OVERRIDES) and given_overrides(ros.node) == {}
 
 
 def test_a_release_without_them_is_reported_and_logs_by_the_public_logger(monkeypatch, capfd):
