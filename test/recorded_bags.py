@@ -83,7 +83,7 @@ class Recorder:
                             accelerations=np.array(accelerations))
 
     def controller_state(self, stamp, controller, names, reference, position, effort, topic="controller",
-                         velocity=(), acceleration=(), memory=()):
+                         velocity=(), acceleration=(), memory=(), mode="running"):
         memory = dict(memory)
         error = np.subtract(reference, position) if len(reference) else []
         self.add(f"/{topic}/controller_state", "robodyn_interfaces/msg/ControllerState", stamp, self.message(
@@ -92,7 +92,7 @@ class Recorder:
             feedback=self.point(position), error=self.point(error), cartesian=[], output=np.array(effort),
             voltage=np.array([]), memory_names=list(memory), memory=np.array(list(memory.values()), dtype=float),
             term_names=["feedback", "gravity"], terms=np.concatenate([np.subtract(effort, 1.0), np.ones(len(effort))]),
-            mode="running", reason="", reason_kind="", reason_joints=[], intervention="", speed_scaling_factor=1.0))
+            mode=mode, reason="", reason_kind="", reason_joints=[], intervention="", speed_scaling_factor=1.0))
 
 
 def record_planar_2r(path):

@@ -208,15 +208,13 @@ def recorder(folder: Path, client: Any, topics: Sequence[str]) -> Iterator[None]
         client: The GraphClient.
         topics: Topics to wait for.
     """
-    node = client.node
-    command = ["-m", "robodyn_ros", "record", f"--output={folder}", f"--namespace={node.get_namespace().strip('/')}"]
+    namespace = client.node.get_namespace().strip("/")
+    command = ["-m", "robodyn_ros", "record", f"--output={folder}", f"--namespace={namespace}"]
     with NodeProcess("record", command=command, stop_seconds=END_SECONDS) as process:
         client.checks.append(process.check)
         try:
-            client.wait_for(lambda: all(any(
-                listener.node_name == "recorder" for listener in node.get_subscriptions_info_by_topic(
-                    node.resolve_topic_name(topic))) for topic in topics),
-                "recorder that hears the joint states", START_SECONDS)
+            client.wait_for(lambda: all(client.subscribes("recorder", topic) for topic in topics),
+                            "recorder that hears the joint states", START_SECONDS)
             yield
         finally:
             client.checks.remove(process.check)

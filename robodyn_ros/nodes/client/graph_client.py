@@ -165,6 +165,12 @@ class GraphClient:
         with self.subscribed(kind, topic, heard.append, qos):
             return self.wait_for(lambda: heard, what, seconds, STARTING_SECONDS)[0]
 
+    def subscribes(self, node: str, topic: str) -> bool:
+        """Return whether a node subscribes to a topic, as the graph says."""
+        owner = self.node.resolve_service_name(node)
+        listeners = self.node.get_subscriptions_info_by_topic(self.node.resolve_topic_name(topic))
+        return any(f"{each.node_namespace.rstrip('/')}/{each.node_name}" == owner for each in listeners)
+
     def publisher_to(self, node: str, kind: type, topic: str, depth: int, seconds: float) -> Any:
         """Create a publisher that reaches a node; a recorder or another subscriber does not suffice.
 
@@ -182,17 +188,17 @@ class GraphClient:
             RobodynError: The node does not subscribe in time, or two nodes have the name.
         """
         publisher = self.node.create_publisher(kind, topic, depth)
-        owner, shown_since = self.node.resolve_service_name(node), 0.0
+        shown_since = 0.0
 
         def is_reached() -> bool:
             nonlocal shown_since
-            listeners = self.node.get_subscriptions_info_by_topic(publisher.topic_name)
-            if not any(f"{each.node_namespace.rstrip('/')}/{each.node_name}" == owner for each in listeners):
+            if not self.subscribes(node, topic):
                 return False
             shown_since = shown_since or time.monotonic()
             # All subscriptions in the graph are matched, except those with an incompatible quality of service.
             count: int = publisher.get_subscription_count()
-            return count >= len(listeners) or (count > 0 and time.monotonic() - shown_since > MATCHING_SECONDS)
+            return count >= self.node.count_subscribers(publisher.topic_name) or (
+                count > 0 and time.monotonic() - shown_since > MATCHING_SECONDS)
 
         try:
             self.wait_for(is_reached, f"subscription of node '{node}' to {topic}", seconds)

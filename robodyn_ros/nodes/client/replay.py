@@ -189,6 +189,7 @@ class ClosedLoopReplay(Replay):
                  controller: str = "") -> None:
         super().__init__(client, plan, joints)
         self._inputs, self._first, self._of_law = plan.inputs, controller or plan.controller, set[str]()
+        self._reads_motors = plan.reads_motors
         self._newest = -1
         self._message_type: type[Any] = VoltageCommands if voltage else JointState
         self._answers = unserved_subscription(
@@ -239,7 +240,7 @@ class ClosedLoopReplay(Replay):
                 super()._make(request)
 
     def _open_inputs(self, controller: str) -> None:
-        """Connect to the topics that a controller declares, once it runs."""
+        """Connect to the topics that a controller declares, and wait until it gets those that it reads."""
         topics = self._inputs.get(controller, {})
         for topic in self._of_law - topics.keys():
             self._client.node.destroy_publisher(self._publishers.pop(topic))
@@ -247,6 +248,10 @@ class ClosedLoopReplay(Replay):
             self._publishers[topic] = self._client.publisher_to("controller", message_class(topics[topic]), topic, 10,
                                                                 ANSWER)
         self._of_law = set(topics)
+        if controller in self._reads_motors:
+            self._client.wait_for(lambda: self._client.subscribes("controller", topic_names.MOTOR_STATES),
+                                  f"subscription of node 'controller' to {topic_names.MOTOR_STATES}", ANSWER)
+            self._client.first_message(JointState, topic_names.MOTOR_STATES, 1, "motor states", ANSWER)
 
     def _answered(self) -> int:
         """Return the stamp of the newest command; the hardware repeats a state until it is answered."""

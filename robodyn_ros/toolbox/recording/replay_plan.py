@@ -88,6 +88,7 @@ class ReplayPlan(RecordedTicks):
     Attributes:
         controller: Name of the controller at the start.
         inputs: Message types of the topics that controllers declare, by topic name; filled by `repeat_inputs`.
+        reads_motors: Names of the controllers that read the motors' side; likewise.
 
     Raises:
         RecordingError: No references were recorded, or several simulations.
@@ -102,12 +103,15 @@ class ReplayPlan(RecordedTicks):
         super().__init__(run, float(control.time[0]))
         self._control, self._repeats_swaps = control, swaps
         self.inputs: dict[str, dict[str, str]] = {}
+        self.reads_motors: set[str] = set()
         chosen = np.unique(control.time, return_index=True)[1]
         rows = chosen[control.time[chosen] >= self.start - 0.5 * self.period]
         ticks = np.array([self.tick(time) for time in control.time[rows]])
         newest = np.append(np.diff(ticks) > 0, True)  # in real time, two states may round to one tick
         self._rows, self._row_ticks = rows[newest], ticks[newest]
-        self.controller = control.controller[self._rows[0]]
+        self._holding = control.holding[self._rows]
+        self._names = self._chosen_names()
+        self.controller = self._names[0]
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
@@ -125,15 +129,25 @@ class ReplayPlan(RecordedTicks):
             PluginError: A controller cannot be imported.
         """
         names = {first, *(request.controller for request in self.requests if isinstance(request, PlannedSwap))}
+        forms = {name: state_form(load_controller(name), 1) for name in names}
         self.inputs = {name: {declared.topic.replace("~/", "controller/"): declared.message
-                              for declared in state_form(load_controller(name), 1).inputs.values()} for name in names}
+                              for declared in form.inputs.values()} for name, form in forms.items()}
+        self.reads_motors = {name for name, form in forms.items() if form.senses}
         types = {topic: kind for topics in self.inputs.values() for topic, kind in topics.items()}
         repeated = [replace(message, is_input=True) for message in self.messages(tuple(types))
                     if message.type == types[message.topic]]
         self.requests = in_order([*self.requests, *repeated])
 
-    def _swaps(self) -> Iterator[PlannedSwap]:
+    def _chosen_names(self) -> list[str]:
+        """The chosen controller at each row: where another one held the robot for it, the one that ran afterwards."""
         names = [self._control.controller[row] for row in self._rows]
+        for i in reversed(range(len(names) - 1)):
+            if self._holding[i]:
+                names[i] = names[i + 1]
+        return names
+
+    def _swaps(self) -> Iterator[PlannedSwap]:
+        names = self._names
         for i in range(1, len(names)):
             if names[i] != names[i - 1] and self._repeats_swaps:
                 yield PlannedSwap(int(self._row_ticks[i]) - 1, names[i])
@@ -141,16 +155,15 @@ class ReplayPlan(RecordedTicks):
     def _motions(self) -> Iterator[ReferenceMotion]:
         """Split the samples of joint references into motions, so that references jump only between motions."""
         control, rows, ticks = self._control, self._rows, self._row_ticks
-        follows = np.asarray(np.isfinite(control.desired_position[rows]).all(axis=1))
+        follows = np.asarray(np.isfinite(control.desired_position[rows]).all(axis=1)) & ~self._holding
         at_rest = np.asarray((control.desired_velocity[rows] == 0.0).all(axis=1))
         begins = {0: 0}
         for i in range(1, len(rows)):
             set_ticks = [state.tick + 1 for state in self.states if ticks[i - 1] < state.tick + 1 <= ticks[i]]
             if set_ticks:
                 begins[i] = set_ticks[-1]
-            elif not follows[i - 1] or (control.controller[rows[i]] != control.controller[rows[i - 1]]
-                                        and at_rest[i - 1]):
-                begins[i] = int(ticks[i]) - 1
+            elif not follows[i - 1] or (self._names[i] != self._names[i - 1] and at_rest[i - 1]):
+                begins[i] = int(ticks[i]) - (not self._holding[i - 1])  # no motion begins while the law waits
         for (i, base), end in zip(begins.items(), [*list(begins)[1:], len(rows)], strict=True):
             stop = i + int(np.argmin(np.append(follows[i:end], False)))
             if stop > i:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.base.checks import MAX_MAGNITUDE
 from robodyn_ros.base.errors import RecordingError, shown
+from robodyn_ros.control.runtime.modes import Mode
 from robodyn_ros.description.model import Array
 from robodyn_ros.description.ranges import MAX_JOINTS, MAX_NAME_LENGTH
 from robodyn_ros.simulation.outputs import OUTPUTS, ActuatorState
@@ -47,6 +48,7 @@ class ControlSeries:
     Attributes:
         time: Time of each sample since the first joint state, shape (N,) [s].
         controller: Name of the controller that computed each sample, length N.
+        holding: Whether another controller held the robot, as the chosen one waited for its inputs, shape (N,).
         desired_position: Desired positions, shape (N, n) [rad or m]; NaN while the controller follows no joints.
         desired_velocity: Desired velocities, shape (N, n) [rad/s or m/s].
         desired_acceleration: Desired accelerations, shape (N, n) [rad/s^2 or m/s^2].
@@ -64,6 +66,7 @@ class ControlSeries:
 
     time: Array
     controller: tuple[str, ...]
+    holding: NDArray[np.bool_]
     desired_position: Array
     desired_velocity: Array
     desired_acceleration: Array
@@ -187,10 +190,12 @@ def control_series(time: Array, messages: Sequence[Any], columns: JointColumns) 
         if not _is_name(name):
             raise RecordingError(f"controller state: expected the name of a controller, received {shown(name)}")
     return ControlSeries(
-        time, tuple(message.controller for message in messages), table("reference", "positions"),
-        table("reference", "velocities"), table("reference", "accelerations"), table("error", "positions"),
-        table("output"), table("voltage"), vectors("reference", "position"), vectors("feedback", "position"),
-        vectors("position_error"), vectors("orientation_error"), _terms(messages, names, columns))
+        time, tuple(message.controller for message in messages),
+        np.array([getattr(message, "mode", "") == Mode.HOLDING.value for message in messages], dtype=bool),
+        table("reference", "positions"), table("reference", "velocities"), table("reference", "accelerations"),
+        table("error", "positions"), table("output"), table("voltage"), vectors("reference", "position"),
+        vectors("feedback", "position"), vectors("position_error"), vectors("orientation_error"),
+        _terms(messages, names, columns))
 
 
 def _terms(messages: Sequence[Any], names: Sequence[Sequence[str]], columns: JointColumns) -> dict[str, Array]:

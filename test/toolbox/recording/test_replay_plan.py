@@ -39,7 +39,7 @@ def swing(time):
 
 
 def record(path, seconds, reference, controller=lambda time: "pd", stamp=lambda time: START + round(time * SECOND),
-           state=lambda time: [0.0, 0.0], period=PERIOD, samples=5):
+           state=lambda time: [0.0, 0.0], period=PERIOD, samples=5, mode=lambda time: "running"):
     """Record a robot; every few joint states, a sample of its controller."""
     with Recorder(path) as recorder:
         for i in range(round(seconds / period) + 1):
@@ -48,7 +48,7 @@ def record(path, seconds, reference, controller=lambda time: "pd", stamp=lambda 
             if i % samples == 0:
                 q, v, a = reference(time)
                 recorder.controller_state(stamp(time), controller(time), JOINTS, q, state(time), [0.0, 0.0],
-                                          velocity=v, acceleration=a)
+                                          velocity=v, acceleration=a, mode=mode(time))
     return ReplayPlan(Run(path))
 
 
@@ -93,6 +93,20 @@ def test_a_swap_in_motion_leaves_the_motion_alone_and_one_at_rest_divides_it(tmp
         (SetState, -1), (ReferenceMotion, 0), (PlannedSwap, 249), (ReferenceMotion, 249)]
     last = plan.requests[-1].points
     assert last.times[0] == pytest.approx(PERIOD) and np.all(last.q == 0.3)
+
+
+def test_a_law_that_waited_for_its_inputs_is_chosen_from_the_beginning_and_moves_once_they_are_there(tmp_path):
+    rest = np.zeros(2)
+    waits = lambda time: time < 0.3 or 0.6 <= time < 0.8  # noqa: E731
+    plan = record(tmp_path / "run", 1.0, lambda time: (np.full(2, time), rest, rest),
+                  lambda time: "damping" if time < 0.3 else "pd" if time < 0.8 else "torque_feedback",
+                  mode=lambda time: "holding" if waits(time) else "running")
+    assert plan.controller == "pd"
+    # The law before holds the robot after the second swap, at which no motion can begin.
+    assert [(type(request), request.tick) for request in plan.requests] == [
+        (SetState, -1), (ReferenceMotion, 150), (PlannedSwap, 299), (ReferenceMotion, 400)]
+    plan.repeat_inputs(plan.controller)
+    assert plan.reads_motors == {"torque_feedback"}
 
 
 def test_a_jump_of_the_state_and_a_pause_set_the_state_anew(tmp_path):
