@@ -35,7 +35,7 @@ from robodyn_ros.base.common_fields import PORT
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.commands.launch_arguments import SIMULATION as ARGUMENTS
 from robodyn_ros.commands.launch_arguments import refuse_unknown
-from robodyn_ros.commands.simulation_setup import NODES, Setup, has_simulated_time, set_up
+from robodyn_ros.commands.simulation_setup import NODES, Setup, SimulationSettings, has_simulated_time, set_up
 from robodyn_ros.commands.supervision import STOPPED, Restarts
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.robot import Robot
@@ -67,7 +67,7 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     clock_rate, port = given.pop("clock_rate"), given.pop("view_port")
     if any(word.startswith("view_port:=") for word in sys.argv) and not view:
         raise InputError("launch argument 'view_port' has no effect without view:=true: give both or neither")
-    setup = set_up(**given)
+    setup = set_up(SimulationSettings.from_words(given))
     if clock_rate:
         setup.values["clock_rate"] = whole_number("clock_rate", clock_rate)
     parameters = [*map(str, setup.files), {name: typed(value) for name, value in setup.values.items()},

@@ -15,6 +15,13 @@ from robodyn_ros.base.fields import POSITION, VELOCITY, Field
 DEFAULT_ROBOT = "arm6"
 """The shipped robot that is used if none is named."""
 
+ROBOT = Field("robot", DEFAULT_ROBOT, "Name of a shipped robot or of one of robot_descriptions, or path of a URDF, "
+              "MJCF or xacro file; arguments may follow a xacro file: 'arm.urdf.xacro gripper:=true'")
+COMPLETE = Field("complete", None, "Estimate the robot's missing inertias, as robodyn complete does: mass=KG or "
+                 "density=KG_PER_M3, and repair, with commas; auto: no number", kind=str)
+TIP_LINK = Field("tip_link", None, "Link that laws and commands of the tip move (default: the tool frame of the "
+                 "longest arm, before the fingers of a gripper)", kind=str)
+
 PERIOD = Field("period", 0.002, "Control period", unit="s", minimum=0.0, above=True, maximum=1.0)
 STEP = Field("step", 0.001, "Time step of the integrator, a whole number of nanoseconds", unit="s", minimum=1e-6,
              maximum=0.1)

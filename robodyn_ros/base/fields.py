@@ -147,7 +147,8 @@ class Field:
 
     def __post_init__(self) -> None:
         defaults = self.default if isinstance(self.default, list) else [self.default]
-        if self.choices and not callable(self.default) and any(each not in self.choices for each in defaults):
+        if self.choices and not callable(self.default) and any(each not in self.choices for each in defaults
+                                                              if each is not None):
             raise InputError(f"'{self.name or self.description}': expected a default that is {self.expected}; received "
                              f"{shown(self.default)}")
 

@@ -14,29 +14,21 @@ import difflib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from robodyn_ros.base.common_fields import DEFAULT_ROBOT, PORT
+from robodyn_ros.base.common_fields import PORT
 from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import Field, declared
+from robodyn_ros.commands.simulation_setup import SimulationSettings
 from robodyn_ros.commands.supervision import RESTARTS
 
+
+def _description(field: Field) -> str:
+    choices = f"; one of {', '.join(field.choices)}" if field.choices else ""
+    empty = "; empty: not given" if field.default is None else ""
+    return f"{field.text.removesuffix('.')}{choices}{empty}."
+
+
 SIMULATION = {
-    "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
-    "complete": ("", "Estimate missing inertias, as robodyn complete does: mass=KG or density=KG_PER_M3, and repair, "
-                 "with commas; auto: no number."),
-    "tip_link": ("", "Link that laws and commands of the tip move; empty: the tool frame of the longest arm."),
-    "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
-    "time_mode": ("", "Pace of the simulation: lockstep, real_time or scaled; empty: as in the parameter files, which "
-                  "is lockstep."),
-    "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
-    "speed_limit": ("", "Greatest number of simulated seconds per second, for time_mode:=lockstep; 0: none; empty: as "
-                    "in the parameter files, which is 1."),
-    "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
-    "driver": ("", "Driver of the arm that the hardware plays, such as ur or franka, or its file; empty: as in the "
-               "parameter files."),
-    "world": ("", "YAML file of surfaces that the robot can touch, or its name in config/; empty: as in the parameter "
-              "files."),
-    "engine": ("", "Simulator of the bodies: robodyn, or mujoco (MuJoCo); empty: as in the parameter files."),
-    "mujoco_scene": ("", "MJCF file, for engine:=mujoco; empty: as in the parameter files."),
-    "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
+    **{name: (field.default or "", _description(field)) for name, field in declared(SimulationSettings).items()},
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Prefix of the name of every tf frame, to distinguish several robots."),
     "rviz": ("false", "Whether to open RViz, set up for the robot: true or false."),

@@ -16,15 +16,15 @@ import importlib.util
 from argparse import SUPPRESS, Namespace
 from contextlib import ExitStack
 
-from robodyn_ros.base.common_fields import PORT
+from robodyn_ros.base.common_fields import COMPLETE, PORT
 from robodyn_ros.base.errors import InputError
-from robodyn_ros.base.fields import Field
+from robodyn_ros.base.fields import Field, declared
 from robodyn_ros.base.optional_packages import require
-from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options
+from robodyn_ros.commands.options import ROBOT_OPTIONS, Subparsers, add_options, add_robot_options
 from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, set_up
+from robodyn_ros.commands.simulation_setup import NODES, SimulationSettings, set_up
 from robodyn_ros.commands.supervision import RESTARTS, supervise
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.given_parameters import namespace_rule
@@ -57,23 +57,8 @@ def add_commands(commands: Subparsers) -> None:
         "config/simulation.yaml, then --params-file, then these options, then --ros-args; the later one wins.",
     )
     add_robot_options(simulate)
-    simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
-    simulate.add_argument("--time-mode", choices=TIME_MODES, default="",
-                          help="pace of the simulation (default: lockstep, at most at real-time speed)")
-    simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
-    simulate.add_argument("--speed-limit", default="",
-                          help="greatest number of simulated seconds per second, for --time-mode lockstep; 0: none "
-                          "(default: 1)")
-    simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
-    simulate.add_argument("--driver", default="", help="driver of the arm that the hardware plays, such as ur or "
-                          "franka, or its file")
-    simulate.add_argument("--world", default="", help="YAML file of surfaces that the robot can touch, or its name in "
-                          "config/")
-    simulate.add_argument("--engine", choices=ENGINES, default="",
-                          help="simulator of the bodies; mujoco needs pip install mujoco")
-    simulate.add_argument("--mujoco-scene", default="", help="MJCF file, for --engine mujoco")
+    add_options(simulate, *(field for name, field in declared(SimulationSettings).items() if name not in ROBOT_OPTIONS))
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
-    simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
     add_options(simulate, PORT.renamed("view_port", default=None, kind=int, description="Port of the page, for --view "
                                        f"(default: {PORT.default})"))
@@ -124,13 +109,12 @@ def run_simulate(options: Namespace) -> int:
         return _ended(all_nodes.main(options.ros_arguments, options.namespace, kinematic=options.kinematic))
     if options.view_port is not None and not options.view:
         raise InputError("--view-port has no effect without --view: give both or neither")
-    if options.kinematic and (useless := next((name for name in DYNAMIC if getattr(options, name)), "")):
+    if options.kinematic and (useless := next((name for name in DYNAMIC if getattr(options, name) is not None), "")):
         raise InputError(f"--{useless.replace('_', '-')} has no effect with --kinematic, which has no dynamics: leave "
                          "out one of them")
     stay_on_this_machine()
-    setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.speed_limit,
-                   options.params_file, options.actuators, options.world, options.engine, options.mujoco_scene,
-                   options.tip_link or "", driver=options.driver)
+    setup = set_up(SimulationSettings(**{name: getattr(options, name) for name in declared(SimulationSettings)
+                                         if name != COMPLETE.name}))  # the robot is complete by now
     with ros_required():
         if importlib.util.find_spec("rclpy") is None:
             raise ModuleNotFoundError("No module named 'rclpy'", name="rclpy")

@@ -15,7 +15,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsConta
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from robodyn_ros.base.common_fields import DEFAULT_ROBOT, FILTER, PARTS_OF_DRIVETRAINS, filtered_name
+from robodyn_ros.base.common_fields import COMPLETE, FILTER, PARTS_OF_DRIVETRAINS, ROBOT, TIP_LINK, filtered_name
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import Field
 
@@ -31,19 +31,20 @@ def warn(text: str) -> None:
     print(f"robodyn: warning: {text}", file=sys.stderr)
 
 
+ROBOT_OPTIONS = (ROBOT.name, COMPLETE.name, TIP_LINK.name)
+"""Names of the options of `add_robot_options`."""
+
+
 def add_robot_options(parser: ArgumentParser) -> None:
     """Add the options that name the robot and its tip link; see `given_robot`."""
-    add_options(parser, Field("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or "
-                              "path of a URDF, MJCF or xacro file; arguments may follow a xacro file: "
-                              "'arm.urdf.xacro gripper:=true'"))
+    add_options(parser, ROBOT)
     add_complete_option(parser)
     add_tip_link_option(parser)
 
 
 def add_tip_link_option(parser: ArgumentParser) -> None:
     """Add ``--tip-link``."""
-    parser.add_argument("--tip-link", metavar="LINK", help="link that laws and commands of the tip move (default: the "
-                        "tool frame of the longest arm, before the fingers of a gripper)")
+    add_options(parser, TIP_LINK, metavar="LINK")
 
 
 def given_robot(options: Namespace) -> Any:
@@ -111,7 +112,7 @@ def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None 
         default = "" if option.default in (None, []) else " (default: %(default)s)"
         several: dict[str, Any] = {"nargs": "+"} if option.is_list else {}
         parser.add_argument(f"--{option.name.replace('_', '-')}", type=reader(option), default=option.default,
-                            metavar=metavar, help=meaning + default, **several)
+                            choices=option.choices or None, metavar=metavar, help=meaning + default, **several)
 
 
 def reader(option: Field) -> Callable[[str], Any]:
@@ -129,5 +130,4 @@ def reader(option: Field) -> Callable[[str], Any]:
 
 def add_complete_option(parser: ArgumentParser) -> None:
     """Add ``--complete``; `command_line.main` applies it for every command with a robot."""
-    parser.add_argument("--complete", metavar="HOW", default="", help="estimate the robot's missing inertias, as "
-                        "robodyn complete does: mass=KG or density=KG_PER_M3, and repair, with commas; auto: no number")
+    add_options(parser, COMPLETE, metavar="HOW")

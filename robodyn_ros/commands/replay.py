@@ -33,7 +33,7 @@ from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.commands.simulation_setup import set_up
+from robodyn_ros.commands.simulation_setup import SimulationSettings, set_up
 from robodyn_ros.commands.table_columns import add_table_options, recorded_arm, table_columns
 from robodyn_ros.description.resources import actuators_file, world_file
 
@@ -183,7 +183,7 @@ def simulation(folder: Path, description: str, parameters: dict[str, dict[str, A
                                     for node, values in parameters.items() if values}))
     with contextlib.ExitStack() as stack:
         if options.open_loop:
-            setup = set_up(str(robot), params_file=str(file))
+            setup = set_up(SimulationSettings(str(robot), params_file=str(file)))
             files = [argument for file in setup.files for argument in ("--params-file", str(file))]
             nodes = [stack.enter_context(NodeProcess(node, setup.values, namespace, [
                 "-m", "robodyn_ros", node, "--ros-args", *files])) for node in ("hardware", "state_publisher")]

@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from robodyn_ros.base.bounded_files import expand_user, is_file
-from robodyn_ros.base.common_fields import DEFAULT_ROBOT, REAL_TIME_FACTOR, SPEED_LIMIT
+from robodyn_ros.base.common_fields import COMPLETE, REAL_TIME_FACTOR, ROBOT, SPEED_LIMIT, TIP_LINK
 from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import declare, declare_as, declared
 from robodyn_ros.commands.prepared_robot import prepared_robot
 from robodyn_ros.description.resources import actuators_file, config_file, robot_file, world_file
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
@@ -49,97 +51,102 @@ class Setup:
     values: dict[str, str | float]
 
 
-def set_up(
-    robot: str = DEFAULT_ROBOT,
-    controller: str = "",
-    time_mode: str = "",
-    real_time_factor: str = "",
-    speed_limit: str = "",
-    params_file: str = "",
-    actuators: str = "",
-    world: str = "",
-    engine: str = "",
-    mujoco_scene: str = "",
-    tip_link: str = "",
-    complete: str = "",
-    driver: str = "",
-) -> Setup:
-    """Check a user's options; an empty string means the value in config/simulation.yaml.
+@dataclass(frozen=True)
+class SimulationSettings:
+    """What a person sets of a simulation: options of ``simulate``, arguments of the launch file; None: not given."""
 
-    Args:
-        robot: Name of a shipped robot, or path of a URDF file.
-        controller: Name of a controller plugin; the controller node checks it.
-        time_mode: One of ``TIME_MODES``.
-        real_time_factor: Simulated seconds per second, for ``scaled``.
-        speed_limit: Greatest number of simulated seconds per second, for ``lockstep``.
-        params_file: YAML file of further parameters.
-        actuators: YAML file of actuators and friction, or its name in config/ without ending.
-        world: YAML file of surfaces that the robot can touch, or its name in config/, for the engine ``robodyn``.
-        engine: One of ``ENGINES``, which simulate the bodies.
-        mujoco_scene: MJCF file, for the engine ``mujoco``.
-        tip_link: Name of a link of the robot.
-        complete: How to estimate missing inertias, see `CompletionRule.from_text`.
-        driver: Name of a driver, or its file; it also sets the control rate.
+    robot: str = declare_as(ROBOT)
+    complete: str | None = declare_as(COMPLETE)
+    tip_link: str | None = declare_as(TIP_LINK)
+    controller: str | None = declare(None, kind=str, description="Controller plugin, such as pd or computed_torque")
+    time_mode: str | None = declare(None, kind=str, choices=TIME_MODES, description="Pace of the simulation (default: "
+                                    "lockstep, at most at real-time speed)")
+    real_time_factor: float | None = declare_as(REAL_TIME_FACTOR.renamed("", default=None, kind=float))
+    speed_limit: float | None = declare_as(SPEED_LIMIT.renamed(
+        "", default=None, kind=float, description="Greatest number of simulated seconds per second, for time_mode "
+        "lockstep; 0: none (default: 1)"))
+    actuators: str | None = declare(None, kind=str, description="YAML file of actuators and friction, or its name in "
+                                    "config/")
+    driver: str | None = declare(None, kind=str, description="Driver of the arm that the hardware plays, such as ur or "
+                                 "franka, or its file; it also sets the control rate")
+    world: str | None = declare(None, kind=str, description="YAML file of surfaces that the robot can touch, or its "
+                                "name in config/")
+    engine: str | None = declare(None, kind=str, choices=ENGINES, description="Simulator of the bodies; mujoco needs "
+                                 "pip install mujoco")
+    mujoco_scene: str | None = declare(None, kind=str, description="MJCF file, for the engine mujoco")
+    params_file: str | None = declare(None, kind=str, description="YAML file of further ROS parameters, which win over "
+                                      "config/simulation.yaml")
+
+    @classmethod
+    def from_words(cls, words: Mapping[str, str]) -> SimulationSettings:
+        """Read launch arguments; an empty word is not given.
+
+        Raises:
+            InputError: A value is not valid.
+        """
+        return cls(**{name: field.read(words[name], name) for name, field in declared(cls).items() if words[name]})
+
+
+def set_up(settings: SimulationSettings) -> Setup:
+    """Check the settings of a simulation; what is not given is as in config/simulation.yaml.
 
     Raises:
         DescriptionError: Missing inertias cannot be estimated.
-        InputError: The world does not fit the robot; the robot, its tip link, time mode, engine or a file does not
-            exist; MuJoCo is not installed; a factor is not a positive number; an option belongs to another time mode or
-            engine.
+        InputError: The world does not fit the robot; the robot, its tip link or a file does not exist; MuJoCo is not
+            installed; an option belongs to another time mode or engine.
     """
-    file = (prepared_robot(robot, complete, actuators) if complete or actuators else robot_file(robot)).resolve()
+    complete, actuators, engine, world = settings.complete, settings.actuators, settings.engine, settings.world
+    file = (prepared_robot(settings.robot, complete or "", actuators or "") if complete or actuators
+            else robot_file(settings.robot)).resolve()
     values: dict[str, str | float] = {"robot": str(file)}
-    if controller:
-        values["controller"] = controller
-    if time_mode:
-        if time_mode not in TIME_MODES:
-            raise InputError(f"time_mode: expected one of {', '.join(TIME_MODES)}, received '{time_mode}'")
-        values["time_mode"] = time_mode
+    values |= {name: value for name in ("controller", "time_mode", "engine", "tip_link")
+               if (value := getattr(settings, name))}
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
-    if driver:
+    if driver := settings.driver:
         from robodyn_ros.actuation.driver_profile import DRIVERS
 
         profile = DRIVERS.load(driver)
         values["driver"] = driver if driver in DRIVERS.names else str(expand_user(driver).resolve())
         if profile.rate is not None:
             values["update_rate"] = round(profile.rate)
-    if engine:
-        values["engine"] = _engine(engine)
-    check_surroundings(engine, world, mujoco_scene)
-    if mujoco_scene:
-        path = expand_user(mujoco_scene)
-        if not is_file(path):
-            raise InputError(f"mujoco_scene: there is no file '{mujoco_scene}'")
-        values["mujoco_scene"] = str(path.resolve())
-    if tip_link:
-        values["tip_link"] = tip_link
-    if world or tip_link:  # raise before the nodes start
+    if engine == "mujoco":
+        from robodyn_ros.simulation.mujoco_scene import import_mujoco
+
+        import_mujoco()  # raise before the nodes start
+    check_surroundings(engine or "", world, settings.mujoco_scene)
+    if settings.mujoco_scene:
+        values["mujoco_scene"] = str(_existing(settings.mujoco_scene, "mujoco_scene"))
+    if world or settings.tip_link:  # raise before the nodes start
         from robodyn_ros.robot import Robot  # other commands should not wait for SciPy
 
-        model = Robot.from_urdf(file, tip_link=tip_link or None).model
+        model = Robot.from_urdf(file, tip_link=settings.tip_link or None).model
     if world:
         from robodyn_ros.simulation.world_file import read_world
 
         read_world(world, model)
         values["world"] = str(world_file(world).resolve())
     files = [config_file("simulation.yaml")]
-    if params_file:
-        path = expand_user(params_file)
-        if not is_file(path):
-            raise InputError(f"params_file: there is no file '{params_file}'")
+    if settings.params_file:
+        path = _existing(settings.params_file, "params_file")
         GivenParameters.from_file(path)  # raise for a file that the nodes would refuse
-        files.append(path.resolve())
+        files.append(path)
     found = Setup(file, tuple(files), values)
-    for parameter, text, mode in ((REAL_TIME_FACTOR, real_time_factor, "scaled"),
-                                  (SPEED_LIMIT, speed_limit, "lockstep")):
-        if text:
-            name = parameter.name.removeprefix("lockstep_")
-            values[parameter.name] = parameter.read(text, name)
+    for parameter, name, mode in ((REAL_TIME_FACTOR, "real_time_factor", "scaled"),
+                                  (SPEED_LIMIT, "speed_limit", "lockstep")):
+        if (value := getattr(settings, name)) is not None:
+            values[parameter.name] = value
             if (in_force := mode_in_force(found)) != mode:
                 raise InputError(f"{name}: has an effect only in time mode {mode}, received time mode {in_force}"
-                                 f"{'' if time_mode else ', from the parameter files'}; give both or neither")
+                                 f"{'' if settings.time_mode else ', from the parameter files'}; give both or neither")
     return found
+
+
+def _existing(file: str, name: str) -> Path:
+    path = expand_user(file)
+    if not is_file(path):
+        raise InputError(f"{name}: there is no file '{file}'")
+    return path.resolve()
 
 
 def check_surroundings(engine: str, world: str | None, mujoco_scene: str | None = None) -> None:
@@ -178,13 +185,3 @@ def mode_in_force(setup: Setup, namespace: str = "") -> str:
 def has_simulated_time(setup: Setup, namespace: str) -> bool:
     """Return whether a simulation uses the time of /clock; arguments as for :func:`mode_in_force`."""
     return mode_in_force(setup, namespace) != TIME_MODES[0]
-
-
-def _engine(name: str) -> str:
-    if name not in ENGINES:
-        raise InputError(f"engine: expected one of {', '.join(ENGINES)}, received '{name}'")
-    if name == "mujoco":
-        from robodyn_ros.simulation.mujoco_scene import import_mujoco
-
-        import_mujoco()  # raise before the nodes start
-    return name

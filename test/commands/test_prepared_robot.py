@@ -17,7 +17,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.prepared_robot import prepared_robot
-from robodyn_ros.commands.simulation_setup import set_up
+from robodyn_ros.commands.simulation_setup import SimulationSettings, set_up
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.simulation.plant import Plant
 
@@ -51,7 +51,8 @@ def test_the_rotor_of_a_motor_moves_a_massless_joint(files, capsys):
     plant = Plant(found, actuators=settings.joint_actuators(found.model))
     assert plant.joint_inertia()[1] == pytest.approx(0.36)
     assert Robot.from_urdf("arm.urdf").joint_names == ("j",)
-    assert set_up("arm.urdf", actuators="motors.yaml").robot_file == prepared  # simulate, and launch files
+    # simulate, and launch files:
+    assert set_up(SimulationSettings("arm.urdf", actuators="motors.yaml")).robot_file == prepared
     capsys.readouterr()
     assert main(["compare", "--robot", "arm.urdf", "--actuators", "motors.yaml", "--controllers", "pd"]) == 0
     out, err = capsys.readouterr()
@@ -70,7 +71,7 @@ def test_studies_and_launch_files_complete_a_robot(files, capsys):
     (files / "study.yaml").write_text("robot: bare.urdf\ncomplete: mass=5\nlaws: [pd]\nsamples: 2\n")
     study = read_study(files / "study.yaml")
     assert study.robot.model.joints[0].inertia.mass == pytest.approx(5.0)
-    setup = set_up("bare.urdf", complete="density=1000")
+    setup = set_up(SimulationSettings("bare.urdf", complete="density=1000"))
     assert np.isclose(Robot.from_urdf(setup.robot_file).model.joints[0].inertia.mass, 1.0)
     assert capsys.readouterr().err.count("bare.urdf: inertias of 1 link") == 2
     (files / "study.yaml").write_text("robot: bare.urdf\ncomplete: 7\nlaws: [pd]\n")

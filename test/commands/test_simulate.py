@@ -27,8 +27,16 @@ from urdf_parts import joint, link, robot
 from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.base.errors import InputError
+from robodyn_ros.base.fields import declared
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, has_simulated_time, set_up
+from robodyn_ros.commands.simulation_setup import (
+    ENGINES,
+    NODES,
+    TIME_MODES,
+    SimulationSettings,
+    has_simulated_time,
+    set_up,
+)
 from robodyn_ros.description.resources import config_file
 from robodyn_ros.nodes.common.discovery import RANGE
 from robodyn_ros.nodes.hardware.parameters import TimeMode
@@ -200,36 +208,37 @@ def test_engines_on_the_command_line_are_the_hardwares():
 
 
 def test_a_driver_on_the_command_line_sets_the_control_rate_too():
-    assert set_up(driver="franka").values.items() >= {"driver": "franka", "update_rate": 1000}.items()
-    assert "update_rate" not in set_up(driver="generic").values
+    found = set_up(SimulationSettings(driver="franka")).values
+    assert found.items() >= {"driver": "franka", "update_rate": 1000}.items()
+    assert "update_rate" not in set_up(SimulationSettings(driver="generic")).values
     with pytest.raises(InputError, match="driver: unknown driver 'panda'"):
-        set_up(driver="panda")
+        set_up(SimulationSettings(driver="panda"))
 
 
 def test_surroundings_are_given_to_the_engine_that_they_are_for(tmp_path):
     world, scene = str(config_file("touch_wall.yaml")), tmp_path / "scene.xml"
     scene.touch()
-    assert set_up(world=world).values["world"] == world
-    assert set_up(world=world, engine="robodyn").values["engine"] == "robodyn"
+    assert set_up(SimulationSettings(world=world)).values["world"] == world
+    assert set_up(SimulationSettings(world=world, engine="robodyn")).values["engine"] == "robodyn"
     for options, words in (
         ({"world": world, "engine": "mujoco"}, "world: has an effect only with engine robodyn, received engine mujoco"),
         ({"mujoco_scene": str(scene)}, "mujoco_scene: has an effect only with engine mujoco, received no engine"),
         ({"mujoco_scene": str(scene), "engine": "robodyn"}, "mujoco_scene: has an effect only with engine mujoco"),
-        ({"engine": "bullet"}, "engine: expected one of robodyn, mujoco, received 'bullet'"),
+        ({"engine": "bullet"}, "engine: expected one of 'robodyn', 'mujoco', received 'bullet'"),
     ):
         with pytest.raises(InputError, match=words):
-            set_up(**options)
+            set_up(SimulationSettings.from_words(dict.fromkeys(declared(SimulationSettings), "") | options))
     pytest.importorskip("mujoco")
-    found = set_up(engine="mujoco", mujoco_scene=str(scene)).values
+    found = set_up(SimulationSettings(engine="mujoco", mujoco_scene=str(scene))).values
     assert found["engine"] == "mujoco" and found["mujoco_scene"] == str(scene)
     with pytest.raises(InputError, match="mujoco_scene: there is no file 'nowhere.xml'"):
-        set_up(engine="mujoco", mujoco_scene="nowhere.xml")
+        set_up(SimulationSettings(engine="mujoco", mujoco_scene="nowhere.xml"))
 
 
 def test_mujoco_that_is_not_installed_is_told_before_the_nodes_start(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(InputError, match="need MuJoCo, which cannot be imported"):
-        set_up(engine="mujoco")
+        set_up(SimulationSettings(engine="mujoco"))
 
 
 @pytest.mark.parametrize(("time_mode", "node", "namespace", "simulated"), [
@@ -240,5 +249,5 @@ def test_simulated_time_is_known_for_nodes_of_other_packages(tmp_path, time_mode
     """A parameter file makes the time of a node, or of all, simulated; a value for a node by name wins over others."""
     file = tmp_path / "parameters.yaml"
     file.write_text(f"{node}:\n  ros__parameters: {{time_mode: scaled}}\n")
-    setup = set_up("scara", time_mode=time_mode, params_file=str(file) if node else "")
+    setup = set_up(SimulationSettings("scara", time_mode=time_mode, params_file=str(file) if node else ""))
     assert has_simulated_time(setup, namespace) == simulated

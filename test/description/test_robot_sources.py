@@ -15,7 +15,7 @@ import pytest
 
 from robodyn_ros import DescriptionError, DescriptionWarning, InputError, Robot
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.simulation_setup import set_up
+from robodyn_ros.commands.simulation_setup import SimulationSettings, set_up
 from robodyn_ros.description.mesh_files import find_mesh
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.description.robot_sources import mesh_folder, package_robot
@@ -61,7 +61,7 @@ def test_a_xacro_file_is_expanded_with_its_arguments(arm):
     assert robot.joint_names == ("turn", "bend")
     assert [joint.inertia.mass for joint in robot.model.joints] == [3.5, 1.0]
     assert Robot.from_urdf(f"{arm} long:=true").n == 2 and Robot.from_urdf(arm).n == 1
-    assert set_up(f"{arm} long:=true").robot_file == robot_file(f"{arm} long:=true")
+    assert set_up(SimulationSettings(f"{arm} long:=true")).robot_file == robot_file(f"{arm} long:=true")
 
 
 def test_the_same_text_has_the_same_file_and_meshes_keep_their_packages(arm):
@@ -167,7 +167,7 @@ def packages(tmp_path, monkeypatch):
 
 def test_a_robot_of_the_package_by_name(packages):
     assert robot_file("planar_description") == robot_file("planar_2r")
-    assert Path(set_up("planar_description").values["robot"]) == robot_file("planar_2r")
+    assert Path(set_up(SimulationSettings("planar_description")).values["robot"]) == robot_file("planar_2r")
 
 
 def test_one_whose_source_is_a_xacro_file(packages, arm):

@@ -20,7 +20,7 @@ from ros_process import RosProcess
 
 from robodyn_ros import InputError
 from robodyn_ros.commands.law_parameters import parameters_in
-from robodyn_ros.commands.simulation_setup import set_up
+from robodyn_ros.commands.simulation_setup import SimulationSettings, set_up
 from robodyn_ros.description.resources import config_file, robot_file
 from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, matches, namespace_rule
 from robodyn_ros.nodes.controller.managed_controllers import values_from_files
@@ -181,7 +181,7 @@ def test_a_file_may_hold_a_long_description(tmp_path):
     with RosProcess("state_publisher", command=command) as node:
         node.wait_for_output("robot_description = ")
         node.stop()
-    assert set_up("planar_2r", params_file=str(file)).files[-1] == file
+    assert set_up(SimulationSettings("planar_2r", params_file=str(file))).files[-1] == file
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
