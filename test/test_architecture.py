@@ -185,10 +185,44 @@ PRIVATE_PARTS = {
                                        "_set_parameters_atomically_callback"),
     "nodes/internals/rcl.py": ("librcl", "librcutils"),
     "base/interpreter.py": ("_current_frames", "PyThreadState_SetAsyncExc", "_module_locks"),
-    "toolbox/view/viser_parts.py": ("viser._messages", "_websock_interface", "websockets.asyncio.server.serve ="),
+    "toolbox/view/viser_parts.py": ("viser._messages", "_websock_interface", "_gui_input_handle_from_uuid",
+                                    "websockets.asyncio.server.serve ="),
+    "toolbox/learn/stable_baselines.py": ("_reset_seeds", "_get_indices"),
     "compile/python_entry.py": ("PyObject_Vectorcall", "_ARRAY_API"),
+    "nodes/__init__.py": ("rosidl_generator_py.generate_py_impl",),
 }
 """Files that use private interfaces of others, each with words that no other file may have."""
+
+PUBLIC_NAMES = {"_replace", "_asdict", "_fields", "_make", "_field_defaults",  # NamedTuple
+                "_getframe", "_exit",  # sys and os
+                "_Element",  # lxml
+                "_actions"}  # argparse has no other list of options
+"""Names of others that begin with an underscore, and are documented or have no substitute."""
+
+
+def attributes(tree):
+    """Names of attributes that a module uses, and those that it defines."""
+    used, defined = [], set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            defined.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            own = isinstance(node.ctx, ast.Store) and ast.unparse(node.value) in ("self", "cls")
+            defined.add(node.attr) if own else used.append((node.attr, node.lineno))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr"):
+            used += [(word.value, node.lineno) for word in node.args[1:2] if isinstance(word, ast.Constant)]
+    return used, defined
+
+
+def test_attributes_of_others_are_public():
+    found = {path.relative_to(PACKAGE).as_posix(): attributes(ast.parse(path.read_text())) for path in MODULES}
+    defined = PUBLIC_NAMES.union(*(names for _, names in found.values()))
+    strangers = [f"{path}:{line}: {name}" for path, (used, _) in found.items() if path not in PRIVATE_PARTS
+                 for name, line in used
+                 if name.startswith("_") and not name.endswith("__") and name not in defined]
+    assert not strangers, strangers
 
 
 def test_private_interfaces_of_others_are_used_in_one_file_each():

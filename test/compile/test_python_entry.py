@@ -13,6 +13,7 @@ import sysconfig
 import numpy as np
 import pytest
 
+from robodyn_ros import Robot
 from robodyn_ros.base.errors import CompileError
 from robodyn_ros.compile import compile_function, python_entry
 
@@ -40,6 +41,8 @@ def test_a_numpy_of_another_interface_is_refused(monkeypatch):
     monkeypatch.setattr(python_entry, "_SUPPORTED_INTERFACES", (0x03000000,))
     with pytest.raises(CompileError, match=f"expected NumPy 1 or 2, received {np.__version__} with the binary inter"):
         python_entry.symbols()
+    dynamics, zero = Robot.named("planar_2r").dynamics(compiled=False), np.zeros(2)
+    assert dynamics.inverse_dynamics(zero, zero, zero)[1] > 0.0
 
 
 def test_symbols_are_addresses():

@@ -6,7 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A `RobotEnv` as a vector environment of Stable-Baselines3, which has its own interface."""
+"""A `RobotEnv` as a vector environment of Stable-Baselines3, which has its own interface.
+
+| part of its base class for subclasses | why the public interface does not do | in a release without it |
+| --- | --- | --- |
+| `_seeds`, `_reset_seeds` | `seed` stores a seed there, which `reset` has to take | `reset` raises |
+| `_get_indices` | it alone reads the forms of `indices` | `get_attr` and `env_method` raise |
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from robodyn_ros.base.errors import InputError, shown
-from robodyn_ros.toolbox.view.viser_parts import serving_with
+from robodyn_ros.toolbox.view.viser_parts import serving_with, widget
 
 MAX_MESSAGE_SIZE = 64 * 2**10
 """Greatest size of a message [bytes]; pages send less than a kilobyte."""
@@ -77,7 +77,7 @@ class _Widget(msgspec.Struct, tag="GuiUpdateMessage", forbid_unknown_fields=True
     updates: _Values
 
     def check(self, server: viser.ViserServer) -> None:
-        handle = server.gui._gui_input_handle_from_uuid.get(self.uuid)
+        handle = widget(server, self.uuid)
         if handle is not None:  # None: removed; viser ignores the message
             _check_value(handle, self.updates.value)
 

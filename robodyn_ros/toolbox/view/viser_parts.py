@@ -10,6 +10,7 @@
 
 | part | why the public interface does not do | in a release without it |
 | --- | --- | --- |
+| list of widgets | a message names a widget by an id, and viser checks no range | such messages are refused |
 | message of a widget | viser sends only changes: a widget keeps a value that was refused | it keeps it |
 | `websockets.asyncio.server.serve` | viser has no option to check connections and messages | the page is not served |
 """
@@ -20,7 +21,26 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import viser
 import websockets.asyncio.server
+
+from robodyn_ros.base.errors import InputError
+
+
+def widget(server: viser.ViserServer, identifier: str) -> Any:
+    """Return the handle of a widget; None: there is none.
+
+    Args:
+        server: The server.
+        identifier: Name of the widget in a message of a page.
+
+    Raises:
+        InputError: This release of viser has no list of them.
+    """
+    handles = getattr(server.gui, "_gui_input_handle_from_uuid", None)
+    if handles is None:
+        raise InputError("this release of viser is not known, and has no list of its widgets")
+    return handles.get(identifier)
 
 
 def send_again(handle: Any) -> None:
