@@ -22,7 +22,7 @@ from lxml import etree
 
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.base.errors import DescriptionError
+from robodyn_ros.base.errors import DescriptionError, first_of
 from robodyn_ros.base.optional_packages import is_installed, missing_message
 from robodyn_ros.base.text_tables import aligned
 from robodyn_ros.description.default_tip import is_tool_frame
@@ -80,7 +80,7 @@ def other_tips(model: RobotModel) -> Iterator[str]:
     found = [frame.name for frame in model.frames.values() if frame.name != model.tip_link
              and (is_tool_frame(frame.name) or frame.joint in behind and frame.joint >= 0)]
     if found:
-        yield f"other links for --tip-link: {', '.join(found[:_MAX_TIPS])}" + (", …" if found[_MAX_TIPS:] else "")
+        yield f"other links for --tip-link: {first_of(found, _MAX_TIPS)}"
 
 
 def coupled_motors(model: RobotModel) -> Iterator[str]:

@@ -15,7 +15,9 @@ carry it, are therefore six numbers, which pass from joint to joint:
     L^T Y = B:     y_i = b_i - s_i^T p_i,    p_i = sum over the joints k that i carries of w_k y_k
     D L X = Y:     x_i = y_i / d_i - w_i^T a_i,    a_i = sum over the joints k that carry i of s_k x_k
 
-Several columns of B are computed at once in vectors, and the sums stay in registers along a chain of joints.
+Several columns of B are computed at once in vectors, and the sums stay in registers along a chain of joints. The same
+loops on single numbers, as ``compile/loops.py`` could write them, take 2.3 to 4 times as long for 6 to 60 joints (in C,
+with the loops vectorised by the compiler).
 """
 
 import ctypes

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -55,12 +55,22 @@ def to_markers(fields: Mapping[str, Drawn], arrays: Mapping[str, Array], frame: 
         arrays: Array of each field.
         frame: tf frame of the base link.
     """
+    return replacement(((name, marker) for name, declared in fields.items()
+                        for marker in _markers(declared, arrays[name])), frame)
+
+
+def replacement(named: Iterable[tuple[str, Marker]], frame: str) -> MarkerArray:
+    """Return markers that replace all previous ones.
+
+    Args:
+        named: Namespace of each marker, and the marker.
+        frame: tf frame of the base link.
+    """
     # Without a stamp, a display takes the newest transform; locked, it does so for each picture.
     markers = [Marker(action=Marker.DELETEALL)]
-    for name, declared in fields.items():
-        for number, marker in enumerate(_markers(declared, arrays[name])):
-            marker.header.frame_id, marker.ns, marker.id, marker.frame_locked = frame, name, number, True
-            markers.append(marker)
+    for number, (name, marker) in enumerate(named):
+        marker.header.frame_id, marker.ns, marker.id, marker.frame_locked = frame, name, number, True
+        markers.append(marker)
     return MarkerArray(markers=markers)
 
 

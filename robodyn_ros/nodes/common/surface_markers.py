@@ -20,6 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robodyn_ros.base.checks import Range
 from robodyn_ros.base.errors import shown
 from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.common.drawing_markers import replacement
 from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.poses import read_vector, to_arrays, to_pose
 from robodyn_ros.simulation.surface_shapes import ShapeKind, SurfaceShape
@@ -43,17 +44,11 @@ def to_markers(shapes: Sequence[SurfaceShape], frame: str) -> MarkerArray:
         shapes: The shapes.
         frame: tf frame of the base link.
     """
-    # Without a stamp, a display takes the newest transform; locked, it does so for each picture.
-    markers = [Marker(action=Marker.DELETEALL)]
-    for number, shape in enumerate(shapes):
-        red, green, blue, opacity = COLOR
-        x, y, z = shape.size.tolist()
-        marker = Marker(ns=shape.name, id=number, type=_TYPES[shape.kind], action=Marker.ADD, frame_locked=True,
-                        pose=to_pose(shape.pose), scale=Vector3(x=x, y=y, z=z),
-                        color=ColorRGBA(r=red, g=green, b=blue, a=opacity))
-        marker.header.frame_id = frame
-        markers.append(marker)
-    return MarkerArray(markers=markers)
+    red, green, blue, opacity = COLOR
+    color = ColorRGBA(r=red, g=green, b=blue, a=opacity)
+    return replacement(((shape.name, Marker(type=_TYPES[shape.kind], pose=to_pose(shape.pose), color=color,
+                                            scale=Vector3(**dict(zip("xyz", shape.size.tolist(), strict=True)))))
+                        for shape in shapes), frame)
 
 
 def from_markers(message: MarkerArray) -> list[SurfaceShape]:
