@@ -258,9 +258,8 @@ class ClusterConnection:
 
     def _answers(self, function: Any, workers: list[str], *arguments: Any) -> dict[str, Any]:
         try:
-            answers: dict[str, Any] = self._client.sync(
-                self._client._run, function, *arguments, workers=workers, on_error="return",
-                callback_timeout=ANSWER_TIME)
+            answers: dict[str, Any] = self._client.run(function, *arguments, workers=workers, on_error="return",
+                                                       callback_timeout=ANSWER_TIME)  # an option of Client.sync
         except (TimeoutError, OSError):
             return {}
         return answers
