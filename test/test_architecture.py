@@ -209,19 +209,24 @@ def attributes(tree):
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             defined.add(node.id)
         elif isinstance(node, ast.Attribute):
-            own = isinstance(node.ctx, ast.Store) and ast.unparse(node.value) in ("self", "cls")
+            own = isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)
             defined.add(node.attr) if own else used.append((node.attr, node.lineno))
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr"):
             used += [(word.value, node.lineno) for word in node.args[1:2] if isinstance(word, ast.Constant)]
     return used, defined
 
 
 def test_attributes_of_others_are_public():
-    found = {path.relative_to(PACKAGE).as_posix(): attributes(ast.parse(path.read_text())) for path in MODULES}
-    defined = PUBLIC_NAMES.union(*(names for _, names in found.values()))
-    strangers = [f"{path}:{line}: {name}" for path, (used, _) in found.items() if path not in PRIVATE_PARTS
-                 for name, line in used
-                 if name.startswith("_") and not name.endswith("__") and name not in defined]
+    """Every other attribute that begins with an underscore is defined in the folder of the module that uses it."""
+    found = {path.relative_to(PACKAGE): attributes(ast.parse(path.read_text())) for path in MODULES}
+    defined = {}
+    for path, (_, names) in found.items():
+        defined.setdefault(path.parent, set()).update(names)
+    strangers = [f"{path}:{line}: {name}" for path, (used, _) in found.items() if path.as_posix() not in PRIVATE_PARTS
+                 for name, line in used if name.startswith("_") and not name.endswith("__")
+                 and name not in defined[path.parent] | PUBLIC_NAMES]
     assert not strangers, strangers
 
 

@@ -82,5 +82,5 @@ class NodeProcess(ChildProcess):
             RobodynError: With the node's last lines of output.
         """
         if not self.running():
-            raise RobodynError(f"node '{self.node}' ended with exit code {self._process.returncode}; "
+            raise RobodynError(f"node '{self.node}' ended with exit code {self.exit_code}; "
                                f"{self.last_lines()}")

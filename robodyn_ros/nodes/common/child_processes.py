@@ -79,9 +79,14 @@ class ChildProcess:
         """Process id."""
         return self._process.pid
 
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code; None: the process is running."""
+        return self._process.poll()
+
     def running(self) -> bool:
         """Whether the process is running."""
-        return self._process.poll() is None
+        return self.exit_code is None
 
     def output(self) -> str:
         """Return the output so far."""
