@@ -15,13 +15,13 @@ cannot be followed at once, since a rejection cannot give a reason; the result h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import RCLError, ServerGoalHandle
+from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.task import Future
@@ -42,6 +42,7 @@ from robodyn_ros.nodes.controller.goal import (
     goal_tolerances,
     refusal,
 )
+from robodyn_ros.nodes.controller.goal_server import GoalServer
 from robodyn_ros.nodes.controller.joint_trajectories import REJECTED, JointTrajectories, release_points
 from robodyn_ros.nodes.controller.part import Context, Part
 from robodyn_ros.nodes.controller.state_output import state_point
@@ -121,9 +122,8 @@ class TrajectoryActionServer(Part):
         self._period = NANOSECONDS_PER_SECOND / node.parameters[MONITOR_RATE.name]
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
-        self._server: ActionServer[Any, Any, Any] = ActionServer(
-            node, FollowJointTrajectory, topic_names.own(topic_names.FOLLOW_JOINT_TRAJECTORY), self._execute,
-            goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
+        self._server = GoalServer(node, FollowJointTrajectory, topic_names.own(topic_names.FOLLOW_JOINT_TRAJECTORY),
+                                  self._execute, self._on_goal, self._on_cancel)
 
     @property
     def _trajectories(self) -> JointTrajectories:
@@ -154,19 +154,6 @@ class TrajectoryActionServer(Part):
 
     def _tolerances(self, message: FollowJointTrajectory.Goal) -> Tolerances:
         return goal_tolerances(message, self._joints, default_tolerances(self._node.parameters, self._joints.names))
-
-    def _on_accepted(self, handle: ServerGoalHandle[Any, Any, Any]) -> None:
-        if not self._changed(handle.execute):
-            self._server.notify_execute(handle, None)  # which comes after the publishing
-
-    def _changed(self, change: Callable[[], None]) -> bool:
-        """Change the state of a goal; return whether its new state was published, which may fail on a busy machine."""
-        try:
-            change()
-        except RCLError as error:
-            self._node.diagnostics.problem("unpublished goal states", f"cannot publish the state of a goal: {error}")
-            return False
-        return True
 
     async def _execute(self, handle: ServerGoalHandle[Any, Any, Any]) -> Any:
         """Follow a goal to its end; the executor serves other callbacks meanwhile."""
@@ -206,7 +193,7 @@ class TrajectoryActionServer(Part):
             kind, end = "reached", handle.succeed
         else:
             kind, end = "aborted", handle.abort
-        self._changed(end)
+        self._server.changed(end)
         self._counts[kind] += 1
         self._node.log.info("goals", f"goal {kind}: {outcome.text}")
 
