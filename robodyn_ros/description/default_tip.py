@@ -51,9 +51,7 @@ def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], dept
         carriers: Index of the moving joint in front of each link, by name of the link; -1 for the base.
         depths: Number of joints of any kind before each link.
     """
-    before = {-1: 0}  # independent joints up to each joint
-    for index, joint in enumerate(joints):
-        before[index] = before[joint.parent] + (not joint.is_mimic)
+    before = _independent_joints(joints)
     tip = max(carriers, key=lambda link: (before[carriers[link]], depths[link]))
     end = carriers[tip]
     finger = _first_finger(joints, before, end)
@@ -69,6 +67,24 @@ def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], dept
 def is_tool_frame(link: str) -> bool:
     """Whether a link is named like a tool frame."""
     return any(re.search(pattern, link, re.IGNORECASE) for pattern in TOOL_FRAMES)
+
+
+def gripper_joints(joints: Sequence[MovingJoint]) -> list[str]:
+    """Return the names of the independent joints of the gripper at the arm with the most independent joints."""
+    before = _independent_joints(joints)
+    finger = _first_finger(joints, before, max(range(len(joints)), key=before.__getitem__, default=-1))
+    if finger is None:
+        return []
+    behind = _behind(joints, finger.parent)
+    return [joint.name for index, joint in enumerate(joints) if index in behind and not joint.is_mimic]
+
+
+def _independent_joints(joints: Sequence[MovingJoint]) -> dict[int, int]:
+    """Independent joints up to each joint, by its index; -1 for the base."""
+    before = {-1: 0}
+    for index, joint in enumerate(joints):
+        before[index] = before[joint.parent] + (not joint.is_mimic)
+    return before
 
 
 def _first_finger(joints: Sequence[MovingJoint], before: Mapping[int, int], end: int) -> MovingJoint | None:
@@ -102,8 +118,13 @@ def _is_hand(joints: Sequence[MovingJoint], before: Mapping[int, int], index: in
 
 def _longest(joints: Sequence[MovingJoint], before: Mapping[int, int], start: int) -> int:
     """Independent joints from the base to the end of the longest chain that begins with a joint."""
+    return max(before[index] for index in (start, *_behind(joints, start)))
+
+
+def _behind(joints: Sequence[MovingJoint], start: int) -> set[int]:
+    """Indices of the joints that a joint moves, without its own; -1: all."""
     inside = {start}
     for index in range(start + 1, len(joints)):
         if joints[index].parent in inside:
             inside.add(index)
-    return max(before[index] for index in inside)
+    return inside - {start}

@@ -10,7 +10,7 @@
 
 import pytest
 
-from robodyn_ros.description.default_tip import MovingJoint, default_tip
+from robodyn_ros.description.default_tip import MovingJoint, default_tip, gripper_joints
 
 ARM = ["base", *(f"link{i}" for i in range(1, 8))]
 
@@ -130,3 +130,14 @@ def test_humanoids_end_at_the_first_hand():
 
 def test_without_moving_joints_it_is_the_link_behind_the_most_fixed_ones():
     assert Builder().fixed("base", "a", "b").fixed("base", "c").tip() == "b"
+
+
+def test_the_joints_of_a_gripper_are_those_behind_the_arm():
+    fr3 = with_fingers(arm().fixed("link7", "hand", "hand_tcp"), "hand")
+    assert gripper_joints(fr3.joints) == ["left_finger_joint"], "the other one follows it"
+    assert gripper_joints(with_fingers(arm(6), "link6", "left", "right", mimic=False).joints) == [
+        "left_joint", "right_joint"]
+    hand = arm(5).moving("link5", "gripper").moving("gripper", "moving_jaw", "pad")
+    assert gripper_joints(hand.joints) == ["moving_jaw_joint", "pad_joint"]
+    assert gripper_joints(arm(6).joints) == [] == gripper_joints(Builder().fixed("base", "a").joints)
+    assert gripper_joints(Builder().moving("base", "finger_1", "finger_2").joints) == [], "without an arm"
