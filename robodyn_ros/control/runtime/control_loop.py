@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection
 from math import hypot
 from typing import Any
 
+import numpy as np
+
 from robodyn_ros.base.errors import InputError, PluginError
 from robodyn_ros.base.timing import NANOSECONDS_PER_SECOND
 from robodyn_ros.control.contract.controller import JointReference, State
@@ -36,6 +38,7 @@ from robodyn_ros.control.runtime.requests import (
     Drop,
     Exert,
     Follow,
+    Grip,
     HoldStill,
     NewSettings,
     Release,
@@ -104,7 +107,7 @@ class ControlLoop:
         self._starting = False  # whether the hardware announced a new start at the last tick
         self._handlers: dict[type, Callable[[Any], Any]] = {
             Swap: self._swap, Stop: self._stop, Release: self._release, Drop: self._drop, Replace: self._replace,
-            Suspend: self._suspend, Resume: self._resume, Follow: self._follow, Exert: self._exert,
+            Suspend: self._suspend, Resume: self._resume, Follow: self._follow, Exert: self._exert, Grip: self._grip,
             HoldStill: self._hold_still, Configure: self._configure, NewSettings: self._set,
             BeginWith: self._begin_with,
         }
@@ -141,7 +144,7 @@ class ControlLoop:
         self._starting = bool(new_start)
         self._stamp = stamp
         if not self._clock.full_speed:
-            self._reference.advance(period)
+            self._reference.advance(period, state.time)
         if hypot(*v.tolist()) > self._supervisor.inconspicuous and not self.modes.is_stopped():
             self._supervise(state)
         if self.laws.running is self.laws.fallback and not (
@@ -200,6 +203,11 @@ class ControlLoop:
     def moving(self) -> bool:
         """Whether a trajectory is under way or waits for its start; coming to rest after a new start does not count."""
         return self._reference.moving()
+
+    @property
+    def grip(self) -> Grip | None:
+        """What moves the joints of a gripper beside the others; None: nothing."""
+        return self._reference.grip
 
     def motion(self) -> Trajectory | None:
         """The trajectory under way, or else the next one; None while a state is held."""
@@ -269,6 +277,7 @@ class ControlLoop:
             return
         if move is ReferenceMove.TO_REST:
             self._reference.come_to_rest(state)
+            self._supervisor.limit(np.inf)
         elif move is ReferenceMove.AT_REST or not goes_on:
             self._reference.hold(state.q)
 
@@ -383,7 +392,13 @@ class ControlLoop:
             self._enter(Cause.RESUME, None)
 
     def _follow(self, request: Follow) -> Trajectory:
-        return self._reference.follow(self.laws.chosen, self._time_of_motion(), request.trajectory, request.on_arrival)
+        return self._reference.follow(self.laws.chosen, self._time_of_motion(), request.trajectory, request.on_arrival,
+                                      request.joints)
+
+    def _grip(self, request: Grip) -> Grip:
+        grip = self._reference.begin_grip(self.laws.chosen, self._time_of_motion(), request)
+        self._supervisor.limit(grip.effort_limit)
+        return grip
 
     def _exert(self, request: Exert) -> None:
         self.modes.check_free("wrench")

@@ -23,6 +23,7 @@ from robodyn_ros.control.plugins.plugin import Plugin
 from robodyn_ros.control.references.coming_to_rest import coming_to_rest
 from robodyn_ros.control.references.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
 from robodyn_ros.control.references.trajectory_clock import TrajectoryClock
+from robodyn_ros.control.runtime.requests import Grip
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
@@ -53,12 +54,14 @@ class FollowedReference:
 
     Attributes:
         clock: Time of trajectories, which speed scaling slows down.
+        grip: What moves the joints of a gripper; None: they move like the others.
     """
 
     def __init__(self, robot: Robot, plugin: Plugin) -> None:
         self._robot, self._n = robot, robot.n
         self._angles = robot.model.angles
         self.clock = TrajectoryClock()
+        self.grip: Grip | None = None
         self._to_rest: Any = None  # the motion to rest after a new start
         self._sources: dict[type, ReferenceSource] = {}
         self._source = self._source_for(plugin, np.zeros(self._n))
@@ -85,7 +88,7 @@ class FollowedReference:
     def come_to_rest(self, state: State) -> None:
         """Drop all trajectories and bring the robot to rest from this state."""
         self._source.hold(state.q)
-        self._to_rest = None
+        self._to_rest = self.grip = None
         if state.v.any():
             time = self.clock.time(state.time)
             self._to_rest = coming_to_rest(self._robot, self._source.accepts, state.q, state.v, time)
@@ -103,13 +106,16 @@ class FollowedReference:
         """The trajectory under way, or else the next one; None while a state is held. From any thread."""
         return self._source.motion()
 
-    def advance(self, period: float) -> None:
-        """Advance the time of trajectories by a control period [s], while it is not at full speed."""
-        self.clock.advance(period, self._source.under_way() and self.moving())
+    def advance(self, period: float, time: float) -> None:
+        """Advance the time of trajectories by a control period to a time [s], while it is not at full speed."""
+        gripping = self.grip is not None and self.grip.trajectory.end_time > self.clock.time(time)
+        self.clock.advance(period, gripping or self._source.under_way() and self.moving())
 
     def at(self, time: float) -> Any:
         """The reference at a time of trajectories [s], at the present speed."""
         reference = self._source.sample(time)
+        if self.grip is not None:
+            reference = self._gripped(reference, time)
         return reference if self.clock.full_speed else self.clock.slowed(reference)
 
     def nearest(self, time: float, q: Array) -> Any:
@@ -145,9 +151,10 @@ class FollowedReference:
                 f"joint states' stamps; give 0 to start on arrival"
             )
         start_time = max(now, origin)
-        return TrajectoryStart(start_time, origin, source.peek(start_time))
+        return TrajectoryStart(start_time, origin, self._peek(source, start_time, joints))
 
-    def follow(self, plugin: Plugin, now: float, trajectory: AnyTrajectory, on_arrival: bool) -> AnyTrajectory:
+    def follow(self, plugin: Plugin, now: float, trajectory: AnyTrajectory, on_arrival: bool, joints: Collection[str]
+               ) -> AnyTrajectory:
         """Follow a trajectory, beginning at the reference in force at its start.
 
         Args:
@@ -155,6 +162,7 @@ class FollowedReference:
             now: Present time of trajectories [s].
             trajectory: The motion, prepared from a `start_of`; its times count since the start of the loop.
             on_arrival: Delay all of it by the time that its preparation took; otherwise its points keep their times.
+            joints: Names of the joints that it moves.
 
         Returns:
             The trajectory that is followed, with its final times.
@@ -166,9 +174,45 @@ class FollowedReference:
         if on_arrival:
             trajectory = trajectory.delayed(now - trajectory.start_time)
         start_time = max(trajectory.start_time, now)
-        trajectory = trajectory.joined(source.peek(start_time), start_time)
+        trajectory = trajectory.joined(self._peek(source, start_time, joints), start_time)
         source.follow(trajectory)
+        if self.grip is not None and self._moves_grip(joints):
+            self.grip = self.grip._replace(end_time=start_time)
         return trajectory
+
+    def begin_grip(self, plugin: Plugin, now: float, grip: Grip) -> Grip:
+        """Move the joints of a gripper from now on; return what is in force.
+
+        Args:
+            plugin: The running law.
+            now: Present time of trajectories [s].
+            grip: The motion, prepared from a `start_of`, or from where the joints are.
+
+        Raises:
+            InputError: The law follows no joints.
+        """
+        self._follower(plugin, JointReference)
+        self.grip = grip._replace(trajectory=grip.trajectory.delayed(now - grip.trajectory.start_time))
+        return self.grip
+
+    def _moves_grip(self, joints: Collection[str]) -> bool:
+        """Whether a joint of the gripper that moves is among joints, by name."""
+        names = () if self.grip is None else np.array(self._robot.joint_names)[self.grip.joints]
+        return any(name in names for name in joints)
+
+    def _peek(self, source: ReferenceSource, time: float, joints: Collection[str]) -> Any:
+        """The reference with which a trajectory of some joints begins; a gripper beside them counts as at rest."""
+        reference = source.peek(time)
+        return self._gripped(reference, time) if self._moves_grip(joints) else reference
+
+    def _gripped(self, reference: Any, time: float) -> Any:
+        """A reference at a time of trajectories [s], with the motion of the gripper in it."""
+        grip = self.grip
+        if grip is None or time >= grip.end_time:
+            return reference
+        own = grip.trajectory.sample(time)
+        return reference._replace(**{name: np.where(grip.joints, getattr(own, name), getattr(reference, name))
+                                     for name in JointReference._fields})
 
     def exert(self, plugin: Plugin, wrench: Array) -> None:
         """Have the tip link exert a wrench until another wrench, a stop or a new start.

@@ -11,11 +11,16 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, NamedTuple
+
+from numpy import bool_
+from numpy.typing import NDArray
 
 from robodyn_ros.control.contract.controller import State
 from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.plugins.plugin import Plugin
+from robodyn_ros.control.references.joint_trajectory import JointTrajectory
 from robodyn_ros.control.references.reference import Trajectory
 from robodyn_ros.control.runtime.loop_events import Event
 from robodyn_ros.control.runtime.modes import Reason
@@ -75,6 +80,24 @@ class Follow(NamedTuple):
 
     trajectory: Trajectory  # prepared from `ControlLoop.trajectory_start`; its times count since the start of the loop
     on_arrival: bool  # delay it by the time that its preparation took; otherwise its points keep their times
+    joints: tuple[str, ...] = ()  # those that it names, which no gripper's motion moves any more
+
+
+class Grip(NamedTuple):
+    """Move the joints of a gripper beside the motion of the others, with limited efforts.
+
+    Both last until another such request, or until the robot comes to rest, as after a stop or a new start; the motion
+    also until a trajectory begins that names one of the joints. The result is the request in force; while it is,
+    `ControlLoop.grip` is this object.
+
+    Raises:
+        InputError: The running law follows no joints, or no motion can begin now.
+    """
+
+    joints: NDArray[bool_]  # which ones, shape (n,)
+    trajectory: JointTrajectory  # it begins on arrival where it says; its values of other joints are ignored
+    effort_limit: Array  # of all joints, shape (n,); infinite: that of the joint [N m or N]
+    end_time: float = inf  # when a trajectory moves them instead [s]
 
 
 class Exert(NamedTuple):
@@ -118,7 +141,7 @@ class BeginWith(NamedTuple):
     fallback: Plugin
 
 
-Request = (Swap | Stop | Release | Drop | Replace | Suspend | Resume | Follow | Exert | HoldStill | Configure
+Request = (Swap | Stop | Release | Drop | Replace | Suspend | Resume | Follow | Grip | Exert | HoldStill | Configure
            | NewSettings | BeginWith)
 
 

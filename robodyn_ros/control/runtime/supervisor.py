@@ -136,9 +136,8 @@ class Supervisor:
         self._velocity_limit = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
         self._least_velocity_limit = float(self._velocity_limit.min(initial=np.inf))
         self._position_lower, self._position_upper = model.position_lower, model.position_upper
-        self._limits = model.effort_limit
-        self._limit_list: list[float] = self._limits.tolist()
-        self._rated = np.minimum(self._limits, 1e300)  # finite, as infinity times a period of 0 is not
+        self.limit(np.inf)
+        self._rated = np.minimum(model.effort_limit, 1e300)  # finite, as infinity times a period of 0 is not
         self._last: Array | None = None  # efforts
         self._since_start = 0.0
         self.settings = SupervisorSettings()
@@ -154,6 +153,11 @@ class Supervisor:
         self.inconspicuous = -1.0 if bounded else settings.runaway_factor * self._least_velocity_limit
         self._shapes_efforts = bool(settings.effort_rate or settings.soft_start)
         self._settings = settings
+
+    def limit(self, efforts: float | Array) -> None:
+        """Keep efforts within some below those of the joints, shape (n,) [N m or N]; infinity: within those."""
+        self._limits = np.minimum(self._model.effort_limit, efforts)
+        self._limit_list: list[float] = self._limits.tolist()
 
     def restart(self) -> None:
         """Begin the soft start at the next efforts."""

@@ -115,7 +115,7 @@ class JointTrajectories(Part):
         trajectory = self._within_limits(message, trajectory, begin)
 
         def put_in_force() -> None:
-            followed = self._thread.request_here(Follow(trajectory, on_arrival=stamp is None))
+            followed = self._thread.request_here(Follow(trajectory, stamp is None, tuple(message.joint_names)))
             self.interrupt("preempted by a new trajectory")
             if goal is not None:
                 goal.begin(followed)
