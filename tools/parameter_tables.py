@@ -205,11 +205,11 @@ def _typeset(text: str) -> str:
 def _declared_by_node(name: str) -> list[Field]:
     from robodyn_ros.control.references import goal_tolerances
     from robodyn_ros.nodes import dynamics, state_publisher
-    from robodyn_ros.nodes.controller import action, joint_trajectories, node, tip_motions
+    from robodyn_ros.nodes.controller import action, gripper_actions, joint_trajectories, node, tip_motions
     from robodyn_ros.nodes.hardware import parameters
 
     trajectories = (*joint_trajectories.JointTrajectories.PARAMETERS, action.MONITOR_RATE,
-                    *tip_motions.TipMotions.PARAMETERS)
+                    *tip_motions.TipMotions.PARAMETERS, *gripper_actions.GripperActions.PARAMETERS)
     if name == "trajectories":
         robot = Robot.from_urdf(robot_file("planar_2r"))
         by_joint = (parameter for parameter in goal_tolerances.constraint_parameters(robot.model)

@@ -43,6 +43,7 @@ from robodyn_ros.nodes.controller.command_output import CommandPublisher
 from robodyn_ros.nodes.controller.controller_manager import ControllerManager
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.events import Events
+from robodyn_ros.nodes.controller.gripper_actions import GripperActions
 from robodyn_ros.nodes.controller.hardware_announcement import HardwareAnnouncement
 from robodyn_ros.nodes.controller.joint_state_input import MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
@@ -64,8 +65,8 @@ from robodyn_ros.robot import Robot
 
 PARTS: tuple[type[Part], ...] = (
     LawSwaps, CommandPublisher, StateSource, ControllerOwnership, Stalls, LawWatch, LoopTimingWatch, Supervision,
-    LawTopics, WrenchSensor, JointTrajectories, TrajectoryActionServer, TipMotions, ControllerStatePublisher,
-    DisplayTopics, ControllerManager)
+    LawTopics, WrenchSensor, JointTrajectories, TrajectoryActionServer, GripperActions, TipMotions,
+    ControllerStatePublisher, DisplayTopics, ControllerManager)
 
 PARAMETERS: tuple[Field, ...] = (*ROBOT_PARAMETERS, TIP_LINK, ACTUATORS, LAW_IGNORES, *REAL_TIME_PARAMETERS,
                                  *(field for part in PARTS for field in part.PARAMETERS))
@@ -120,7 +121,7 @@ class ControllerNode(RobodynNode):
         elif now - stalls.answered_at >= self._timeout and path.active:
             text = self._source.tell_silence()
             if now - stalls.answered_at >= max(self._timeout, GOAL_PATIENCE):
-                self._parts[JointTrajectories].abort(text)
+                self._abort(text)
 
     def _on_joint_state(self, measured: MeasuredState, now: float, received: int, info: Mapping[str, Any]) -> None:
         """Answer a joint state.
@@ -147,11 +148,15 @@ class ControllerNode(RobodynNode):
         self._parts.after_tick(AnsweredState(stamp, tick, number, info.get("source_timestamp") or 0, received,
                                              time.time_ns()))
 
+    def _abort(self, reason: str) -> None:
+        self._parts[JointTrajectories].abort(reason)
+        self._parts[GripperActions].abort(reason)
+
     def _suspend(self) -> bool:
         """Command nothing while the hardware refuses commands; return whether it still does."""
         if why := self._ownership.refused:
             if self._thread.loop.modes.present is not Mode.SUSPENDED:
-                self._parts[JointTrajectories].abort(why)
+                self._abort(why)
             self._thread.request_here(Suspend(Reason("refused", why)))
         else:
             self._thread.request_here(Resume())
