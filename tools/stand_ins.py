@@ -8,8 +8,8 @@
 
 """Stand-ins for packages of ROS 2 step back where the real package is.
 
-A workspace that is sourced last comes first in every search path. So that control_msgs of this one, which has a single
-action, does not hide a real one, its set-up script leaves the paths alone where another prefix has the package.
+A workspace that is sourced last comes first in every search path. So that control_msgs of this one, which has only some
+of the actions, does not hide a real one, its set-up script leaves the paths alone where another prefix has the package.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import places
 from steps import Step, call, fingerprint
 
 INTERFACES = places.ROOT / "robodyn_interfaces"
-STAND_INS = ("tf2_msgs", "control_msgs", "controller_manager_msgs")
+STAND_INS = ("tf2_msgs", "control_msgs", "controller_manager_msgs", "pal_statistics_msgs")
 """Packages of ROS 2 whose used interfaces are in tools/; they are built only if ROS 2 lacks them."""
 DATA_FOLDERS = ("launch", "config", "urdf")
 

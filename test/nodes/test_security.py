@@ -66,7 +66,8 @@ def seen():
              "force_torque_sensor.frame:=tip")
     with RosProcess("simulate", command=nodes) as all_nodes, \
             contextlib.ExitStack() as controllers, RosTest() as ros:
-        started = [controllers.enter_context(RosProcess("controller", {"robot": "planar_2r", "output": output}, output))
+        started = [controllers.enter_context(RosProcess("controller", {"robot": "planar_2r", "output": output,
+                                                                       "gripper.joints": ["joint2"]}, output))
                    for output in OUTPUTS]
         all_nodes.wait_for_output("[volts.state_publisher]: parameters that differ", START_DEADLINE)
         for controller in started:

@@ -58,7 +58,7 @@ def test_a_stand_in_that_is_no_longer_needed_is_removed(tmp_path, monkeypatch):
     (install / "control_msgs" / "share").mkdir(parents=True)
     for name, value in (("INSTALL", install), ("NOTES", tmp_path), ("has_ros_package", lambda name: True)):
         monkeypatch.setattr(places, name, value)
-    assert set(workspace.STAND_INS) == {"control_msgs", "controller_manager_msgs", "tf2_msgs"}
+    assert set(workspace.STAND_INS) == {"control_msgs", "controller_manager_msgs", "pal_statistics_msgs", "tf2_msgs"}
     (step,) = stand_ins.steps()
     assert not step.done()
     step.run()

@@ -39,6 +39,8 @@ from robodyn_ros.nodes.common.given_parameters import GIVEN
 from robodyn_ros.nodes.common.messages import read_duration
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.controller.command_output import EFFORT, VOLTAGE
+from robodyn_ros.nodes.controller.gripper_actions import GripperActions
+from robodyn_ros.nodes.controller.introspection import Introspection
 from robodyn_ros.nodes.controller.law_swaps import CONTROLLER, SAFE_CONTROLLER
 from robodyn_ros.nodes.controller.loop_timing import declared_timing
 from robodyn_ros.nodes.controller.managed_controllers import (
@@ -52,7 +54,7 @@ from robodyn_ros.nodes.controller.managed_controllers import (
     type_of_law,
     values_from_files,
 )
-from robodyn_ros.nodes.controller.part import Context, Part
+from robodyn_ros.nodes.controller.part import AnsweredState, Context, Part
 from robodyn_ros.nodes.controller.plugins import SWAP_TIMEOUT
 
 try:
@@ -95,6 +97,7 @@ class ControllerManager(Part):
         self._waiting: Future[bool] | None = None
         self._reported: tuple[dict[str, str], str] | None = None
         self._served = False
+        self._introspection: Introspection | None = None
         parameters = self._node.parameters
         if not parameters[MANAGER.name] or parameters["output"] not in (EFFORT, VOLTAGE):
             return
@@ -123,6 +126,7 @@ class ControllerManager(Part):
         self._node.create_service(GetParameters, f"{base}/get_parameters", self._get_parameters)
         self._node.create_service(ListParameters, f"{base}/list_parameters", self._list_parameters)
         self._namespace = base.rpartition("/")[0]
+        self._introspection = Introspection(context, base, self._command)
         self._activity = self._node.create_publisher(msg.ControllerManagerActivity, f"{base}/activity", LATCHED_QOS)
         self._node.diagnostics.checks.append(self._publish_activity)
 
@@ -148,7 +152,7 @@ class ControllerManager(Part):
         return filtered_name(law.law, self._node.parameters[FILTER.name])
 
     def _others(self) -> list[Any]:
-        """The controllers that are no laws: one publishes the joint states, one makes references of trajectories."""
+        """The controllers that are no laws: they publish joint states, follow trajectories, and move the gripper."""
         joints, present = self._robot.joint_names, self._loop.modes.present
         states = msg.ControllerState(
             name=BROADCASTER, type=f"{BROADCASTER}/JointStateBroadcaster",
@@ -166,11 +170,17 @@ class ControllerManager(Part):
         if active:
             trajectories.claimed_interfaces = trajectories.required_command_interfaces = required
             trajectories.chain_connections = [msg.ChainConnection(name=law, reference_interfaces=references)]
-        return [states, trajectories]
+        follows = present is Mode.RUNNING and running.follows is not None
+        grippers = self.context.parts[GripperActions]
+        positions = _interfaces(grippers.names, ("position",))
+        return [states, trajectories, *(msg.ControllerState(
+            name=name, type=kind, state=ACTIVE if follows else INACTIVE, required_command_interfaces=positions,
+            required_state_interfaces=_interfaces(grippers.names, ("position", "velocity")),
+            claimed_interfaces=positions if follows else []) for name, kind in grippers.controllers().items())]
 
     def _list(self, _: Any, response: Any) -> Any:
         others = self._others()
-        chained = others[-1].state == ACTIVE
+        chained = others[1].state == ACTIVE
         for name, state in self._sync().items():
             found = msg.ControllerState(name=name, type=self._laws[name].type, state=state)
             if state != UNCONFIGURED:
@@ -270,8 +280,8 @@ class ControllerManager(Part):
             raise InputError(f"controller '{name}' is not a law that is loaded; loaded are: {', '.join(states)}")
         return self._laws[name]
 
-    def _other_names(self) -> tuple[str, str]:
-        return BROADCASTER, self._node.get_name()
+    def _other_names(self) -> list[str]:
+        return [BROADCASTER, self._node.get_name(), *self.context.parts[GripperActions].controllers()]
 
     def _set(self, values: Mapping[str, Any]) -> None:
         """Set parameters of the node, as clients do.
@@ -431,7 +441,12 @@ class ControllerManager(Part):
             if not request.prefixes or any(name.startswith(f"{front}.") for front in request.prefixes)))
         return response
 
-    # Activity.
+    # Activity and statistics.
+
+    def after_tick(self, answer: AnsweredState) -> None:
+        """Note the times of a tick."""
+        if self._introspection is not None:
+            self._introspection.after_tick(answer)
 
     def on_event(self, event: Event) -> None:
         """Publish the activity after a change, and end the wait for inputs."""

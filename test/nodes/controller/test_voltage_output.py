@@ -10,7 +10,9 @@
 
 import numpy as np
 import pytest
+from controller_manager_msgs.srv import ListHardwareInterfaces
 from controller_rig import NAMES, Rig, trajectory
+from pal_statistics_msgs.msg import Statistics
 from ros_process import RosProcess, RosTest
 
 from robodyn_interfaces.msg import VoltageCommands
@@ -38,12 +40,20 @@ def test_voltages_move_the_arm_as_the_law_asks():
                             ("computed_torque.gains.joint1.friction", known.model.damping[0])):
             np.testing.assert_allclose(rig.get(name), [value])
         commands = ros.record(VoltageCommands, "/volts/voltage_commands", 5000)
+        values = ros.record(Statistics, "/volts/controller_manager/introspection_data/full")
         ros.wait_for(lambda: commands, "voltages")
         rig.publisher.publish(trajectory([1.5], [[0.6, -0.5]]))
         end = rig.next("the end", lambda s: np.allclose(s.reference.positions, [0.6, -0.5], atol=1e-12)
                        and np.abs(s.feedback.velocities).max() < 1e-3)
         np.testing.assert_allclose(end.feedback.positions, [0.6, -0.5], atol=0.1)
         assert not ros.node.count_publishers("/volts/joint_commands")
+        listed = ros.call(ListHardwareInterfaces, "/volts/controller_manager/list_hardware_interfaces")
+        assert {each.name: each.is_claimed for each in listed.command_interfaces} == {
+            f"{joint}/{kind}": kind == "voltage" for joint in NAMES for kind in ("effort", "voltage")}
+        ros.wait_for(lambda: values, "the values of the interfaces")
+        named = {each.name: each.value for each in values[-1].statistics}
+        shown = named["command_interface.joint1/voltage"]
+        ros.wait_for(lambda: any(command.voltage[0] == shown for command in commands), "the same voltage")
         ros.wait_for(lambda: read_stamp(commands[-1].header.stamp) >= read_stamp(end.header.stamp), "voltages")
         sent = {read_stamp(c.header.stamp): c for c in commands}
         moving = [s for s in rig.states if s.feedback.velocities and abs(s.feedback.velocities[0]) > 0.1]
