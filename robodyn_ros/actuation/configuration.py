@@ -25,6 +25,7 @@ from robodyn_ros.actuation.actuator_settings import (
     peak_current,
 )
 from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.coupling_settings import coupling_settings
 from robodyn_ros.actuation.current_loop import PERIOD, CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models, friction_settings
@@ -48,12 +49,6 @@ class _JointSection:
     actuator: Any = None
     friction: Any = None
     transmission: Any = None
-
-
-@dataclass(frozen=True)
-class _CouplingSection:
-    joints: Any
-    matrix: Any
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,7 @@ class HardwareSettings:
                 friction[joint] = friction_settings(f"{place}: friction", found.friction)
             if found.transmission is not None:
                 transmissions[joint] = section(TransmissionSettings, f"{place}: transmission", found.transmission)
-        couplings = _couplings(f"{where}: couplings", content.get("couplings"))
+        couplings = coupling_settings(f"{where}: couplings", content.get("couplings"))
         return cls(actuators, friction, transmissions, couplings, gears, where)
 
     def joint_actuators(self, model: RobotModel) -> JointActuators:
@@ -330,20 +325,3 @@ def _first_given(*values: float | None) -> float:
 def _with_defaults(defaults: Mapping[str, Any], values: Any) -> Any:
     """Return a section with defaults for missing keys; a value that is no section is refused later."""
     return {**defaults, **values} if isinstance(values, Mapping) else values
-
-
-def _couplings(where: str, values: Any) -> tuple[Coupling, ...]:
-    if values is None:
-        return ()
-    if not isinstance(values, list):
-        raise InputError(f"{where}: expected a list of sections with joints and matrix, received {shown(values)}")
-    couplings = []
-    for index, each in enumerate(values):
-        found = section(_CouplingSection, f"{where}: {index}", each)
-        if not isinstance(found.joints, list):
-            raise InputError(f"{where}: {index}: joints: expected a list of names, received {shown(found.joints)}")
-        try:
-            couplings.append(Coupling(tuple(map(str, found.joints)), found.matrix))
-        except InputError as error:
-            raise InputError(f"{where}: {index}: {error}") from None
-    return tuple(couplings)

@@ -18,6 +18,7 @@ damping implicitly, so that no electrical time constant is too short for the ste
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,6 +29,8 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.drive_limits import DriveLimits
 from robodyn_ros.actuation.joint_values import is_limit, within
+from robodyn_ros.base.checks import constants
+from robodyn_ros.base.errors import InputError
 from robodyn_ros.compile import less, less_equal, sign, where
 from robodyn_ros.description.model import Array
 
@@ -82,6 +85,25 @@ class MotorCircuits:
     def has_inductance(self) -> NDArray[np.bool_]:
         """Whether a joint has a motor with inductance, so that its current is a state, shape (n,)."""
         return self.is_motor & (self.motors.motor.inductance > 0.0)
+
+    def check(self, step: float, stable_decay: float, joint_names: Sequence[str], where_: str) -> None:
+        """Check that an explicit method is stable with the currents.
+
+        Args:
+            step: h [s].
+            stable_decay: Greatest step of the method as a multiple of L/R.
+            joint_names: Names of the joints.
+            where_: The method, for messages.
+
+        Raises:
+            InputError: It is not.
+        """
+        times = constants(self.motors.motor.electrical_time_constant, traced=np.inf)
+        for name, states, time in zip(joint_names, self.has_inductance, times, strict=True):
+            if states and step > stable_decay * time:
+                raise InputError(f"{where_}: expected steps up to {stable_decay} L/R = {stable_decay * time:.3g} s, "
+                                 f"beyond which the current of the motor at '{name}' is unstable, received {step} s; "
+                                 "use an implicit integrator, smaller steps, or neglect the inductance")
 
     @cached_property
     def effort_per_current(self) -> Array:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.driver_profile import DRIVERS
 from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.base.checks import Range, as_number, constants
+from robodyn_ros.base.checks import Range, as_number
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.timing import DEFAULT_STEP
 from robodyn_ros.compile import compile_function
@@ -94,7 +94,8 @@ class PlantModel:
             raise InputError(f"integrator: expected {', '.join(known[:-1])} or {known[-1]}, received "
                              f"{self.integrator!r}")
         object.__setattr__(self, "integrator", Integrator(self.integrator))
-        self._check_electrical_time_constants()
+        if np.isfinite(stable := self.method.stable_decay):
+            self.actuators.circuits.check(self.step, stable, self.model.joint_names, f"integrator {self.integrator}")
         if self.actuators.follows_temperature and not self.method.has_fixed_steps:
             raise InputError(f"integrator {self.integrator}: expected motors that do not depend on the temperature; "
                              "use another integrator, or leave out temperature_effects and derating")
@@ -167,17 +168,6 @@ class PlantModel:
         if there and not self.method.is_implicit:
             raise InputError(f"integrator {self.integrator}: expected {expected}; use "
                              f"{Integrator.SEMI_IMPLICIT_EULER}, or {remedy}")
-
-    def _check_electrical_time_constants(self) -> None:
-        stable = self.method.stable_decay
-        times = constants(self.actuators.motors.motor.electrical_time_constant, traced=np.inf)
-        has_inductance = self.actuators.circuits.has_inductance
-        for name, states, time in zip(self.model.joint_names, has_inductance, times, strict=True):
-            if np.isfinite(stable) and states and self.step > stable * time:
-                raise InputError(
-                    f"integrator {self.integrator}: expected steps up to {stable} L/R = {stable * time:.3g} s, beyond "
-                    f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
-                    f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
 
     @property
     def method(self) -> IntegrationMethod:
