@@ -47,6 +47,7 @@ NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher"
 SETTINGS = {"actuator": "robodyn_ros.actuation.actuator_settings:ActuatorSettings",
             "current_loop": "robodyn_ros.actuation.current_loop:CurrentLoopSettings",
             "drive": "robodyn_ros.actuation.current_loop:DriveData",
+            "drive_loop": "robodyn_ros.actuation.drive_loop:DriveLoopSettings",
             "transmission": "robodyn_ros.actuation.actuator_settings:TransmissionSettings",
             "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",

@@ -28,6 +28,7 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.coupling_settings import coupling_settings
 from robodyn_ros.actuation.current_loop import PERIOD, CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.drive_loop import DriveLoops, DriveLoopSettings
 from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models, friction_settings
 from robodyn_ros.actuation.gear_catalogue import GEARS, GearData
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -49,6 +50,7 @@ class _JointSection:
     actuator: Any = None
     friction: Any = None
     transmission: Any = None
+    drive_loop: Any = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class HardwareSettings:
         actuators: Actuators by joint name.
         friction: Settings of the friction model, one model for all joints, by joint name.
         transmissions: Springs of elastic joints by joint name; all other joints are rigid.
+        drive_loops: Drives that close a loop of position, velocity or stiffness, by joint name.
         gears: Gears by joint name; `actuators` and `transmissions` already contain their data.
         couplings: Joints that several motors drive together, in addition to those of the robot's description.
         where: Source of the settings, for messages.
@@ -68,6 +71,7 @@ class HardwareSettings:
     friction: Mapping[str, Any] = field(default_factory=dict)
     transmissions: Mapping[str, TransmissionSettings] = field(default_factory=dict)
     couplings: tuple[Coupling, ...] = ()
+    drive_loops: Mapping[str, DriveLoopSettings] = field(default_factory=dict)
     gears: Mapping[str, GearData] = field(default_factory=dict)
     where: str = "hardware"
 
@@ -109,7 +113,7 @@ class HardwareSettings:
                 or not isinstance(content["joints"], Mapping)):
             raise InputError(f"{where}: expected the key 'joints' with a section for each joint, "
                              f"received {shown(content)}")
-        actuators, friction, transmissions, gears = {}, {}, {}, {}
+        actuators, friction, transmissions, drives, gears = {}, {}, {}, {}, {}
         for joint, values in content["joints"].items():
             place = f"{where}: joint '{joint}'"
             found = section(_JointSection, place, values)
@@ -124,8 +128,11 @@ class HardwareSettings:
                 friction[joint] = friction_settings(f"{place}: friction", found.friction)
             if found.transmission is not None:
                 transmissions[joint] = section(TransmissionSettings, f"{place}: transmission", found.transmission)
+            if found.drive_loop is not None:
+                drives[joint] = section(DriveLoopSettings, f"{place}: drive_loop", found.drive_loop)
+                drives[joint].check(f"{place}: drive_loop")
         couplings = coupling_settings(f"{where}: couplings", content.get("couplings"))
-        return cls(actuators, friction, transmissions, couplings, gears, where)
+        return cls(actuators, friction, transmissions, couplings, drives, gears, where)
 
     def joint_actuators(self, model: RobotModel) -> JointActuators:
         """Return the actuators of a robot's joints.
@@ -150,7 +157,8 @@ class HardwareSettings:
         parts: dict[str, Any] = {part: kind(**{name: columns[name] for name in declared(kind)})
                                  for part, kind in PARTS.items() if part != "transmission"}
         return JointActuators(Actuators(motor, gear), columns["is_motor"], transmission=springs, cogging=cogging,
-                              torque_ripple=ripple, current_loops=self._current_loops(model, motor), **parts)
+                              torque_ripple=ripple, current_loops=self._current_loops(model, motor),
+                              drive_loops=self._drive_loops(model), **parts)
 
     def continuous_current(self, model: RobotModel) -> Array:
         """Greatest permanent currents of the motors, NaN if unknown, shape (n,) [A]."""
@@ -158,6 +166,11 @@ class HardwareSettings:
                   for joint in model.joint_names]
         return np.array([np.nan if motor is None or motor.continuous_current is None else motor.continuous_current
                          for motor in motors])
+
+    def _drive_loops(self, model: RobotModel) -> DriveLoops:
+        """Return the drives that close a loop of position, velocity or stiffness."""
+        self._check_joints(model, self.drive_loops)
+        return DriveLoops.from_settings({model.joint_index(joint): found for joint, found in self.drive_loops.items()})
 
     def _current_loops(self, model: RobotModel, motor: DCMotor) -> CurrentLoops:
         """Return the current loops of the drives."""

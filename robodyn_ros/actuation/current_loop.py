@@ -199,7 +199,8 @@ class CurrentLoops:
         return CurrentLoopState(none, none, np.zeros((int(np.max(self.delay, initial=0)), len(none))))
 
     def run(self, motor: DCMotor, target: NDArray[Any], current: NDArray[Any], speed: NDArray[Any],
-            state: CurrentLoopState, limit: Array, step: float) -> CurrentLoopRun:
+            state: CurrentLoopState, limit: Array, step: float, target_slope: NDArray[Any] | None = None
+            ) -> CurrentLoopRun:
         """Simulate the loops over a step.
 
         Args:
@@ -210,9 +211,10 @@ class CurrentLoops:
             state: State at the beginning.
             limit: Limits of the voltages, may be infinite, shape (m,) [V].
             step: h [s].
+            target_slope: Derivatives of the commanded currents by the speeds, shape (m,) [A s/rad]; None: 0.
         """
-        parts = [self._run_one(_one(motor, k), target[k], current[k], speed[k], state, limit[k], step, k)
-                 for k in range(len(self.joints))]
+        parts = [self._run_one(_one(motor, k), target[k], current[k], speed[k], state, limit[k], step, k,
+                               None if target_slope is None else target_slope[k]) for k in range(len(self.joints))]
         if not parts:
             return CurrentLoopRun(target, target, target, target, state)
         at_end, mean, slope, square = (np.array(column) for column in zip(*(part[:-1] for part in parts),
@@ -224,7 +226,7 @@ class CurrentLoops:
         return CurrentLoopRun(at_end, mean, slope, square, after)
 
     def _run_one(self, motor: DCMotor, target: Any, current: Any, speed: Any, state: CurrentLoopState, limit: Any,
-                 step: float, k: int) -> tuple[Any, ...]:
+                 step: float, k: int, target_slope: Any) -> tuple[Any, ...]:
         """Like :meth:`run` for one motor, with the derivatives of all results by the speed."""
         period, gain, rate, delay = float(self.period[k]), self.proportional[k], self.integral[k], int(self.delay[k])
         count, shares = round(step / period), motor.current_shares(period)
@@ -238,12 +240,12 @@ class CurrentLoops:
         total = d_total = squares = none
         bounded = np.isfinite(constants(np.asarray(limit), traced=0.0))
         for _ in range(count):
-            error = target - current
-            wanted, d_wanted = gain * error + integral, d_integral - gain * d_current
+            error, fall = target - current, d_current if target_slope is None else d_current - target_slope
+            wanted, d_wanted = gain * error + integral, d_integral - gain * fall
             voltage = clip(wanted, -limit, limit) if bounded else wanted
             d_voltage = where(less(abs(wanted), limit), d_wanted, 0.0) if bounded else d_wanted
             integral = integral + period * rate * error + share * (voltage - wanted)
-            d_integral = d_integral - period * rate * d_current + share * (d_voltage - d_wanted)
+            d_integral = d_integral - period * rate * fall + share * (d_voltage - d_wanted)
             line, d_line = [voltage, *line], [d_voltage, *d_line]
             applied, d_applied = line[delay], d_line[delay]
             line, d_line = line[:len(state.pending)], d_line[:len(state.pending)]

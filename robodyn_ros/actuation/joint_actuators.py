@@ -22,6 +22,7 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.current_loop import CurrentLoops
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_loop import DriveLoops
 from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.harmonics import Harmonics
@@ -62,6 +63,7 @@ class JointActuators:
         cogging: Cogging torque at the motors' shafts, periodic in their angles [N m].
         torque_ripple: Relative change of torque and back-EMF constants with the angle; amplitudes below 1 in sum.
         current_loops: Current loops of the drives; without one, efforts are converted to voltages.
+        drive_loops: Drives that close a loop of position, velocity or stiffness themselves.
         rated: The amplifiers' model of the motors, which converts efforts to voltages; None: ``motors``.
 
     Raises:
@@ -78,6 +80,7 @@ class JointActuators:
     cogging: Harmonics = field(default_factory=Harmonics.none)
     torque_ripple: Harmonics = field(default_factory=Harmonics.none)
     current_loops: CurrentLoops = field(default_factory=CurrentLoops.none)
+    drive_loops: DriveLoops = field(default_factory=DriveLoops.none)
     rated: Actuators | None = None
 
     def __post_init__(self) -> None:

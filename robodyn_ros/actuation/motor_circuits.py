@@ -149,6 +149,24 @@ class MotorCircuits:
         """Return `wanted_voltage` within the limits of the amplifiers, shape (n,) [V]."""
         return self.limits.on_voltage(self.wanted_voltage(effort, v))
 
+    def voltage_per_effort(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """Return the derivative of `commanded_voltage` by efforts at the gears' outputs, shape (n,) [V/(N m) or V/N].
+
+        Args:
+            effort: Joint efforts, shape (n,) [N m or N].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+        """
+        motor, limit = (self.rated or self.motors).motor, self.limits.voltage_limit
+        share = motor.resistance / (self.motors.gear.ratio * motor.torque_constant)
+        bound = np.where(is_limit(limit), limit, 0.0)
+        inside = where(less(abs(self.wanted_voltage(effort, v)), bound), share, 0.0)
+        return np.where(self.is_motor, np.where(is_limit(limit), inside, share), 0.0)
+
+    def effort_per_voltage(self, step: float) -> NDArray[Any]:
+        """Return the derivative of `effort_line` by the voltages, shape (n,) [N m/V or N/V]."""
+        motor = self.motors.motor
+        return self.effort_per_current * (1.0 - motor.current_shares(step).mean) / motor.resistance
+
     def effort_line(self, voltage: NDArray[Any], current: NDArray[Any], step: float) -> EffortLine:
         """Return the mean effort of the motors over a step, as a linear function of the constant velocity.
 
@@ -206,6 +224,19 @@ class MotorCircuits:
         gear, motor = self.motors.gear, (self.rated or self.motors).motor
         wanted = gear.output_effort(effort) / (gear.ratio * motor.torque_constant)
         return within(wanted, self.greatest_current)
+
+    def current_slope(self, wanted: NDArray[Any], slope: NDArray[Any]) -> NDArray[Any]:
+        """Return the derivatives of `wanted_current` by the motors' speeds, shape (n,) [A s/rad].
+
+        Args:
+            wanted: Result of `wanted_current`, shape (n,) [A].
+            slope: Derivatives of the efforts by the velocities of the gears' outputs, shape (n,) [N m s/rad or N s/m].
+        """
+        gear, motor = self.motors.gear, (self.rated or self.motors).motor
+        limit = self.greatest_current
+        own = slope / (gear.ratio * gear.ratio * motor.torque_constant)
+        inside = where(less(abs(wanted), np.where(is_limit(limit), limit, 0.0)), own, 0.0)
+        return np.where(is_limit(limit), inside, own)
 
     def output_effort_from_current(self, current: NDArray[Any]) -> NDArray[Any]:
         """Effort gamma K_M i_M at the gears' outputs, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""

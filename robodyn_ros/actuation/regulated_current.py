@@ -32,6 +32,7 @@ class CurrentLoopDemand(NamedTuple):
         voltage: Commanded voltages, within their limits [V].
         current: Currents at the beginning of the step [A].
         state: State at the beginning of the step.
+        target_slope: Derivatives of the targets by the motors' speeds [A s/rad]; None: 0.
     """
 
     target: NDArray[Any]
@@ -39,6 +40,7 @@ class CurrentLoopDemand(NamedTuple):
     voltage: NDArray[Any]
     current: NDArray[Any]
     state: CurrentLoopState
+    target_slope: NDArray[Any] | None = None
 
 
 def regulated_line(actuators: JointActuators, line: EffortLine, requested: CurrentLoopDemand, v: NDArray[Any],
@@ -80,7 +82,9 @@ def regulated_step(actuators: JointActuators, without: Electrical, requested: Cu
         return without, requested.state
     gear, motor = actuators.motors.gear, actuators.motors.motor
     first, speed = gear.motor_motion(before)[joints], gear.motor_motion(v)[joints]
-    line, run = _run_loops(actuators, requested, first, step), _run_loops(actuators, requested, speed, step)
+    at_end = requested if requested.target_slope is None else requested._replace(
+        target=requested.target + requested.target_slope * (speed - first))
+    line, run = _run_loops(actuators, requested, first, step), _run_loops(actuators, at_end, speed, step)
     mean, end, square = line.mean + line.mean_slope * (speed - first), run.current, run.mean_square
     greatest = actuators.circuits.greatest_current[joints]
     at_limit = saturation[joints] * sign(gear.ratio[joints]) * np.where(is_limit(greatest), greatest, 0.0)
@@ -103,7 +107,7 @@ def _run_loops(actuators: JointActuators, requested: CurrentLoopDemand, speed: N
     joints = actuators.current_loops.joints
     motor = DCMotor(*(figure[joints] for figure in vars(actuators.motors.motor).values()))
     return actuators.current_loops.run(motor, requested.target, requested.current, speed, requested.state,
-                                       actuators.limits.voltage_limit[joints], step)
+                                       actuators.limits.voltage_limit[joints], step, requested.target_slope)
 
 
 def _where_closed(loops: CurrentLoops, requested: CurrentLoopDemand, values: NDArray[Any], own: NDArray[Any]

@@ -28,6 +28,7 @@ from robodyn_ros.compile import Compute, Procedure, Repeat, compile_procedure, e
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.contract.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.contract.controller import UNMEASURED, Controller, JointReference, Law, State
+from robodyn_ros.control.contract.handover import joint_law
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.terms import DRIVER, LIMITS
 from robodyn_ros.control.laws.task_space import pose_error
@@ -255,6 +256,11 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
     if terms:
         variables["terms"] = (len(terms) + 1, n)
 
+    drives = plant.actuators.drive_loops
+    drives.check_law(plant.model.joint_names)
+    if len(drives) and of_law:
+        raise InputError(f"varied: {of_law[0]}: expected none of the law's model beside drives with a drive_loop")
+
     def tick(tick_input: TickInput, q: NDArray[Any], v: NDArray[Any], motors: MotorSide, before: LoopState,
              parameters: NDArray[Any], wrench_tip: NDArray[Any], *values: Any
              ) -> tuple[Any, ...]:
@@ -275,16 +281,20 @@ def closed_loop_procedure(law: Law[Any, Any, Any], packed: PackedParameters, pla
         requested = commanded_effort(plant, InlineDynamics(varied_model(law.robot.model, own)), measured.q, asked)
         after, motion = apply_and_score(driver, follows, tick_input, q, v, motors, requested,
                                         after._replace(memory=memory), steps * plant.step, counted)
+        forward = (motion.effort,) if not len(drives) else drives.follow(
+            joint_law(law.robot, answer, parameters, measured, tick_input.reference, before.memory, asked,
+                      drives.sample_times(n, steps * plant.step, plant.step)))
         if parts is not None:
-            return after, motion, motion.effort, np.stack([*parts.values(), motion.effort - asked])
-        return after, motion, motion.effort
+            return after, motion, *forward, np.stack([*parts.values(), motion.effort - asked])
+        return after, motion, *forward
 
     statements: list[Statement] = [
         *([] if world is None else [
             Compute(partial(tip_wrench, plant.model, world), ("state.q", CONTACT_FORCE), "wrench_tip")]),
         Compute(tick, ("tick_input", "state.q", "state.v", "state.motor_side", "loop_state", "parameters", "wrench_tip",
                        *moved, *sensing, *driving, *of_law, *seen),
-                ("loop_state", "motion", "command.effort", *(("terms",) if terms else ()))),
+                ("loop_state", "motion", "command.effort", *(("command.drives",) if len(drives) else ()),
+                 *(("terms",) if terms else ()))),
         *period.statements,
     ]
     typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.drive_loop import DriveCommand
 from robodyn_ros.description.model import Array
 
 MOVING_SPEED = 0.01
@@ -61,6 +62,7 @@ class Drive(NamedTuple):
         brake: Dry friction of the brakes, infinite for a brake that always holds, shape (n,) [N m or N].
         voltage: Commanded voltage, shape (n,) [V]; None: all joints are driven by effort.
         by_voltage: 1 where the voltage is the command, 0 where the effort is, shape (n,); None: all 0.
+        loops: Commands of drives that close a loop; None: none, so that they pass the efforts on.
     """
 
     effort: Array
@@ -68,6 +70,7 @@ class Drive(NamedTuple):
     brake: Array
     voltage: Array | None = None
     by_voltage: Array | None = None
+    loops: DriveCommand | None = None
 
 
 class JointCommands:

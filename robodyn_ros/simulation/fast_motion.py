@@ -66,8 +66,8 @@ def max_speed(plant: PlantModel) -> float:
 def with_divided_steps(plant: PlantModel) -> PlantModel:
     """Return the plant with the shorter steps of :func:`divided_step_program`."""
     step = plant.step / PARTS
-    loops = plant.actuators.current_loops.within_step(step)
-    return replace(plant, step=step, actuators=replace(plant.actuators, current_loops=loops))
+    loops, drives = plant.actuators.current_loops.within_step(step), plant.actuators.drive_loops.within_step(step)
+    return replace(plant, step=step, actuators=replace(plant.actuators, current_loops=loops, drive_loops=drives))
 
 
 def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **options: Any) -> StepProgram:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.driver_profile import MAX_DELAY
-from robodyn_ros.base.errors import SimulationError
+from robodyn_ros.base.errors import InputError, SimulationError
 from robodyn_ros.compile import Compute, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.compile.program import Statement
@@ -94,6 +94,10 @@ class InterpretedLoop:
 
     def __init__(self, controller: Controller, plant: PlantModel, steps: int,
                  engine: SimulatedRobot | None = None, varied: Sequence[str] = ()) -> None:
+        if len(plant.actuators.drive_loops):
+            raise InputError(f"controller '{type(controller).__name__}' on '{plant.model.name}': expected a law "
+                             "that is compiled with the plant, since drives with drive_loop get its derivatives, "
+                             "received Python code or another engine; leave out drive_loop")
         self.ticks = 0
         self.seconds = 0.0
         self._controller, self._plant, self._steps, self._engine = controller, plant, steps, engine

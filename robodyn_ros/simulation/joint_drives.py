@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.motor_circuits import EffortLine
 from robodyn_ros.actuation.regulated_current import regulated_line
-from robodyn_ros.simulation.motion import demand, loop_demand, viscous
+from robodyn_ros.simulation.motion import demand, drive_line, drive_response, loop_demand, viscous
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
 
@@ -29,7 +30,7 @@ class JointDrives(NamedTuple):
     Attributes:
         effort: Effort of ideal sources and cogging on the joints, shape (n + m,) [N m or N].
         motor_effort: Effort of motors at their gears' outputs at velocity 0, before the current limit, shape (n,) [N m
-            or N].
+            or N]; and what the efforts of ideal sources change by, where their drive closes a loop.
         motor_damping: Decrease of this effort per velocity of the output, shape (n,) [N m s/rad or N s/m].
         viscous: Viscous friction of joints, shafts of uncoupled motors and damping drives, shape (n + m,) [N m s/rad or
             N s/m].
@@ -61,9 +62,13 @@ def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) ->
     """
     actuators, motion = plant.actuators, plant.elastic.velocity(state)
     seen = plant.elastic.at_motors(motion)
+    command, slope = drive_line(plant, state, command)
     requested = demand(plant, command, seen)
     line = actuators.circuits.effort_line(requested.voltage, state.current, plant.step)
-    line = regulated_line(actuators, line, loop_demand(plant, state, command), seen, plant.step)
+    if slope is not None:
+        falls = slope * drive_response(plant, command, seen)
+        line = EffortLine(line.effort - falls * seen, line.damping - falls)
+    line = regulated_line(actuators, line, loop_demand(plant, state, command, slope), seen, plant.step)
     speed, nothing = plant.limits.output_velocity(motion), np.zeros(plant.n)
     bending = plant.parts.presliding.bristles.joints
     at_start = actuators.circuits.limited_effort(line.effort - line.damping * speed)

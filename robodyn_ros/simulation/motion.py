@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.drive_loop import DriveLoopRun, DriveLoopState, DriveMotion
 from robodyn_ros.actuation.joint_values import within
 from robodyn_ros.actuation.regulated_current import CurrentLoopDemand
 from robodyn_ros.compile import greater, where
@@ -74,17 +75,101 @@ def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
     return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limits.on_voltage(wanted), 0.0))
 
 
-def loop_demand(plant: PlantModel, state: PlantState, command: PlantCommand) -> CurrentLoopDemand:
-    """Return the demands on the current loops in a step that begins in a state."""
+def loop_demand(plant: PlantModel, state: PlantState, command: PlantCommand, slope: NDArray[Any] | None = None
+                ) -> CurrentLoopDemand:
+    """Return the demands on the current loops in a step that begins in a state; ``slope`` as in `DriveLine`."""
     actuators, joints = plant.actuators, plant.actuators.current_loops.joints
     wanted = actuators.circuits.wanted_current(within(command.effort, plant.model.effort_limit))
+    target_slope = None if slope is None else actuators.circuits.current_slope(wanted, slope)[joints]
     return CurrentLoopDemand(wanted[joints], command.by_voltage[joints],
-                             actuators.limits.on_voltage(command.voltage)[joints], state.current[joints], state.loops)
+                             actuators.limits.on_voltage(command.voltage)[joints], state.current[joints], state.loops,
+                             target_slope)
+
+
+class DriveLine(NamedTuple):
+    """Efforts that drives with a loop of their own ask for in a step."""
+
+    command: PlantCommand  # commands with these efforts at the velocities before the step
+    slope: NDArray[Any] | None  # change per velocity of the motors after it, shape (n,); None: there are no such drives
+
+
+class DriveEnd(NamedTuple):
+    """Such drives at the end of a step."""
+
+    line: DriveLine
+    effort: NDArray[Any]  # commanded efforts, with those of these drives, shape (n,) [N m or N]
+    voltage: NDArray[Any]  # voltages of motors, shape (n,) [V]
+    state: DriveLoopState
+
+    def sources(self, plant: PlantModel) -> NDArray[Any]:
+        """Return the efforts of ideal sources; 0 where there is a motor, shape (n,) [N m or N]."""
+        if self.line.slope is None:
+            return ideal_effort(plant, self.line.command)
+        return np.where(plant.actuators.is_motor, 0.0, self.effort)
+
+
+def drive_line(plant: PlantModel, state: PlantState, command: PlantCommand) -> DriveLine:
+    """Return the efforts of drives in a step that begins in a state; others have the commanded efforts."""
+    joints = plant.actuators.drive_loops.joints
+    if not len(joints):
+        return DriveLine(command, None)
+    run = _run_drives(plant, state, command, plant.elastic.at_motors(plant.elastic.velocity(state)))
+    return DriveLine(command._replace(effort=_replaced(command.effort, joints, run.mean)),
+                     _replaced(np.zeros(plant.n), joints, run.slope))
+
+
+def drive_end(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any], v: NDArray[Any]
+              ) -> DriveEnd:
+    """Return the drives at the end of a step; voltages as in `JointDrives`, velocities at the motors, shape (n,)."""
+    line, drives = drive_line(plant, state, command), plant.actuators.drive_loops
+    if line.slope is None:
+        return DriveEnd(line, command.effort, voltage, state.drives)
+    before, acting = plant.elastic.at_motors(plant.elastic.velocity(state)), line.command
+    change = line.slope * (v - before)
+    raised = change * _voltage_per_effort(plant, acting, before)
+    effort = acting.effort + change
+    pending = _run_drives(plant, state, command, v).pending
+    return DriveEnd(line, effort, voltage + raised, DriveLoopState(effort[drives.joints], pending))
+
+
+def drive_response(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
+    """Return the change of efforts at the gears' outputs per commanded effort, without current loops, shape (n,)."""
+    by_voltage = _voltage_per_effort(plant, command, v) * plant.actuators.circuits.effort_per_voltage(plant.step)
+    return np.where(plant.actuators.is_motor, by_voltage, 1.0)
+
+
+def _voltage_per_effort(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
+    per_effort = plant.actuators.circuits.voltage_per_effort(within(command.effort, plant.model.effort_limit), v)
+    return where(command.by_voltage, 0.0, per_effort)
+
+
+def _run_drives(plant: PlantModel, state: PlantState, command: PlantCommand, after: NDArray[Any]) -> DriveLoopRun:
+    """Run the drives to velocities at the motors after a step, shape (n,)."""
+    drives, elastic = plant.actuators.drive_loops, plant.elastic
+    position, velocity = elastic.at_motors(elastic.position(state)), elastic.at_motors(elastic.velocity(state))
+    joints = drives.joints
+    return drives.run(command.drives, command.effort[joints],
+                      DriveMotion(position[joints], velocity[joints], after[joints]), state.drives,
+                      plant.model.effort_limit[joints], plant.step)
+
+
+def _replaced(values: NDArray[Any], joints: NDArray[np.intp], own: NDArray[Any]) -> NDArray[Any]:
+    result = values.astype(np.result_type(values, own))
+    result[joints] = own
+    return result
 
 
 def ideal_effort(plant: PlantModel, command: PlantCommand) -> NDArray[Any]:
     """Return the limited efforts of ideal sources; 0 where there is a motor, shape (n,) [N m or N]."""
     return np.where(plant.actuators.is_motor, 0.0, within(command.effort, plant.model.effort_limit))
+
+
+def source_effort(plant: PlantModel, state: PlantState, command: PlantCommand) -> NDArray[Any]:
+    """Return `ideal_effort` at the end of a step, with that of drives that close a loop, shape (n,) [N m or N]."""
+    joints = plant.actuators.drive_loops.joints
+    if not len(joints):
+        return ideal_effort(plant, command)
+    return np.where(plant.actuators.is_motor, 0.0, _replaced(ideal_effort(plant, command), joints, state.drives.effort))
 
 
 def viscous(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:

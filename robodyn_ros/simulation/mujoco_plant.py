@@ -123,7 +123,7 @@ class MujocoPlant(SimulatedRobot):
         self._limited = bool(np.isfinite(self._limit).any())
         self._sticking = np.full(len(joints), float(STICKING))
         n, self._state = robot.n, model.state(*np.zeros((2, robot.n)))
-        self._command, self._report = PlantCommand(*np.zeros((6, n))), report_at_rest(model, self._state)
+        self._command, self._report = model.command(np.zeros(n)), report_at_rest(model, self._state)
         given: dict[str, Any] = {"state": self._state, "command": self._command}
         self._drives = compile_function(partial(joint_drives, model), given, "joint drives").call
         each, motors, none = np.zeros(len(joints)), np.zeros(n), np.zeros(len(model.sliding_motors))
@@ -286,6 +286,9 @@ class MujocoPlant(SimulatedRobot):
             raise InputError(f"plant: effort: expected {self.model.n} numbers, "
                              f"received {shown(drive.effort)}") from None
         command.voltage[:] = zeros if drive.voltage is None else drive.voltage
+        loops = drive.loops or self.model.actuators.drive_loops.no_command()
+        for own, given in zip(command.drives, loops, strict=True):
+            own[:] = given
         command.by_voltage[:], command.damping[:], command.brake[:] = by_voltage, drive.damping, drive.brake
         self._lock(np.isinf(drive.brake))
         for _ in range(steps):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from robodyn_ros.base.fields import EFFORT, Unit
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.simulation.motion import drive_damping, ideal_effort, shaft_friction, viscous
+from robodyn_ros.simulation.motion import drive_damping, shaft_friction, source_effort, viscous
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_part import PlantParts
 from robodyn_ros.simulation.plant_state import Described, PlantCommand, PlantState
@@ -90,7 +90,7 @@ def _joint_effort(end: StepEnd) -> NDArray[Any]:
     plant, state, actuators = end.plant, end.state, end.plant.actuators
     cogging = actuators.cogging_effort(plant.elastic.at_motors(plant.elastic.position(state)))
     of_motors = actuators.circuits.effort_from_current(state.current)
-    return (ideal_effort(plant, end.command) + of_motors - end.damping * end.seen
+    return (source_effort(plant, state, end.command) + of_motors - end.damping * end.seen
             + plant.elastic.per_joint(plant.limits.on_joints(cogging)))
 
 
@@ -174,7 +174,7 @@ def report_at_rest(plant: PlantModel, state: PlantState) -> ActuatorState:
     """Return the outputs before the first step: those of the state, and 0 for the others."""
     nothing, none = np.zeros(plant.n), np.zeros(plant.n + len(plant.elastic))
     end = StepEnd(plant.at_state(state.temperature, state.q, state.v, state.motor_side), state,
-                  PlantCommand.from_effort(nothing), nothing, none, none, np.zeros(len(plant.sliding_motors)),
+                  plant.command(nothing), nothing, none, none, np.zeros(len(plant.sliding_motors)),
                   PlantParts(*(part.example()[2] for part in plant.parts)))
     return ActuatorState(*(own.masked(end, own.value(end) if own.of_state else nothing) for own in OUTPUTS.values()))
 

@@ -46,7 +46,7 @@ from robodyn_ros.simulation.fast_motion import (
 from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.outputs import report_at_rest
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import PlantCommand, PlantState
+from robodyn_ros.simulation.plant_state import PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.readings import Energy, energy
 
@@ -111,7 +111,8 @@ class Plant(SimulatedRobot):
         form: Any = form_of(rest)
         self._form, self._numbers = form, to_numbers(form, rest, "state")  # q and v first
         self._rest, self._places = self._numbers, places(form)
-        self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), report_at_rest(model, rest)
+        self._command, self._report = model.command(np.zeros(robot.n)), report_at_rest(model, rest)
+        self._no_loops, self._closes_loops = self._command.drives, len(model.actuators.drive_loops) > 0
         self._forces = np.zeros((model.parts.contacts.world.pairs, 3))
         self._kind: _Kind | None = None
         self._angular_speed = 0.0  # sum of angular speeds [rad/s]
@@ -276,6 +277,9 @@ class Plant(SimulatedRobot):
         except ValueError:
             raise InputError(f"plant: effort: expected {self.model.n} numbers, "
                              f"received {shown(drive.effort)}") from None
+        if self._closes_loops:
+            for own, given in zip(self._command.drives, drive.loops or self._no_loops, strict=True):
+                own[:] = given
         if drive.voltage is not None and not (self._kind and self._kind.under_efforts):
             self._command.voltage[:] = drive.voltage
         if self._wrenches or self._stepper is not None:
@@ -375,7 +379,10 @@ class Plant(SimulatedRobot):
     def _interpret(self, steps: int, **more: Any) -> tuple[Array, float, float]:
         """Like :meth:`_take`, on floats."""
         under_efforts = self._kind is not None and self._kind.under_efforts
-        command = {"command.effort": self._command.effort} if under_efforts else {"command": self._command}
+        command: dict[str, Any] = {"command": self._command}
+        if under_efforts:
+            command = {"command.effort": self._command.effort} | (
+                {"command.drives": self._command.drives} if self._closes_loops else {})
         try:
             result = self._procedure.interpret(state=self._state, steps=steps, **command, **more)
         except InputError:  # the motor formulas accept finite numbers only

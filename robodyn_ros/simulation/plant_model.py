@@ -36,7 +36,7 @@ from robodyn_ros.simulation.elastic_joints import ElasticDrives
 from robodyn_ros.simulation.integrator import IntegrationMethod, Integrator
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.simulation.plant_part import PlantParts
-from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantState
+from robodyn_ros.simulation.plant_state import EnergySums, MotorSide, PlantCommand, PlantState
 from robodyn_ros.simulation.presliding import BristleFriction
 
 
@@ -105,6 +105,11 @@ class PlantModel:
         loops = actuators.current_loops
         self._check_implicit(len(loops.joints) > 0, "motors without current_loop")
         loops.check(actuators.motors.motor, self.step, self.model.joint_names)
+        drives = actuators.drive_loops
+        self._check_implicit(len(drives) > 0, "drives without drive_loop")
+        drives.check(self.step, self.model.joint_names, actuators.is_coupled)
+        if len(drives) and self.driver is not None:
+            raise InputError(f"robot '{self.model.name}': expected a driver, or drives with drive_loop, received both")
         if self.world is not None and self.world.pairs == 0:
             object.__setattr__(self, "world", None)
         for part in self.parts:
@@ -322,7 +327,12 @@ class PlantModel:
         return PlantState(q, v, none, np.broadcast_to(self.actuators.winding.ambient_temperature, self.n) + 0.0,
                           np.full(self.n + len(self.elastic), float(STICKING)), none,
                           EnergySums(*np.zeros((6, self.n))), self.parts.presliding.at_rest(),
-                          self.actuators.current_loops.at_rest(), self.motors_at(q, v))
+                          self.actuators.current_loops.at_rest(), self.actuators.drive_loops.at_rest(),
+                          self.motors_at(q, v))
+
+    def command(self, effort: NDArray[Any]) -> PlantCommand:
+        """Return commands of efforts only, shape (n,) [N m or N]; drives with a loop of their own pass them on."""
+        return PlantCommand.from_effort(effort, self.actuators.drive_loops.no_command())
 
     def motors_at(self, q: Array, v: Array) -> MotorSide:
         """Return motors of elastic joints whose springs bear the links' weights; arguments as for :meth:`state`."""

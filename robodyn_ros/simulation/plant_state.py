@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.current_loop import CurrentLoopState
+from robodyn_ros.actuation.drive_loop import DriveCommand, DriveLoopState
 from robodyn_ros.base.fields import DAMPING, EFFORT, POSITION, VELOCITY, Field, Unit
 
 
@@ -86,6 +87,7 @@ class PlantState(NamedTuple):
     energies: EnergySums = described("Work and losses since the start")
     presliding: Presliding = described("Bristles of the dry friction")
     loops: CurrentLoopState = described("Current loops of the drives")
+    drives: DriveLoopState = described("Drives that close a loop of position, velocity or stiffness")
     motor_side: MotorSide = described("Motors of elastic joints")
 
     def without_energies(self) -> Self:
@@ -103,8 +105,10 @@ class PlantCommand(NamedTuple):
     brake: NDArray[Any] = described("Dry friction of the brake, infinite for a brake that always holds", EFFORT)
     external: NDArray[Any] = described("Efforts of external wrenches: the transpose of the Jacobian times the wrench",
                                        EFFORT)
+    drives: DriveCommand = described("Commands of the drives that close a loop")
 
     @classmethod
-    def from_effort(cls, effort: NDArray[Any]) -> Self:
-        """Efforts only: no voltages, damping, brakes and wrenches."""
-        return cls(effort, *np.zeros((5, len(effort))))
+    def from_effort(cls, effort: NDArray[Any], drives: DriveCommand | None = None) -> Self:
+        """Efforts only: no voltages, damping, brakes and wrenches; ``drives`` is needed where some close a loop."""
+        own = DriveCommand(*np.zeros((4, 0))) if drives is None else drives
+        return cls(*(effort, *np.zeros((5, len(effort))), own))

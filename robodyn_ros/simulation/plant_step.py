@@ -220,25 +220,27 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
         plant: The simulated model. If its method has no fixed steps, the end of the smooth motion is an input,
             ``smooth``.
         varied: Names of `QUANTITIES` that are inputs of the program, under these names, not constants.
-        under_efforts: Whether ``command.effort`` is the only input of ``command``, without voltages, brakes and
-            wrenches; the motion is the same, bit for bit, and faster to compute.
+        under_efforts: Whether ``command.effort``, and ``command.drives`` if drives close a loop, are the only inputs of
+            ``command``, without voltages, brakes and wrenches; the motion is the same, bit for bit, and faster to
+            compute.
     """
     none, rest, method = np.zeros(plant.n), plant.state(*np.zeros((2, plant.n))), plant.method
     structure, size = _structure(plant, varied), plant.n + len(plant.elastic)
     every, of_motors = np.zeros(size), np.zeros(structure.sliding_motors)
     start, guesses, results = (PlantParts(*each) for each in zip(*structure.parts, strict=True))
     variables: dict[str, Any] = {
-        "state": rest, "command": PlantCommand.from_effort(none),
+        "state": rest, "command": plant.command(none),
         "step_problem": StepProblem(Problem(np.zeros((size, size)), every, every, every, every, none, none, of_motors),
                                     none, start),
         "guess": Guess(every, none, of_motors, guesses, 0.0),
         "solution": Solution(every, every, of_motors, results, 0.0),
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
+    efforts = ("command.effort", "command.drives") if len(plant.actuators.drive_loops) else ("command.effort",)
     statements: list[Statement] = []
     compute = partial(plant_computation, plant, varied)
     if under_efforts:
-        statements.append(Compute(PlantCommand.from_effort, "command.effort", "command"))
+        statements.append(Compute(PlantCommand.from_effort, efforts, "command"))
     if not method.is_implicit:
         smooth = ("smooth",)
         variables["smooth"] = SmoothState.from_state(rest)
@@ -266,7 +268,7 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
                   Repeat(1, solved, flag="solution.moved", at_least=0)]
     statements += [*solved,
                    compute(integrate, ("state", "command", "step_problem", "solution", "guess", *smooth), "state")]
-    inputs = ("state", "command.effort" if under_efforts else "command", *varied)
+    inputs = ("state", *(efforts if under_efforts else ("command",)), *varied)
     return StepProgram(variables, tuple(statements), inputs + smooth * (not method.has_fixed_steps))
 
 

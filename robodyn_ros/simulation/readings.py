@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.simulation.motion import ideal_effort
+from robodyn_ros.simulation.motion import source_effort
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantState
+from robodyn_ros.simulation.plant_state import MotorSide, PlantState
 
 
 class Energy(NamedTuple):
@@ -64,7 +64,7 @@ def read_motor_side(plant: PlantModel, state: PlantState, effort: NDArray[Any]) 
         effort: Commanded effort in this step, within the limits, shape (n,) [N m or N].
     """
     of_motors = plant.actuators.circuits.effort_from_current(state.current)
-    return readings_at_motors(plant, state, ideal_effort(plant, PlantCommand.from_effort(effort)) + of_motors)
+    return readings_at_motors(plant, state, source_effort(plant, state, plant.command(effort)) + of_motors)
 
 
 def readings_at_motors(plant: PlantModel, state: PlantState, drive: NDArray[Any]) -> MotorReadings:

@@ -39,7 +39,7 @@ from robodyn_ros.simulation.integrator import IntegrationMethod
 from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
 from robodyn_ros.simulation.motion import (
-    ideal_effort,
+    drive_end,
     inertia,
     loop_demand,
     rotor_momentum,
@@ -131,11 +131,12 @@ class SemiImplicitEuler(IntegrationMethod):
         n, step, actuators, before, velocity = plant.n, plant.step, plant.actuators, state.energies, solution.velocity
         motion, position = plant.elastic.velocity(state), plant.elastic.position(state)
         middle, v, at_motors = 0.5 * (motion + velocity), velocity[:n], plant.elastic.at_motors(velocity)
-        electrical = actuators.circuits.electrical_step(voltage, state.current, at_motors, solution.saturation, step)
-        electrical, loops = regulated_step(actuators, electrical, loop_demand(plant, state, command),
-                                                     plant.elastic.at_motors(motion), at_motors, solution.saturation,
-                                                     step)
-        dry, effort = solution.friction_part, ideal_effort(plant, command)
+        drives = drive_end(plant, state, command, voltage, at_motors)
+        electrical = actuators.circuits.electrical_step(drives.voltage, state.current, at_motors, solution.saturation,
+                                                        step)
+        electrical, loops = regulated_step(actuators, electrical, loop_demand(plant, state, *drives.line),
+                                           plant.elastic.at_motors(motion), at_motors, solution.saturation, step)
+        dry, effort = solution.friction_part, drives.sources(plant)
         work = np.where(actuators.is_motor, electrical.work, step * effort * plant.elastic.at_motors(middle))
         damping = viscous(plant, command, plant.elastic.at_motors(motion))
         losses = Losses(before.viscous_loss + plant.elastic.per_joint(step * damping * velocity * middle)
@@ -161,6 +162,7 @@ class SemiImplicitEuler(IntegrationMethod):
                 stop_loss=before.stop_loss - plant.elastic.per_joint((solution.impulse - dry) * middle)),
             presliding=state.presliding,
             loops=loops,
+            drives=drives.state,
             motor_side=MotorSide(moved[n:], velocity[n:]))
 
 

@@ -131,4 +131,5 @@ class SplitStep(IntegrationMethod):
                 stop_loss=state.energies.stop_loss - plant.elastic.per_joint((solution.impulse - dry) * middle)),
             presliding=state.presliding,
             loops=state.loops,
+            drives=state.drives,
             motor_side=MotorSide(q[n:], velocity[n:]))

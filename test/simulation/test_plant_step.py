@@ -22,6 +22,7 @@ from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, Joint
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.drive_limits import DriveLimits
+from robodyn_ros.actuation.drive_loop import DriveCommand
 from robodyn_ros.actuation.drive_losses import DriveLosses
 from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.compile import Repeat, compile_procedure
@@ -303,7 +304,7 @@ def sample(states, k):
 
 
 def commands(efforts):
-    return PlantCommand(efforts, *np.zeros((5, *efforts.shape)))
+    return PlantCommand(efforts, *np.zeros((5, *efforts.shape)), DriveCommand(*np.zeros((4, *efforts.shape[:-1], 0))))
 
 
 def compiled_step(model, outputs=("state",), **options):
@@ -379,7 +380,8 @@ def test_the_step_on_floats_is_the_compiled_program(kind, integrator, touching):
     rng, state = np.random.default_rng(4), model.state(np.zeros(6), np.zeros(6))
     for _ in range(5):
         command = PlantCommand(20.0 * rng.normal(size=6), *np.zeros((2, 6)), np.full(6, 0.1),
-                               np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0]), rng.normal(size=6))
+                               np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0]), rng.normal(size=6),
+                               model.actuators.drive_loops.no_command())
         found, (after, report) = procedure(state=state, command=command), plant_step.step(model, state, command)
         np.testing.assert_allclose(numbers(found["state"]), numbers(after), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found["report"], report, rtol=1e-7, atol=1e-7)

@@ -84,7 +84,7 @@ def trace(name, part, method):
         by_voltage = motors * (8 <= number < 16)
         command = PlantCommand(6.0 * rng.normal(size=made.n), 9.0 * rng.normal(size=made.n) * by_voltage, by_voltage,
                                np.full(made.n, 0.05 * (number > 20)), np.full(made.n, 0.3 * (number > 20)),
-                               0.5 * rng.normal(size=made.n))
+                               0.5 * rng.normal(size=made.n), made.actuators.drive_loops.no_command())
         state, report = step(made, state, command)
     return {"state": to_numbers(form_of(state), state, "trace")} | report._asdict()
 

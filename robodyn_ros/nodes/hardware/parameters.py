@@ -239,6 +239,7 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Si
                 if value(name):
                     raise InputError(f"parameter '{name}': expected 0, since the masses are those of mujoco_scene "
                                      f"{scene!r}, received {value(name):g}; put the mass into the scene")
+    plant.model.actuators.drive_loops.check_law(plant.joint_names)
     plant.prepare()
     _ = plant.joint_inertia(), plant.energy  # compile here, not on the control path or in the diagnostics
     return plant

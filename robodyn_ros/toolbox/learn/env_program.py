@@ -48,7 +48,7 @@ from robodyn_ros.simulation.contact import CONTACT_FORCE
 from robodyn_ros.simulation.driver import DriverMemory
 from robodyn_ros.simulation.fast_motion import angular_speed_sum, max_speed, period_program
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_state import MotorSide, PlantCommand, PlantState
+from robodyn_ros.simulation.plant_state import MotorSide, PlantState
 from robodyn_ros.simulation.quantities import (
     COMMANDS,
     MODEL,
@@ -244,7 +244,7 @@ class EnvProgram:
         requested = self.action.command(action, dynamics, measured, task.reference)
         if self.action.kind is ActionKind.VOLTAGE:
             nothing = np.zeros(self.robot.n)
-            command = PlantCommand.from_effort(nothing)._replace(voltage=requested, by_voltage=np.ones(self.robot.n))
+            command = self.plant.command(nothing)._replace(voltage=requested, by_voltage=np.ones(self.robot.n))
             return memory, nothing, command
         requested = commanded_effort(self.plant, dynamics, memory.q, requested)
         plant = varied_plant(self.plant, dict(zip(self._commands, of_driver, strict=True)))

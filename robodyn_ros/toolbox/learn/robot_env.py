@@ -153,6 +153,7 @@ class RobotEnv(VectorEnv):  # type: ignore[misc]  # the base class is untyped wh
         self.plant = PlantModel.from_robot(robot) if plant is None else plant
         if not isinstance(self.plant, PlantModel) or not self.plant.method.has_fixed_steps:
             raise InputError(f"environment: plant: expected a PlantModel with fixed steps, received {shown(plant)}")
+        self.plant.actuators.drive_loops.check_law(robot.joint_names)
         self.robot = robot = self.plant.known_to(robot)
         for name, function in (("targets", targets), ("reward", reward), ("terminates", terminates)):
             if not (function is None or callable(function)):

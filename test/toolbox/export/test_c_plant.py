@@ -18,9 +18,11 @@ from shipped import few
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.drive_loop import DriveCommand
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.compile.records import flatten_all, form_of, from_numbers, to_numbers
 from robodyn_ros.description.resources import actuators_file, robot_file
+from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.integrator import Integrator
 from robodyn_ros.simulation.outputs import OUTPUTS
 from robodyn_ros.simulation.plant import Plant
@@ -49,10 +51,10 @@ class InC:
         self._call("init", q, v)
 
     def step(self, **command):
-        names = ("effort", "voltage", "by_voltage", "damping", "brake", "external")
+        names = ("effort", "voltage", "by_voltage", "damping", "brake", "external", "drives")
         for name, values in command.items():
             first = self._size + names.index(name) * self.n
-            self._numbers[first:first + self.n] = values
+            self._numbers[first:first + max(self.n, np.size(values))] = np.ravel(values)
         self._call("step")
         assert self._numbers[-1] == 7.0
 
@@ -150,6 +152,22 @@ def test_a_motor_with_presliding_behind_a_spring_moves_as_in_python():
     model = PlantModel.from_description(robot.model, 0.001, settings.joint_actuators(robot.model),
                                         settings.joint_friction(robot.model))
     assert (drive(robot, model, steps=600) > 0.1).all()
+
+
+@needs_compiler
+def test_drives_that_close_a_loop_move_as_in_python():
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    loop = {"kind": "impedance", "max_stiffness": 1e4, "max_damping": 1e3, "delay": 2}
+    content = {"joints": {joint: {"drive_loop": loop} for joint in robot.joint_names}}
+    actuators = HardwareSettings.from_mapping(content).joint_actuators(robot.model)
+    plant = Plant(robot, 1e-3, actuators=actuators)
+    in_c, loops = InC(plant.model), DriveCommand(*np.array([[0.4, -0.3], [0.0, 0.1], [300.0, 150.0], [20.0, 9.0]]))
+    in_c.init(plant.q, plant.v)
+    for _ in range(300):
+        plant.advance(Drive(np.array([2.0, -1.0]), *np.zeros((2, 2)), loops=loops))
+        in_c.step(effort=np.array([2.0, -1.0]), drives=np.array(loops))
+    np.testing.assert_allclose(in_c.state.q, plant.q, rtol=1e-9)
+    assert abs(plant.q[0] - 0.4) < 0.2
 
 
 @needs_compiler
