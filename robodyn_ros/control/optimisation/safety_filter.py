@@ -32,25 +32,20 @@ near, the law's efforts are unchanged, bit for bit.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import namedtuple
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.base.common_fields import FILTERS
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.control.contract.compiled_law import initial_memory, memory_numbers
 from robodyn_ros.control.contract.controller import JointReference, Law
 from robodyn_ros.control.contract.law_drawings import DrawnShape, declare_drawing, drawn_fields
-from robodyn_ros.control.contract.parameters import Parameters
 from robodyn_ros.control.contract.state import State
 from robodyn_ros.control.contract.terms import TRANSFER, Terms, as_terms
 from robodyn_ros.control.contract.transfer import Transfer, no_transfer, transferred
+from robodyn_ros.control.contract.wrapped_law import check_law, finish, takes_memory
 from robodyn_ros.control.optimisation import qp
 from robodyn_ros.control.optimisation.safety_limits import (
     applied_effort,
@@ -65,7 +60,7 @@ from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
-SUFFIX = FILTERS["safety"]
+SUFFIX = "+safety"
 """Suffix of the name of a filtered controller."""
 
 _LENGTH = 0.15  # of an arrow [m]
@@ -205,24 +200,12 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
     Raises:
         InputError: It is not a `Law`, which can be compiled with the filter.
     """
-    if not issubclass(law_class, Law):
-        raise InputError(f"{law_class.__name__}: expected a Law for the safety filter, received a Controller, which "
-                         "cannot be compiled")
-    own, takes_memory = law_class.law, len(signature(law_class.law).parameters) > 4
-
-    own_parameters = () if law_class.Parameters is Parameters else (law_class.Parameters,)
-
-    class FilteredParameters(*own_parameters, SafetyParameters):  # type: ignore[misc]
-        """Parameters of the law and of its filter."""
-
-        def __reduce__(self) -> Any:
-            values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-            return _parameters_of, (law_class, values)
+    check_law(law_class, "the safety filter")
+    own, has_memory = law_class.law, takes_memory(law_class)
 
     class Filtered(law_class):  # type: ignore[misc, valid-type]
         __doc__ = (f"`{law_class.__name__}` within the limits of the robot, "
                    "see `robodyn_ros.control.optimisation.safety_filter`.")
-        Parameters = dataclass(frozen=True, eq=False)(FilteredParameters)
 
         Drawing = with_limits(law_class.Drawing)
 
@@ -248,7 +231,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
         def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: FilterMemory) -> Any:
             if isinstance(reference, JointReference):
                 reference = within_positions(parameters, reference)
-            if takes_memory:
+            if has_memory:
                 effort, after = own(dynamics, parameters, state, reference,
                                     np.zeros(0) if memory.law is None else memory.law)
                 after = None if memory.law is None else after
@@ -258,17 +241,7 @@ def filtered(law_class: type[Law[Any, Any, Any]]) -> type[Law[Any, Any, Any]]:
             safe, found = filtered_effort(dynamics, parameters, state, terms.effort, memory)
             return filtered_terms(parameters, state, terms, safe, memory, found), found._replace(law=after)
 
-    FilteredParameters.__module__, Filtered.__module__ = law_class.Parameters.__module__, law_class.__module__
-    FilteredParameters.__qualname__ = f"{law_class.Parameters.__qualname__}{SUFFIX}"
-    Filtered.__qualname__ = f"{law_class.__qualname__}{SUFFIX}"
-    Filtered.__name__ = f"{law_class.__name__}{SUFFIX}"
-    return Filtered
-
-
-def _parameters_of(law_class: type[Law[Any, Any, Any]], values: dict[str, Any]) -> Parameters:
-    """Unpickle the parameters of a filtered law."""
-    make: Callable[..., Parameters] = filtered(law_class).Parameters
-    return make(**values)
+    return finish(Filtered, filtered, SUFFIX, SafetyParameters)
 
 
 class ActiveLimits(NamedTuple):

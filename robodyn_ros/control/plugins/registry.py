@@ -25,11 +25,14 @@ from robodyn_ros.control.contract.controller import Controller, Law
 from robodyn_ros.control.contract.law_drawings import drawn_fields
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
-from robodyn_ros.control.optimisation.safety_filter import SUFFIX, filtered
+from robodyn_ros.control.optimisation.safety_filter import filtered
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, describe, plugin_error
 from robodyn_ros.control.plugins.plugin_source import Source, find_source, has_changed, import_current
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.robot import Robot
+
+WRAPPERS = {"safety": filtered}
+"""Functions that put something behind a law's class, by the ending of the name."""
 
 GROUP = "robodyn_ros.controllers"
 """Entry point group of controllers."""
@@ -67,7 +70,7 @@ def prefix(name: str) -> str:
 
     On a ROS command line a colon would end a node's name, and a plus sign is not allowed in one.
     """
-    return name.rpartition(":")[2].replace(SUFFIX, "_safety")
+    return name.rpartition(":")[2].replace("+", "_")
 
 
 def load_controller(name: str) -> type[Controller]:
@@ -81,9 +84,10 @@ def load_controller(name: str) -> type[Controller]:
         PluginError: The name is unknown or ambiguous, or the class cannot be imported or is no valid controller.
             Modules imported before stay.
     """
-    if name.endswith(SUFFIX):
+    inner, _, ending = name.rpartition("+")
+    if inner and ending in WRAPPERS:
         try:
-            return filtered(load_controller(name.removesuffix(SUFFIX)))  # type: ignore[arg-type]  # it refuses other classes
+            return WRAPPERS[ending](load_controller(inner))  # type: ignore[arg-type]  # they refuse other classes
         except InputError as error:
             raise PluginError(f"controller '{name}': {error}") from error
     module, attribute = _location(name)
@@ -164,7 +168,8 @@ def controller_source(name: str) -> Source:
 
 def _location(name: str) -> tuple[str, str]:
     """Module and attribute of a controller, filtered or not."""
-    name = name.removesuffix(SUFFIX)
+    law, *endings = name.split("+")
+    name = law if WRAPPERS.keys() >= set(endings) else name
     module, colon, attribute = name.partition(":")
     if not colon:
         entry = _entry(name)
