@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.actuation.known_drivetrain import known_drivetrain
+from robodyn_ros.actuation.known_friction import KnownFriction
 from robodyn_ros.base.checks import Range, as_number
 from robodyn_ros.base.errors import DescriptionError, DescriptionRemark, DescriptionWarning, InputError, unknown
 from robodyn_ros.base.timing import LoopTiming
@@ -53,6 +54,8 @@ class Robot:
         actuators: Actuators of its joints, see `with_actuators`; None: unknown.
         friction: Friction of its joints, see `with_actuators`; None: unknown.
         ignored: Parts of the drivetrain that dynamics and laws ignore, see `ignoring`.
+        known_friction: Friction of joints and drives, of the actuators or else of the description; None: none, or it
+            is ignored.
     """
 
     def __init__(self, model: RobotModel) -> None:
@@ -62,6 +65,7 @@ class Robot:
         self.actuators: JointActuators | None = None
         self.friction: FrictionModel | None = None
         self.ignored: tuple[str, ...] = ()
+        self.known_friction = KnownFriction.from_robot(self)
         self._dynamics: dict[tuple[bool, Formulas], Dynamics] = {}
 
     @classmethod
@@ -292,6 +296,7 @@ class Robot:
         if found is not None or self.model is not described:
             self.model = described if found is None else replace(described, drivetrain=found)
             self._dynamics = {}
+        self.known_friction = KnownFriction.from_robot(self)
         return self
 
     @property
@@ -387,12 +392,10 @@ class Robot:
         """
         effort = self.dynamics().inverse_dynamics(q, v, a)
         speed = np.asarray(v, dtype=np.float64)
-        if self.actuators is None or self.friction is None:
-            return effort + self.model.damping * speed + self.model.friction * np.sign(speed)
-        if "friction" in self.ignored:
+        if (known := self.known_friction) is None:
             return effort
-        behind = effort + self.model.damping * speed + self.friction.level(speed) * np.sign(speed)
-        return self.actuators.effort_before_gears(behind, speed)
+        outputs = np.sign(known.gear.output_motion(speed))
+        return known.drive_effort(effort + known.viscous @ speed, speed, np.sign(speed), outputs)
 
     def check_accelerations(self) -> None:
         """Check that efforts determine the robot's accelerations, as simulation and model-based laws need.

@@ -33,6 +33,7 @@ from robodyn_ros.actuation.winding_heat import WindingHeat
 from robodyn_ros.base.checks import as_joint_arrays, constants, for_all_joints
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import declared
+from robodyn_ros.compile import maximum, sign
 from robodyn_ros.description.drivetrain import JointSprings
 from robodyn_ros.description.model import Array, RobotModel
 
@@ -330,21 +331,29 @@ class JointActuators:
         behind: NDArray[Any] = gear.effort_of_outputs((outputs - losses * np.sign(speeds)).T).T
         return behind
 
-    def effort_before_gears(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    def effort_before_gears(self, effort: NDArray[Any], v: NDArray[Any], direction: NDArray[Any],
+                            least_passed: float = 0.0) -> NDArray[Any]:
         """Return the efforts of motors that give certain efforts after the losses of their gears and shafts.
 
         Args:
-            effort: Efforts on the joints after the losses, shape (n,) [N m or N].
-            v: Joint velocities, shape (n,) [rad/s or m/s]; a resting gear or shaft has no losses.
+            effort: Efforts on the joints after the losses, shape (n,), may be traced [N m or N].
+            v: Joint velocities, shape (n,), may be traced [rad/s or m/s].
+            direction: Direction of the gears' outputs: 1, -1, 0 for no losses, or in between for a share of them, shape
+                (n,), may be traced.
+            least_passed: Least share of an effort that passes a gear; 0: the result is infinite if nothing passes.
 
         Returns:
-            Efforts on the joints before the losses, shape (n,) [N m or N]; infinite if a gear transmits nothing.
+            Efforts on the joints before the losses, shape (n,) [N m or N].
         """
         gear, none = self.motors.gear, np.zeros(self.n)
+        if not self.has_gear_friction.any():
+            return effort
         speeds = gear.output_motion(v)
-        direction, shafts = np.sign(speeds), self.gear_friction(none, speeds)
+        shafts = self.gear_friction(none, speeds)
         share = self.gear_friction(none + 1.0, speeds) - shafts
         needed = gear.output_effort(effort) + direction * shafts
-        passed = 1.0 - direction * np.sign(needed) * share
+        passed = 1.0 - direction * sign(needed) * share
+        if least_passed:
+            return gear.effort_of_outputs(needed / maximum(passed, least_passed))
         before = np.where(passed > 0.0, needed, np.copysign(np.inf, needed)) / np.where(passed > 0.0, passed, 1.0)
         return gear.effort_of_outputs(before)

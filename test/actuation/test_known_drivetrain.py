@@ -195,3 +195,16 @@ def test_drives_exert_what_moves_the_robot_and_its_losses(v):
     np.testing.assert_array_equal(PLANAR.drive_effort(q, v, a), PLANAR.dynamics().inverse_dynamics(q, v, a))
     rigid = robot.ignoring("rotors", "friction")
     np.testing.assert_array_equal(rigid.drive_effort(q, v, a), PLANAR.dynamics().inverse_dynamics(q, v, a))
+
+
+def test_a_motor_that_drives_two_joints_has_its_viscous_friction_once():
+    """Where both turn against each other it stands still."""
+    matrix = [[45.0, 0.0], [32.0, 32.0]]
+    content = servos(PLANAR, motor_damping=1e-3, motor_friction=0.0) | {
+        "couplings": [{"joints": list(PLANAR.joint_names), "matrix": matrix}]}
+    for joint in content["joints"].values():
+        joint["actuator"].pop("gear_ratio", None)
+    robot = PLANAR.with_actuators(HardwareSettings.from_mapping(content).joint_actuators(PLANAR.model))
+    q, v, a = np.zeros(2), np.array([1.0, -1.0]), np.zeros(2)
+    viscous = robot.drive_effort(q, v, a) - robot.dynamics().inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(viscous, 1e-3 * np.transpose(matrix) @ (matrix @ v), atol=1e-12)
