@@ -10,10 +10,10 @@
 
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
 ``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, a section of a
-YAML file, one of `SETTINGS`, ``filter`` (of any controller), ``observations``, ``outputs`` and ``quantities`` of the
-plant, ``c_fields`` of a plant in C, or ``modes`` and ``mode_changes`` of the control loop. The comments of the message
-ActuatorStates are written, too. A table has no rows that the tables of names after ``beside`` have:
-``<!-- parameters: NAME beside OTHER -->``.
+YAML file, one of `SETTINGS`, ``filter`` or ``friction_compensation`` of any controller, ``observations``,
+``outputs`` and ``quantities`` of the plant, ``c_fields`` of a plant in C, or ``modes`` and ``mode_changes`` of the
+control loop. The comments of the message ActuatorStates are written, too. A table has no rows
+that the tables of names after ``beside`` have: ``<!-- parameters: NAME beside OTHER -->``.
 Tables of nodes need ROS 2's message packages.
 """
 
@@ -30,6 +30,7 @@ from typing import Any
 from robodyn_ros.base.fields import MAX_MAGNITUDE, Field, Range, Unit, declared
 from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.laws.friction_compensation import FrictionParameters
 from robodyn_ros.control.networks.observations import ACTIONS, JOINTS, OBSERVATIONS
 from robodyn_ros.control.optimisation.safety_parameters import SafetyParameters
 from robodyn_ros.control.plugins.registry import load_controller
@@ -95,6 +96,7 @@ def _rows(name: str) -> Iterable[tuple[str, ...]]:
     return (_OTHERS[name]() if name in _OTHERS else _node_rows(name) if name in NODES else
             _settings_rows(name) if name in SETTINGS else
             _controller_rows("<controller>_safety", SafetyParameters) if name == "filter" else
+            _controller_rows("<controller>_friction", FrictionParameters) if name == "friction_compensation" else
             _controller_rows(name, load_controller(name).Parameters))
 
 

@@ -42,11 +42,15 @@ REAL_TIME_FACTOR = Field("real_time_factor", 1.0, "Simulated seconds per second,
 SPEED_LIMIT = Field("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not "
                     "exceed; 0: as fast as the machine goes", minimum=0.0, maximum=1e3)
 
-FILTERS = {"none": "", "safety": "+safety"}
-"""Ending of the name of a controller whose efforts are filtered, by the name of the filter."""
+BEHIND_LAWS = ("friction", "safety")
+"""Endings of names of controllers, ``+safety``, in the order in which they follow each other."""
 
-FILTER = Field("filter", "none", "Filter behind every controller but the safe one: 'safety' keeps its efforts within "
-               "the limits of the robot, as '+safety' behind the controller's name does", choices=tuple(FILTERS))
+FILTERS = ("none", "safety", "friction", "friction+safety")
+"""Names of what can be behind controllers."""
+
+FILTER = Field("filter", "none", "Behind every controller but the safe one: 'friction' compensates the friction of the "
+               "drives, 'safety' keeps the efforts within the limits of the robot, as '+friction' and '+safety' behind "
+               "the controller's name do", choices=FILTERS)
 
 
 PARTS_OF_DRIVETRAINS = ("rotors", "friction", "springs")
@@ -63,6 +67,8 @@ def ignored_parts(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def filtered_name(controller: str, filter_name: str | None) -> str:
-    """Name of a controller behind a filter (None: no filter); a name that already contains a filter stays unchanged."""
-    suffix = FILTERS[filter_name or FILTER.default]
-    return controller.removesuffix(suffix) + suffix
+    """Name of a controller with a filter (one of `FILTERS`; None: none) beside those that its name already has."""
+    law, *own = controller.split("+")
+    wanted = {*own, *(filter_name or "none").split("+")}
+    others = [each for each in own if each not in BEHIND_LAWS]
+    return "+".join([law, *others, *(each for each in BEHIND_LAWS if each in wanted)])

@@ -94,8 +94,9 @@ def add_law_ignores_option(parser: ArgumentParser) -> None:
 
 def add_filter_option(parser: ArgumentParser) -> None:
     """Add ``--filter``."""
-    parser.add_argument("--filter", choices=FILTER.choices, help="safety: the controllers behind the safety filter, as "
-                        "with '+safety' behind their names")
+    parser.add_argument("--filter", choices=FILTER.choices, help="safety: the controllers behind the safety filter; "
+                        "friction: the friction of the drives compensated; as with '+safety' or '+friction' behind "
+                        "their names")
 
 
 def add_options(parser: _ActionsContainer, *options: Field, metavar: str | None = None) -> None:

@@ -90,8 +90,9 @@ class StudySection:
                           "[Drivers of arms](drivers.md#drivers-of-arms)")
     world: Any = declare(None, kind=object, description="surfaces: [Touch: surfaces, a force sensor, and laws "
                          "that press](touch.md)")
-    filter: str = declare_as(FILTER.renamed("filter", description="filter behind every law: `safety` keeps its "
-                                            "efforts within the limits of the robot, as `+safety` behind its name"))
+    filter: str = declare_as(FILTER.renamed("filter", description="behind every law: `safety` keeps its efforts "
+                                            "within the limits of the robot, `friction` compensates the friction of "
+                                            "the drives, as `+safety` and `+friction` behind its name"))
     period: float = declare_as(PERIOD)
     step: float = declare_as(STEP)
     position_noise: float = declare_as(POSITION_NOISE)

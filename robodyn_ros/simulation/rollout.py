@@ -521,7 +521,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
     Args:
         robot: The robot; its ``timing`` has the control period.
         controller: Name of an installed controller, ``package.module:Class``, or a controller; a name ending in
-            ``+safety`` adds the safety filter.
+            ``+safety`` adds the safety filter, one in ``+friction`` compensates friction.
         trajectory: Trajectory to follow; None: hold the start.
         duration: Duration [s]; None: until the trajectory ends.
         parameters: Parameters of the controller; None: the defaults, or the controller's own.

@@ -21,6 +21,8 @@ def test_a_name_has_a_filter_once():
     assert filtered_name("pd", "none") == "pd"
     assert filtered_name("pd", "safety") == filtered_name("pd+safety", "safety") == "pd+safety"
     assert filtered_name("pd+safety", "none") == "pd+safety"
+    assert filtered_name("pd+safety", "friction") == filtered_name("pd+friction", "safety") == "pd+friction+safety"
+    assert filtered_name("pd", "friction+safety") == filtered_name("pd+friction", "friction+safety")
 
 
 def test_comparing_a_filtered_law(tmp_path, monkeypatch, capsys):
@@ -44,7 +46,7 @@ def test_a_study_of_filtered_laws(tmp_path):
     assert study.laws["pd"].name == "pd+safety"
     assert type(study.laws["pd"].controller).__name__.endswith("+safety")
     file.write_text("robot: planar_2r\nlaws: [pd]\nfilter: safe\n")
-    with pytest.raises(InputError, match="filter: expected one of 'none', 'safety', received 'safe'"):
+    with pytest.raises(InputError, match=r"filter: expected one of 'none', 'safety', 'friction', 'friction\+safety',"):
         read_study(file)
 
 

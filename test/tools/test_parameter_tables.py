@@ -41,8 +41,8 @@ def test_the_message_of_actuators_has_the_outputs_of_the_plant():
 
 def test_every_law_and_every_node_has_one_table():
     tables = [name for text in TEXTS.values() for name in parameter_tables.names(text)]
-    others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "observations", "modes", "mode_changes",
-              "outputs", "quantities", "c_fields"]
+    others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "friction_compensation", "observations",
+              "modes", "mode_changes", "outputs", "quantities", "c_fields"]
     assert sorted(tables) == sorted([*OURS, *others])
 
 

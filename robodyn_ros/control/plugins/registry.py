@@ -25,13 +25,14 @@ from robodyn_ros.control.contract.controller import Controller, Law
 from robodyn_ros.control.contract.law_drawings import drawn_fields
 from robodyn_ros.control.contract.law_inputs import state_form
 from robodyn_ros.control.contract.parameters import Parameters
+from robodyn_ros.control.laws.friction_compensation import compensated
 from robodyn_ros.control.optimisation.safety_filter import filtered
 from robodyn_ros.control.plugins.plugin_errors import FAULTS, describe, plugin_error
 from robodyn_ros.control.plugins.plugin_source import Source, find_source, has_changed, import_current
 from robodyn_ros.control.references.reference import SOURCES
 from robodyn_ros.robot import Robot
 
-WRAPPERS = {"safety": filtered}
+WRAPPERS = {"friction": compensated, "safety": filtered}
 """Functions that put something behind a law's class, by the ending of the name."""
 
 GROUP = "robodyn_ros.controllers"
@@ -78,7 +79,7 @@ def load_controller(name: str) -> type[Controller]:
 
     Args:
         name: Name of an installed controller, or ``package.module:Class``; with ``+safety`` behind it, its efforts are
-            filtered, see `safety_filter`.
+            filtered, see `safety_filter`; with ``+friction``, see `friction_compensation`.
 
     Raises:
         PluginError: The name is unknown or ambiguous, or the class cannot be imported or is no valid controller.

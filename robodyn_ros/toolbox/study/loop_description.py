@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from robodyn_ros.actuation.known_friction import KnownFriction
 from robodyn_ros.base.code_cache import digest
 from robodyn_ros.base.errors import InputError, PluginError
 from robodyn_ros.control.contract.parameters import Parameters
@@ -60,6 +61,7 @@ class LoopDescription:
     varied: tuple[str, ...] = ()  # names of the plant quantities that differ between samples
     delay: int = 0  # delay of the loop, for fields derived from parameters [control periods]
     engine: Engine = Engine.ROBODYN  # simulator of the bodies
+    friction: KnownFriction | None = None  # of the robot as the law knows it
 
     @classmethod
     def from_loop(cls, loop: ClosedLoop, scenario: Scenario) -> Self:
@@ -82,7 +84,7 @@ class LoopDescription:
             raise InputError(f"rollout: expected a controller that any process can import, received {name}; put its "
                              "class at the top of a module on the PYTHONPATH")
         return cls(loop.robot.model, name, loop.controller.parameters, loop.plant, loop.period, scenario,
-                   loop.varied, loop.robot.timing.delay)
+                   loop.varied, loop.robot.timing.delay, friction=loop.robot.known_friction)
 
     @cached_property
     def digest(self) -> str:
@@ -147,6 +149,7 @@ class LoopDescription:
             raise PluginError(f"controller '{self.controller}': its source on {platform.node()} is not that of the "
                               "machine that started the study; install the same one on both")
         robot = Robot(self.robot).with_timing(self.period, self.delay)
+        robot.known_friction = self.friction
         controller = make_controller(self.controller, robot, self.parameters)
         engine = None if self.engine is Engine.ROBODYN else MujocoPlant.from_plant(self.plant)
         return ClosedLoop(controller, self.plant, self.period, engine, varied=self.varied)

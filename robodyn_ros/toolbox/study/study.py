@@ -209,7 +209,8 @@ class Study:
                                  signals=law.signals)
         known = law.controller.robot
         return LoopDescription(known.model, law.name, parameters or law.controller.parameters, self.plant,
-                               self.period, scenario, tuple(self.quantities), known.timing.delay, self.engine)
+                               self.period, scenario, tuple(self.quantities), known.timing.delay, self.engine,
+                               known.known_friction)
 
     def quantity_arrays(self, scenario: Scenario, values: Mapping[str, Array]) -> dict[str, Array]:
         """Return the varied quantities as arrays with a row for each sample.

@@ -55,7 +55,8 @@ def test_no_name_is_a_parameter_and_a_group():
     """ROS 2 cannot write both into one file: ``ros2 param dump`` fails."""
     laws = {name: load_controller(name) for name in controller_names()}
     groups = {name[:-1] for name in PARAMETERS if name.endswith(".")} | {
-        prefix(name + suffix) for name, law in laws.items() for suffix in ("", "+safety")[:1 + issubclass(law, Law)]}
+        prefix(name + suffix) for name, law in laws.items()
+        for suffix in ("", "+safety", "+friction")[:1 + 2 * issubclass(law, Law)]}
     assert not groups & PARAMETERS
     for law in laws.values():
         assert "gains" not in law.Parameters.declarations()
