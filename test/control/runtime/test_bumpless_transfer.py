@@ -16,6 +16,7 @@ from recorded_loop import RecordedLoop
 
 from bench.swaps import AIM, AT, MORE, PERIOD, Rig
 from robodyn_ros import Robot
+from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.base.errors import PluginError
 from robodyn_ros.control.contract.controller import Controller
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
@@ -212,6 +213,18 @@ def test_efforts_go_on_before_the_filter_and_behind_it(pair):
     changes, jumps = (np.abs(np.diff(each.effort[count - 1:], axis=0)) / LIMIT for each in (run, hard))
     assert not run.incidents
     assert changes[0].max() <= AIM and changes.max() <= 2.0 * AIM < jumps[0].max()
+
+
+def test_compensation_of_friction_goes_on_from_the_efforts_before():
+    robot = ROBOT.with_actuators(None, Friction(0.1, [8.0, 4.0]))
+    law, alone = (make_controller("pd+friction", robot) for _ in range(2))
+    rig = Moved(Constant(10.0, -20.0))
+    rig.swap(law)
+    np.testing.assert_allclose(rig.tick().effort, [10.0, -20.0])
+    rig.ticks(TICKS)
+    tick = rig.tick(Q + 0.1)
+    np.testing.assert_array_equal(tick.effort, alone.update(tick.state, tick.reference))
+    assert (np.abs(tick.effort - PD(robot).update(tick.state, tick.reference)) > 2.0).all()
 
 
 @pytest.mark.parametrize("request_again", [False, True])

@@ -458,7 +458,7 @@ def test_a_filter_stands_behind_every_controller_until_it_is_taken_away(rig):
     rig.next("the filtered law", lambda s: s.controller == "computed_torque+safety" and s.memory_names)
     rig.set(controller="pd")
     rig.next("another one", lambda s: s.controller == "pd+safety")
-    assert "expected one of 'none', 'safety'" in rig.refuse(filter="safe")
+    assert "expected one of 'none', 'safety', 'friction'" in rig.refuse(filter="safe")
     rig.set(filter="none")
     rig.next("the law alone", lambda s: s.controller == "pd" and not s.memory_names)
     rig.set(**{"pd_safety.safety_planes": "1 0 0 50"})
@@ -469,6 +469,19 @@ def test_a_filter_stands_behind_every_controller_until_it_is_taken_away(rig):
     assert after.controller == "pd"
     np.testing.assert_array_equal(after.reference.positions, before.reference.positions)
     rig.set(**{"pd_safety.safety_planes": ""})
+
+
+def test_friction_is_compensated_behind_every_controller_that_follows_joints(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    rig.set(filter="friction")
+    rig.next("with compensation", lambda s: s.controller == "computed_torque+friction")
+    rig.set(**{"computed_torque_friction.gains.joint1.friction_push": 0.5})
+    assert "0.95" in rig.refuse(**{"computed_torque_friction.gains.joint1.friction_push": 1.0})
+    assert "follows nothing" in rig.refuse(controller="gravity_compensation")
+    rig.set(filter="friction+safety")
+    rig.next("with a filter behind it", lambda s: s.controller == "computed_torque+friction+safety" and s.memory_names)
+    rig.set(filter="none")
+    rig.next("the law alone", lambda s: s.controller == "computed_torque")
 
 
 def test_bad_trajectories_are_refused_and_the_robot_stays(rig):
