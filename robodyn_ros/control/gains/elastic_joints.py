@@ -124,7 +124,8 @@ class ElasticJoints(Parameters):
         defaults = tuple(name for group in self.gains for name in group if callable(getattr(self, name)))
         if not defaults or complete.is_rigid.all():
             return complete
-        values = tuple(tuple(getattr(complete, name).tolist()) for name in self.declarations())
+        values = tuple((name, tuple(getattr(complete, name).tolist()))
+                       for name, own in self.declarations().items() if own.per_joint)
         found = _nearest(robot, type(self), defaults, values)  # type: ignore[arg-type]  # classes are hashable
         return complete if found is None else replace(complete, **found)
 
@@ -260,16 +261,16 @@ def _arm(robot: Robot, stiffness: tuple[float, ...], motor_inertia: tuple[float,
 
 
 @lru_cache(maxsize=8)
-def _nearest(robot: Robot, kind: type[ElasticJoints], names: tuple[str, ...], values: tuple[tuple[float, ...], ...]
-             ) -> Mapping[str, Array] | None:
+def _nearest(robot: Robot, kind: type[ElasticJoints], names: tuple[str, ...], values: tuple[
+        tuple[str, tuple[float, ...]], ...]) -> Mapping[str, Array] | None:
     """Return gains with which an arm comes to rest, nearest to those of `values`, if these need a change.
 
     Args:
         robot: The robot.
         kind: Class of the parameters.
         names: Of the gains that may change.
-        values: Of all parameters.
+        values: Of all parameters of the joints, by name.
     """
-    given = kind(**dict(zip(kind.declarations(), map(np.array, values), strict=True)))
+    given = kind(**{name: np.array(value) for name, value in values})
     found = given.nearest(robot, names) if given.fault(robot) else None
     return None if found is None else {name: getattr(found, name) for name in names}
