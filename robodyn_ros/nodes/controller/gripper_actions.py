@@ -120,6 +120,8 @@ class GripperActions(Part):
         given = self._node.parameters["gripper.joints"]
         self.names = _found(self._model) if given == ["auto"] else [] if given == ["none"] else given
         self._columns = self._joints.columns(self.names, "gripper.joints") if self.names else []
+        if self.names and GripperCommand is None:
+            self._node.log.info("gripper", "the control_msgs that are installed have no actions for the gripper")
         if not self.names or GripperCommand is None:
             return
         for name, kind in zip(TYPES, (GripperCommand, ParallelGripperCommand), strict=True):
@@ -168,7 +170,7 @@ class GripperActions(Part):
         assert last is not None  # for mypy: a motion can begin
         columns = self._joints.columns(names, "gripper_cmd: name")
         start, rest = begin.reference, np.zeros(len(self._joints))
-        if self._goal is None:  # a joint that something held is far from its reference
+        if np.abs(last.state.q - start.q)[columns].max() > parameters["gripper.goal_tolerance"]:  # something held it
             start = JointReference(np.where(np.isin(range(len(rest)), columns), last.state.q, start.q), rest, rest)
         target = self._joints.read(names, command.position, "gripper_cmd: position", POSITION, fill=start.q)
         efforts = self._magnitudes(names, command.effort, "effort", EFFORT, parameters["gripper.max_effort"] or inf)
@@ -176,11 +178,12 @@ class GripperActions(Part):
         usual = parameters["gripper.max_velocity"] or limit
         speeds = self._magnitudes(names, command.velocity, "velocity", VELOCITY, usual)
         duration = max(SHORTEST_MOTION, float((np.abs(target - start.q) / speeds).max()) * PEAK_SPEED)
-        points, still = Points.from_arrays([duration], [target]), JointReference(start.q, rest, rest)
-        check_positions(model, points, JointTrajectory(still, begin.start_time, points), still)
+        fastest, points = 2.0 * (target - start.q) / duration, Points.from_arrays([duration], [target])
+        v = np.clip(start.v, np.minimum(fastest, 0.0), np.maximum(fastest, 0.0))  # so that it does not overshoot
+        trajectory = JointTrajectory(JointReference(start.q, v, rest), begin.start_time, points)
+        check_positions(model, points, trajectory, start)
         mask = np.isin(range(len(rest)), self._columns)
-        return columns, target[columns], Grip(mask, JointTrajectory(start, begin.start_time, points),
-                                              np.where(mask, efforts, inf))
+        return columns, target[columns], Grip(mask, trajectory, np.where(mask, efforts, inf))
 
     def _magnitudes(self, names: Sequence[str], values: Sequence[float], what: str, allowed: Any, usual: Any) -> Array:
         """Return greatest values of all joints, shape (n,), where 0 and no value stand for the usual ones."""

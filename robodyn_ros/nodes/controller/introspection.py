@@ -98,6 +98,7 @@ class Introspection:
         self._times: deque[tuple[int, float]] = deque(maxlen=TICKS)  # answered after [ns], period [s]
         self._timed = False
         if Statistics is None:
+            context.node.log.info("statistics", "pal_statistics_msgs are not installed: no values for PlotJuggler")
             return
         self._interfaces = Values(context, f"{manager}/introspection_data", self._of_interfaces)
         self._statistics = Values(context, f"{manager}/statistics", self._of_ticks)

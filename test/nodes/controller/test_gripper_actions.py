@@ -132,7 +132,7 @@ def test_a_cancelled_goal_holds_and_a_new_one_preempts_it(closed):
     answer = slow.cancel_goal_async()
     closed.ros.wait_for(answer.done, "the answer to a cancellation")
     status, result = closed.result(slow)
-    assert (status, result.reached_goal) == (CANCELED, False)
+    assert (status, result.reached_goal) == (CANCELED, False), result
     held = closed.next("rest", lambda state: not any(state.reference.velocities)).reference.positions[2]
     assert 0.003 < held < 0.03 and closed.next().reference.positions[2] == held
     slow = closed.parallel(position=[0.04], velocity=[0.004])
@@ -141,6 +141,28 @@ def test_a_cancelled_goal_holds_and_a_new_one_preempts_it(closed):
     assert closed.ros.call(Trigger, "/gripping/controller/stop").success
     assert closed.result(slow)[0] == ABORTED and not closed.grip(0.02).accepted
     closed.nodes["controller"].wait_for_output("goal of the gripper: ended: ")
+
+
+def test_a_slow_goal_that_preempts_a_fast_one_does_not_overshoot(closed):
+    assert closed.result(closed.grip(0.03))[0] == SUCCEEDED
+    closed.parallel(position=[0.0], velocity=[0.02])
+    closed.next("motion", lambda state: state.feedback.positions[2] < 0.02)
+    closed.parallel(position=[0.0], velocity=[0.0005])
+    seen = len(closed.states)
+    closed.ros.wait_for(lambda: len(closed.states) > seen + 100, "two seconds")
+    assert min(state.reference.positions[2] for state in closed.states[seen:]) >= 0.0
+
+
+def test_many_goals_that_are_a_little_ahead_move_it(closed):
+    """As CRISP's Gripper streams them, each from where the gripper is."""
+    client = closed.clients[GripperCommand]
+    for _ in range(300):
+        opened = closed.states[-1].feedback.positions[2]
+        if opened > 0.03:
+            break
+        client.send_goal_async(GripperCommand.Goal(command=Command(position=min(opened + 0.004, 0.04))))
+        closed.next(condition=lambda state, stamp=closed.states[-1].header.stamp: state.header.stamp != stamp)
+    assert opened > 0.03
 
 
 def test_arm_and_gripper_move_at_the_same_time(closed):
