@@ -10,11 +10,11 @@
 
 ``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
 ``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, one of `NODES`, a section of a
-YAML file, one of `SETTINGS`, ``filter`` or ``friction_compensation`` of any controller, ``observations``,
-``outputs`` and ``quantities`` of the plant, ``c_fields`` of a plant in C, or ``modes`` and ``mode_changes`` of the
-control loop. The comments of the message ActuatorStates are written, too. A table has no rows
-that the tables of names after ``beside`` have: ``<!-- parameters: NAME beside OTHER -->``.
-Tables of nodes need ROS 2's message packages.
+YAML file, one of `SETTINGS`, ``surfaces`` of a world file, ``filter`` or ``friction_compensation`` of any controller,
+``observations``, ``values`` and ``quantities`` of the plant, or ``modes`` and ``mode_changes`` of the control loop. The
+comments of the message ActuatorStates are written, too. A table has no rows that the tables of names after ``beside``
+have: ``<!-- parameters: NAME beside OTHER -->``; with ``only`` it has the rows named after it, and other tables of this
+name have the others. Tables of nodes need ROS 2's message packages.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.actuation.joint_values import JointValue
 from robodyn_ros.base.fields import MAX_MAGNITUDE, Field, Range, Unit, declared
 from robodyn_ros.compile.loops_in_c import identifier
 from robodyn_ros.control.contract.parameters import Parameters
@@ -37,8 +38,9 @@ from robodyn_ros.control.plugins.registry import load_controller
 from robodyn_ros.control.runtime.modes import MEANINGS, Cause, Mode
 from robodyn_ros.description.resources import robot_file
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.outputs import OUTPUTS
+from robodyn_ros.simulation.outputs import OUTPUTS, Output
 from robodyn_ros.simulation.quantities import MODEL, QUANTITIES
+from robodyn_ros.simulation.world_file import SHAPES
 from robodyn_ros.toolbox.export.c_plant import RECORDS, described_fields
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +53,7 @@ SETTINGS = {"actuator": "robodyn_ros.actuation.actuator_settings:ActuatorSetting
             "drive_loop": "robodyn_ros.actuation.drive_loop:DriveLoopSettings",
             "transmission": "robodyn_ros.actuation.actuator_settings:TransmissionSettings",
             "driver": "robodyn_ros.actuation.driver_profile:DriverProfile",
+            "contact_points": "robodyn_ros.simulation.world_file:PointSection",
             "friction": "robodyn_ros.actuation.friction:FrictionSettings",
             "gear": "robodyn_ros.actuation.gear_catalogue:GearData",
             "harmonic": "robodyn_ros.actuation.harmonics:HarmonicSettings",
@@ -60,8 +63,12 @@ SETTINGS = {"actuator": "robodyn_ros.actuation.actuator_settings:ActuatorSetting
             "study": "robodyn_ros.commands.study_file:StudySection"}
 """Sections of YAML files."""
 
+_VARIED = {"actuator": "motor.", "motor": "motor.", "current_loop": "motor.current_loop_", "friction": "friction.",
+           "maxwell_slip": "friction."}
+"""Prefix of the quantities of studies that vary the keys of a section."""
+
 _TABLE = re.compile(
-    r"(<!-- parameters: (\w+)(?: beside ([\w ]+))? -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
+    r"(<!-- parameters: (\w+)(?: (beside|only) ([\w ]+))? -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
 _SYMBOL = re.compile(r"(?<![\w`.$])(?:[A-Za-z]_[A-Za-z](?:\^2)?|Lambda|(?<=, )[A-Z](?=$))(?!\w)")
 """Symbols of formulas in descriptions: K_p, K_p^2, Lambda, and the single letter after the last comma."""
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -74,17 +81,32 @@ def documents() -> list[Path]:
 
 def rendered(text: str) -> str:
     """Return the text of a document with its tables written anew."""
-    return _TABLE.sub(lambda table: f"{table[1]}\n{_table(table[2], (table[3] or '').split())}\n{table[4]}", text)
+    return _TABLE.sub(lambda table: f"{table[1]}\n{_table(table[2], table[3], (table[4] or '').split())}\n{table[5]}",
+                      text)
 
 
 def names(text: str) -> list[str]:
-    """Names of the tables in a document."""
-    return [table[2] for table in _TABLE.finditer(text)]
+    """Names of the tables in a document, without those that have only some rows."""
+    return [table[2] for table in _TABLE.finditer(text) if table[3] != "only"]
 
 
-def _table(name: str, beside: Iterable[str]) -> str:
-    known = {_without_controller(row) for other in beside for row in _rows(other)}
-    rows = [row for number, row in enumerate(_rows(name)) if number < 2 or _without_controller(row) not in known]
+def divided(text: str) -> list[tuple[str, str]]:
+    """Rows that the other tables have: the name of the table, and that of the row."""
+    return [(table[2], row) for table in _TABLE.finditer(text) if table[3] == "only" for row in table[4].split()]
+
+
+def row_names(name: str) -> list[str]:
+    """Names of the rows of a table."""
+    return [row[0].strip("`") for row in [*_rows(name)][2:]]
+
+
+def _table(name: str, relation: str | None, others: list[str]) -> str:
+    rows = [*_rows(name)]
+    if relation == "only":
+        rows = [*rows[:2], *(row for row in rows[2:] if row[0].strip("`") in others)]
+    else:
+        known = {_without_controller(row) for other in others for row in _rows(other)}
+        rows = [row for number, row in enumerate(rows) if number < 2 or _without_controller(row) not in known]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) if len(rows) > 2 else ""
 
 
@@ -133,13 +155,6 @@ def _observation_rows() -> Iterable[tuple[str, ...]]:
         yield f"`{name}`", {JOINTS: "n", ACTIONS: "m"}.get(str(own.size), str(own.size)), str(own.unit), own.description
 
 
-def _output_rows() -> Iterable[tuple[str, ...]]:
-    yield "output", "unit", "meaning"
-    yield ("---",) * 3
-    for name, own in OUTPUTS.items():
-        yield f"`{name}`", _unit(own.unit), own.description + (f"; NaN: {own.missing}" if own.missing else "")
-
-
 def _quantity_rows() -> Iterable[tuple[str, ...]]:
     yield "quantity", "of each", "unit", "range", "meaning"
     yield ("---",) * 5
@@ -150,16 +165,29 @@ def _quantity_rows() -> Iterable[tuple[str, ...]]:
                    _range(own.range if bounded else Range(), ()), _typeset(own.description))
 
 
-def _c_field_rows() -> Iterable[tuple[str, ...]]:
-    yield "field", "unit", "meaning"
-    yield ("---",) * 3
-    for record in ("state", "command"):
-        for path, own in described_fields(RECORDS[record]):
-            yield f"`{record}_{identifier(path)}`", _unit(own.unit), own.description
+def _value_rows() -> Iterable[tuple[str, ...]]:
+    yield "in C", "message, recording", "unit", "meaning"
+    yield ("---",) * 4
+    for record, kind in RECORDS.items():
+        for path, own in described_fields(kind):
+            missing = f"; NaN: {own.missing}" if isinstance(own, Output) and own.missing else ""
+            yield (f"`{record}_{identifier(path)}`", f"`{path}`" if isinstance(own, Output) else "", _unit(own.unit),
+                   own.description + missing)
+
+
+def _surface_rows() -> Iterable[tuple[str, ...]]:
+    yield "key", "unit", "default", "range", "of", "meaning"
+    yield ("---",) * 6
+    shapes: dict[tuple[str, ...], list[str]] = {}
+    for shape, (kind, _) in SHAPES.items():
+        for field, own in declared(kind).items():
+            shapes.setdefault(_row(own, field), []).append(shape)
+    for (*about, meaning), found in shapes.items():
+        yield (*about, "all" if len(found) == len(SHAPES) else ", ".join(found), meaning)
 
 
 _OTHERS = {"observations": _observation_rows, "modes": _mode_rows, "mode_changes": _mode_change_rows,
-           "outputs": _output_rows, "quantities": _quantity_rows, "c_fields": _c_field_rows}
+           "values": _value_rows, "quantities": _quantity_rows, "surfaces": _surface_rows}
 """Tables that have one form."""
 
 
@@ -175,10 +203,20 @@ def message_rendered(text: str) -> str:
 
 def _settings_rows(name: str) -> Iterable[tuple[str, ...]]:
     module, kind = SETTINGS[name].split(":")
-    yield "key", "unit", "default", "range", "meaning"
-    yield ("---",) * 5
+    rows = []
     for field, own in declared(getattr(import_module(module), kind)).items():
-        yield _row(own, field)
+        *about, meaning = _row(own, field)
+        rows.append((*about, _quantity(name, field, own), meaning))
+    varied = any(row[4] for row in rows)
+    for row in [("key", "unit", "default", "range", "quantity", "meaning"), ("---",) * 6, *rows]:
+        yield row if varied else (*row[:4], row[5])
+
+
+def _quantity(section: str, field: str, own: Field) -> str:
+    """Return the quantity of studies that varies a key of a section, or an empty string."""
+    names = (own.quantity if isinstance(own, JointValue) else "", _VARIED.get(section, "") + field,
+             field.replace("_", ".", 1))
+    return next((f"`{name}`" for name in names if name in QUANTITIES), "")
 
 
 def _node_rows(name: str) -> Iterable[tuple[str, ...]]:
@@ -248,8 +286,8 @@ def _default(default: Any) -> str:
         return _first_clause(default)
     if default is None or default is dataclasses.MISSING:
         return "none" if default is None else "required"
-    if isinstance(default, tuple | list) and all(isinstance(element, str) for element in default):
-        return ", ".join(default) or "empty"
+    if isinstance(default, tuple | list):
+        return ", ".join(map(_default, default)) or "empty"
     if isinstance(default, bool):
         return str(default).lower()
     return f"{default:g}" if isinstance(default, float) else str(default) or "empty"

@@ -65,7 +65,7 @@ class ActuatorSettings:
 
 @dataclass(frozen=True)
 class TransmissionSettings:
-    """The spring between drive and link of an elastic joint; docs/friction-and-elastic-joints.md has the model."""
+    """The spring between drive and link of an elastic joint; docs/plant.md has the model."""
 
     stiffness: float = declare_as(_SPRING["stiffness"])
     damping: float = declare_as(_SPRING["spring_damping"])

@@ -90,7 +90,7 @@ class SpringTorque(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transmission:
-    """Springs of n joints; every array has shape (n,). docs/friction-and-elastic-joints.md has the model."""
+    """Springs of n joints; every array has shape (n,). docs/plant.md has the model."""
 
     stiffness: Array = joint_value(
         np.inf, yaml=MISSING, unit=STIFFNESS, minimum=0.0, above=True, maximum=1e12, quantity="transmission.stiffness",

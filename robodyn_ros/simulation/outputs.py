@@ -9,7 +9,7 @@
 """Outputs of the plant: values of every joint at the end of a step, each declared once, with its formula.
 
 From a declaration follow the report that steps compute, `SimulatedRobot.actuator_state`, the message ActuatorStates,
-the series of a recording, the fields and the function ``read`` of a robot in C, and the table in docs/hardware.md. To
+the series of a recording, the fields and the function ``read`` of a robot in C, and the tables in docs/plant.md. To
 add an output, declare it here, run ``python tools/parameter_tables.py``, and build robodyn_interfaces.
 """
 

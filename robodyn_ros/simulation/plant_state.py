@@ -58,7 +58,7 @@ class MotorSide(NamedTuple):
 
     q: NDArray[Any] = described("Positions of the motors of elastic joints, at the outputs of their gears; equal to "
                                 "the joint position while the spring is relaxed", POSITION)
-    v: NDArray[Any] = described("Their velocities", VELOCITY)
+    v: NDArray[Any] = described("Velocities of these motors", VELOCITY)
 
 
 class Presliding(NamedTuple):
@@ -79,11 +79,11 @@ class PlantState(NamedTuple):
     q: NDArray[Any] = described("Joint positions", POSITION)
     v: NDArray[Any] = described("Joint velocities", VELOCITY)
     current: NDArray[Any] = described("Armature currents of the motors", "A")
-    temperature: NDArray[Any] = described("Temperatures of their windings", "degrees Celsius")
+    temperature: NDArray[Any] = described("Temperatures of the motors' windings", "degrees Celsius")
     contact_mode: NDArray[Any] = described(
         "Modes of friction and stops that the next step tries first; those of joints, then of motors of elastic joints")
     saturation: NDArray[Any] = described(
-        "Modes of the motors that it tries first: 1 or -1 at the limit of their current, else 0")
+        "Modes of the motors that the next step tries first: 1 or -1 at the limit of their current, else 0")
     energies: EnergySums = described("Work and losses since the start")
     presliding: Presliding = described("Bristles of the dry friction")
     loops: CurrentLoopState = described("Current loops of the drives")

@@ -81,7 +81,9 @@ class _CylinderSection(_AnySurface):
 
 
 @dataclass(frozen=True)
-class _PointSection:
+class PointSection:
+    """A contact point."""
+
     link: Any = declare(None, kind=object, description="Link that carries it; none: the tip link")
     position: Any = _position("Position of its centre in the frame of the link")
     radius: float = declare(DEFAULT_RADIUS, unit="m", minimum=0.0, maximum=MAX_COORDINATE, description="Radius")
@@ -133,20 +135,20 @@ def world_from_mapping(content: Any, model: RobotModel, where: str = "world") ->
 
 
 def _point(where: str, model: RobotModel, values: Any) -> ContactPoint:
-    found = section(_PointSection, where, values)
+    found = section(PointSection, where, values)
     link = model.tip_link if found.link is None else found.link
     return ContactPoint(str(link), np.array(found.position), found.radius)
 
 
 def _surface(where: str, name: str, values: Any) -> Surface:
     if not isinstance(values, Mapping) or "shape" not in values:
-        raise InputError(f"{where}: expected the key 'shape' ({', '.join(_SHAPES)}) and others, received "
+        raise InputError(f"{where}: expected the key 'shape' ({', '.join(SHAPES)}) and others, received "
                          f"{shown(values)}")
     shape = values["shape"]
-    if not isinstance(shape, str) or shape not in _SHAPES:
-        raise InputError(f"{where}: shape: expected {', '.join(_SHAPES)}, received {shown(shape)}, "
-                         f"{suggest(str(shape), _SHAPES)}")
-    kind, make = _SHAPES[shape]
+    if not isinstance(shape, str) or shape not in SHAPES:
+        raise InputError(f"{where}: shape: expected {', '.join(SHAPES)}, received {shown(shape)}, "
+                         f"{suggest(str(shape), SHAPES)}")
+    kind, make = SHAPES[shape]
     found = section(kind, where, values)
     material = Material(found.stiffness, found.damping, found.friction)
     return make(where, found, (name, material), np.array(found.position))
@@ -172,9 +174,10 @@ def _cylinder(where: str, found: Any, common: tuple[str, Material], position: Ar
     return Cylinder(*common, _rotation(found), position, found.radius, found.length)
 
 
-_SHAPES: dict[str, tuple[type[_AnySurface], Callable[..., Surface]]] = {
+SHAPES: dict[str, tuple[type[_AnySurface], Callable[..., Surface]]] = {
     "plane": (_PlaneSection, _plane), "box": (_BoxSection, _box), "sphere": (_SphereSection, _sphere),
     "cylinder": (_CylinderSection, _cylinder)}
+"""Keys of each shape, and the function that makes its surface."""
 
 
 def _rotation(found: Any) -> Array:

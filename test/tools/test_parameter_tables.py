@@ -8,10 +8,13 @@
 
 """Tables of parameters in docs/ agree with the declarations."""
 
+import re
+
 import parameter_tables
 import pytest
 
 from robodyn_ros.control.plugins.registry import controller_names, load_controller
+from robodyn_ros.simulation.quantities import QUANTITIES
 
 pytestmark = pytest.mark.lint
 
@@ -42,8 +45,22 @@ def test_the_message_of_actuators_has_the_outputs_of_the_plant():
 def test_every_law_and_every_node_has_one_table():
     tables = [name for text in TEXTS.values() for name in parameter_tables.names(text)]
     others = [*parameter_tables.NODES, *parameter_tables.SETTINGS, "filter", "friction_compensation", "observations",
-              "modes", "mode_changes", "outputs", "quantities", "c_fields"]
-    assert sorted(tables) == sorted([*OURS, *others])
+              "modes", "mode_changes", "quantities", "surfaces"]
+    assert sorted(tables) == sorted({*OURS, *others} - DIVIDED)
+
+
+DIVIDED = {"actuator", "values"}
+
+
+def test_each_row_of_a_divided_table_stands_with_one_part_of_the_plant():
+    found = parameter_tables.divided(TEXTS["plant.md"])
+    assert sorted(found) == sorted((name, row) for name in DIVIDED for row in parameter_tables.row_names(name))
+    assert not [name for name, text in TEXTS.items() if name != "plant.md" and parameter_tables.divided(text)]
+
+
+def test_the_parts_of_the_plant_name_the_quantities_that_vary_them():
+    named = set(re.findall(r"`((?:friction|motor|gear|transmission)\.\w+)`", TEXTS["plant.md"]))
+    assert named == {name for name in QUANTITIES if name.split(".")[0] in ("friction", "motor", "gear", "transmission")}
 
 
 def test_a_table_is_written_anew_and_the_rest_of_the_text_stays():
