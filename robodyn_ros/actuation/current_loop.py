@@ -113,6 +113,14 @@ class CurrentLoopRun(NamedTuple):
     state: CurrentLoopState  # state at the end
 
 
+class LoopGains(NamedTuple):
+    """Gains of the current loops of n joints, 0 without one, shape (n,) each."""
+
+    bandwidth: Array  # k_I / (2 pi R_M) [Hz]
+    proportional: Array  # k_P [V/A]
+    integral: Array  # k_I [V/(A s)]
+
+
 @dataclass(frozen=True, eq=False)
 class CurrentLoops:
     """Current loops of m motors."""
@@ -128,6 +136,16 @@ class CurrentLoops:
         """Return no loops."""
         nothing, nowhere = np.zeros(0), np.zeros(0, dtype=np.intp)
         return cls(nowhere, nothing, nothing, nothing, nowhere)
+
+    def by_joint(self, motor: DCMotor) -> LoopGains:
+        """Return the gains of all joints.
+
+        Args:
+            motor: Motors of all joints.
+        """
+        proportional, integral = np.zeros((2, *np.shape(motor.resistance)))
+        proportional[self.joints], integral[self.joints] = self.proportional, self.integral
+        return LoopGains(integral / (2.0 * np.pi * motor.resistance), proportional, integral)
 
     def check(self, motor: DCMotor, step: float, joint_names: Sequence[str]) -> None:
         """Check that loops fit a step of the plant, and are stable with motors at rest.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.actuators import Actuators
-from robodyn_ros.actuation.current_loop import CurrentLoops
+from robodyn_ros.actuation.current_loop import CurrentLoops, LoopGains
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.drive_limits import DriveLimits
 from robodyn_ros.actuation.drive_loop import DriveLoops
@@ -284,24 +284,9 @@ class JointActuators:
         return np.where(self.is_motor, self.motors.gear.reflected(self.losses.motor_damping), 0.0)
 
     @property
-    def loop_bandwidth(self) -> Array:
-        """Bandwidth k_I / (2 pi R_M) of the current loops, 0 without one, shape (n,) [Hz]."""
-        return self.loop_integral / (2.0 * np.pi * self.motors.motor.resistance)
-
-    @property
-    def loop_proportional(self) -> Array:
-        """k_P of the current loops, 0 without one, shape (n,) [V/A]."""
-        return self._by_joint(self.current_loops.proportional)
-
-    @property
-    def loop_integral(self) -> Array:
-        """k_I of the current loops, 0 without one, shape (n,) [V/(A s)]."""
-        return self._by_joint(self.current_loops.integral)
-
-    def _by_joint(self, of_loops: Array) -> Array:
-        spread = np.zeros(self.n)
-        spread[self.current_loops.joints] = of_loops
-        return spread
+    def loop_gains(self) -> LoopGains:
+        """Gains of the current loops of all joints."""
+        return self.current_loops.by_joint(self.motors.motor)
 
     def gear_friction(self, effort: NDArray[Any], speed: NDArray[Any]) -> NDArray[Any]:
         """Return the greatest friction of gears under load and of shafts, `DriveLosses.level`, shape (n,) [N m or N].

@@ -131,8 +131,9 @@ def _motor(kind: type, field: str, name: str, path: str, **changes: Any) -> Quan
     return _quantity_of(declared(kind)[field], name, (JOINT,), f"actuators.{path}", **{"only": "is_motor"} | changes)
 
 
-def _loop(field: str, path: str, **changes: Any) -> Quantity:
-    return _motor(CurrentLoopSettings, field, f"motor.current_loop_{field}", path, only="has_loop", **changes)
+def _loop(field: str, **changes: Any) -> Quantity:
+    return _motor(CurrentLoopSettings, field, f"motor.current_loop_{field}", f"loop_gains.{field}", only="has_loop",
+                  **changes)
 
 
 def _of_parts() -> Iterable[Quantity]:
@@ -183,9 +184,9 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
            description="Rotor inertia of the motor, with that of the gear at its shaft"),
     *_of_parts(),
     _motor(ActuatorSettings, "gear_ratio", "gear.ratio", "motors.gear.ratio"),
-    _loop("bandwidth", "loop_bandwidth", description="Bandwidth of the current loop, of joints that have one"),
-    _loop("proportional", "loop_proportional", description="Gain k_P of the current loop, of joints that have one"),
-    _loop("integral", "loop_integral", description="Gain k_I of the current loop, of joints that have one"),
+    _loop("bandwidth", description="Bandwidth of the current loop, of joints that have one"),
+    _loop("proportional", description="Gain k_P of the current loop, of joints that have one"),
+    _loop("integral", description="Gain k_I of the current loop, of joints that have one"),
     Quantity("motor.cogging", None, "Factor on the cogging of the motor", minimum=0.0, maximum=100.0, axes=(JOINT,),
              nominal=1.0, only="is_motor"),
     Quantity("motor.torque_ripple", None, "Factor on the torque ripple of the motor", minimum=0.0, axes=(JOINT,),

@@ -147,7 +147,7 @@ def test_a_limit_of_the_current_holds_and_voltages_open_the_loop():
 
 def test_bandwidths_of_studies_are_those_of_drives_made_so():
     model = PlantModel.from_description(WHEEL.model, actuators=actuators({"bandwidth": 200.0, "delay": 1}))
-    assert_allclose(model.actuators.loop_bandwidth, 200.0)
+    assert_allclose(model.actuators.loop_gains.bandwidth, 200.0)
     given = {"motor.current_loop_bandwidth": [[100.0], [400.0]], "start.v": [[2.0]] * 2}
     found = rollout_scores(WHEEL, "damping", given, duration=0.1, plant=model)
     for k, bandwidth in enumerate((100.0, 400.0)):
