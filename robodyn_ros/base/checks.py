@@ -103,8 +103,8 @@ def as_joint_arrays(owner: str, values: Mapping[str, ArrayLike], allowed: Mappin
     arrays = {name: as_joint_array(value, None, allowed.get(name, ANY_FINITE), f"{owner}.{name}")
               for name, value in values.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
-    n = max(lengths.values())
-    if any(length not in (1, n) for length in lengths.values()):
+    n, *others = {*lengths.values()} - {1} or {1}  # also 0, of a robot on which nothing moves
+    if others:
         raise InputError(f"{owner}: expected single numbers or as many everywhere, received lengths {lengths}")
     return {name: as_joint_array(array, n, allowed.get(name, ANY_FINITE), name) for name, array in arrays.items()}
 

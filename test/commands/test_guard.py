@@ -90,12 +90,12 @@ def test_commands_that_freeze_while_the_arm_moves_have_stopped_too(manager, guar
 
 
 def test_a_guard_that_was_held_up_itself_takes_the_commands_that_wait(manager, guard):
-    guarded = guard("effort_controller", "--timeout", "1s")
+    guarded = guard("effort_controller", "--timeout", "3s")  # longer than a busy computer holds up the law
     with Law(NAMESPACE, "effort_controller"):
         guarded.wait_until("armed")
         for _ in range(2):
             guarded.process.send_signal(signal.SIGSTOP)
-            time.sleep(2.0)
+            time.sleep(4.0)
             begin = manager.last_command
             guarded.process.send_signal(signal.SIGCONT)
             while manager.last_command < begin + 1.0:
