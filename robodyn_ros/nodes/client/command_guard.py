@@ -39,8 +39,9 @@ MANAGER_SECONDS = 10.0
 """Longest wait for the controller manager at the start [s]."""
 BEST_EFFORT = 1
 """Strictness of the service: an already inactive controller is not an error."""
-LATE, GRACE = 0.005, 0.01
-"""If the guard wakes later than the first, it was delayed itself, and then waits the second for messages to arrive [s].
+LATE, GRACE, GRACE_SHARE = 0.005, 0.01, 0.1
+"""If the guard wakes later than the first [s], it was delayed itself, and then waits for messages to arrive: the second
+[s], or the third as a share of the time without a command that it allows, whichever is longer.
 
 It does so again while it is held up, up to the time without a command that it allows."""
 MOVED = 0.01
@@ -209,7 +210,7 @@ class CommandGuard:
         if self.armed.is_set() and not self.alarm:
             end = now + self._timeout
             while data is None and begin + wait + LATE < now < end:  # delayed: commands may still be arriving
-                begin, wait = now, GRACE
+                begin, wait = now, max(GRACE, GRACE_SHARE * self._timeout)
                 data, now = path.wait(wait), time.monotonic()
         if data is not None:
             self._on_command(data, now)
