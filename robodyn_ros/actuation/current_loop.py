@@ -113,6 +113,31 @@ class CurrentLoopRun(NamedTuple):
     state: CurrentLoopState  # state at the end
 
 
+def check_period(place: str, step: float, period: float) -> None:
+    """Check that a step of the plant is a whole number of periods of a loop.
+
+    Args:
+        place: The loop, for messages.
+        step: h [s].
+        period: T [s].
+
+    Raises:
+        InputError: It is not, or has more than `MAX_PERIODS`.
+    """
+    count = step / period
+    if abs(count - round(count)) > 1e-6 * count or not 1 <= round(count) <= MAX_PERIODS:
+        whole = min(max(round(count), 1), MAX_PERIODS)
+        raise InputError(f"{place}: expected a step of the plant of 1 to {MAX_PERIODS} whole periods of the loop, "
+                         f"received a step of {step:g} s and a period of {period:g} s; a period of {step / whole:.6g} "
+                         f"s or a step of {whole * period:.6g} s would do")
+
+
+def shortened_period(step: float, period: Array) -> Array:
+    """Return periods [s] shortened so that a whole number of them fits into a step [s]."""
+    found: Array = step / np.ceil(step / period - 1e-6)
+    return found
+
+
 class LoopGains(NamedTuple):
     """Gains of the current loops of n joints, 0 without one, shape (n,) each."""
 
@@ -164,12 +189,7 @@ class CurrentLoops:
         for joint, period, delay, gain, rate, resistance, inductance in zip(
                 self.joints, self.period, self.delay, *figures, strict=True):
             place = f"current_loop of joint '{joint_names[joint]}'"
-            count = step / period
-            if abs(count - round(count)) > 1e-6 * count or not 1 <= round(count) <= MAX_PERIODS:
-                whole = min(max(round(count), 1), MAX_PERIODS)
-                raise InputError(f"{place}: expected a step of the plant of 1 to {MAX_PERIODS} whole periods of the "
-                                 f"loop, received a step of {step:g} s and a period of {period:g} s; a period of "
-                                 f"{step / whole:.6g} s or a step of {whole * period:.6g} s would do")
+            check_period(place, step, period)
             size = _spectral_radius(gain, rate, period, int(delay), resistance, inductance)
             if size >= 1.0:
                 raise InputError(f"{place}: expected gains that are stable with its period and delay, received "
@@ -203,7 +223,7 @@ class CurrentLoops:
 
     def within_step(self, step: float) -> Self:
         """Return the loops with periods shortened so that a whole number of them fits into a step."""
-        return replace(self, period=step / np.ceil(step / self.period - 1e-6)) if len(self.joints) else self
+        return replace(self, period=shortened_period(step, self.period))
 
     def with_bandwidth(self, bandwidth: NDArray[Any], motor: DCMotor) -> Self:
         """Return the loops with the gains of given bandwidths, shape (..., n), may be traced [Hz], for n motors."""

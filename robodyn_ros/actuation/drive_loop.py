@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.current_loop import MAX_DELAY, MAX_PERIODS
+from robodyn_ros.actuation.current_loop import MAX_DELAY, check_period, shortened_period
 from robodyn_ros.actuation.joint_values import is_limit
 from robodyn_ros.base.errors import InputError
 from robodyn_ros.base.fields import DAMPING, STIFFNESS, declare
@@ -174,19 +174,17 @@ class DriveLoops:
             coupled: Joints whose motors drive several joints, shape (n,).
 
         Raises:
-            InputError: A period does not divide the step into 1 to `MAX_PERIODS`; or a joint is coupled.
+            InputError: A period does not fit, see `check_period`; or a joint is coupled.
         """
         for joint, period in zip(self.joints, self.period, strict=True):
-            place, count = f"drive_loop of joint '{joint_names[joint]}'", step / period
-            if abs(count - round(count)) > 1e-6 * count or not 1 <= round(count) <= MAX_PERIODS:
-                raise InputError(f"{place}: expected a step of the plant of 1 to {MAX_PERIODS} whole periods of the "
-                                 f"drive, received a step of {step:g} s and a period of {period:g} s")
+            place = f"drive_loop of joint '{joint_names[joint]}'"
+            check_period(place, step, period)
             if coupled[joint]:
                 raise InputError(f"{place}: expected a motor that drives this joint alone, received one of a coupling")
 
     def within_step(self, step: float) -> Self:
         """Return the drives with periods shortened so that a whole number of them fits into a step."""
-        return replace(self, period=step / np.ceil(step / self.period - 1e-6)) if len(self) else self
+        return replace(self, period=shortened_period(step, self.period))
 
     def no_command(self) -> DriveCommand:
         """Return commands without gains, under which the drives pass the feed-forward effort."""
