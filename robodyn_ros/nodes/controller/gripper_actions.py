@@ -75,7 +75,6 @@ class GripperOutcome(NamedTuple):
 class GripperGoal:
     """A goal that is followed."""
 
-    kind: type[Any]  # of the action
     handle: ServerGoalHandle[Any, Any, Any]
     joints: list[int]  # indices of the joints that it moves
     target: Array  # where to, shape of `joints` [rad or m]
@@ -198,7 +197,7 @@ class GripperActions(Part):
         outcome: GripperOutcome | None = GripperOutcome("canceled before it began", canceled=True)
         if not handle.is_cancel_requested:
             try:
-                goal = self._begin(kind, handle)
+                goal = self._begin(handle)
                 outcome = await goal.outcome
             except RobodynError as error:
                 outcome = GripperOutcome(str(error))
@@ -211,7 +210,7 @@ class GripperActions(Part):
         result = kind.Result(stalled=outcome.stalled, reached_goal=outcome.reached)
         return result if goal is None else self._fill(result, goal)
 
-    def _begin(self, kind: type[Any], handle: ServerGoalHandle[Any, Any, Any]) -> GripperGoal:
+    def _begin(self, handle: ServerGoalHandle[Any, Any, Any]) -> GripperGoal:
         columns, target, grip = self._plan(self._command(handle.request))
 
         def put_in_force() -> GripperGoal:
@@ -220,7 +219,7 @@ class GripperActions(Part):
             assert loop.last is not None  # for mypy: it follows a motion
             if self._goal is not None:
                 self._finish(self._goal, GripperOutcome("preempted by another goal"))
-            self._goal = GripperGoal(kind, handle, columns, target, followed, loop.last, loop.stamp)
+            self._goal = GripperGoal(handle, columns, target, followed, loop.last, loop.stamp)
             return self._goal
 
         begun: GripperGoal = self._thread.call(put_in_force)
@@ -246,7 +245,7 @@ class GripperActions(Part):
         return CancelResponse.ACCEPT
 
     def _fill(self, message: Any, goal: GripperGoal) -> Any:
-        """Write the present position and effort of the gripper into a result or feedback; return it."""
+        """Write the present position and effort of the gripper into a result; return it."""
         state, effort = goal.tick.state, goal.tick.effort
         if hasattr(message, "state"):
             message.state = JointState(name=self.names, position=to_field(state.q[self._columns]),
